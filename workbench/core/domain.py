@@ -1,0 +1,382 @@
+"""Domains: the sets of values a pipe carries.
+
+The rule of this module: a value of a domain is a plain, hashable Python value (bool, int, str, float,
+or a tuple of values for tuples and records). Finite domains are what a model can hold; `Integers`,
+`Reals`, `Texts` and `Anything` are for running, and `resolve` replaces `Integers` by a finite domain when
+a pipeline is checked (the paper's N, TIME 2021 section 3.1).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from workbench.errors import DomainError
+
+Value = Any
+"""A plain Python value of some domain; the domain says which."""
+
+
+class Overflowing(StrEnum):
+    """What arithmetic does at the ends of a finite integer domain (design section 3, Numbers)."""
+
+    MODULAR = "modular"
+    SATURATING = "saturating"
+    CHECKED = "checked"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A set of values. Subclasses are frozen, compared by content, and printed as in `.pipe` files."""
+
+    @property
+    def size(self) -> int | None:
+        """Number of values; None when there are infinitely many."""
+        return None
+
+    @property
+    def finite(self) -> bool:
+        """Whether the domain has finitely many values."""
+        return self.size is not None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values are integers with `+ - * div mod` and order."""
+        return False
+
+    @property
+    def default(self) -> Value:
+        """The value that unused storage holds in a model (its canonical content)."""
+        raise NotImplementedError(type(self).__name__)
+
+    def __contains__(self, value: Value) -> bool:
+        raise NotImplementedError(type(self).__name__)
+
+    def values(self) -> Iterator[Value]:
+        """All values in their natural order; raises DomainError for an infinite domain."""
+        raise DomainError(f"{self} has infinitely many values", hint="choose a finite domain, e.g. -N 4")
+
+    def fit(self, value: Value) -> Value:
+        """The value that arithmetic with this result leaves in the domain (identity by default)."""
+        return value
+
+    def check(self, value: Value) -> Value:
+        """`value` unchanged; DomainError when it is not in the domain."""
+        if value not in self:
+            raise DomainError(f"{value!r} is not a value of {self}")
+        return value
+
+
+def _is_int(value: Value) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Bool(Domain):
+    """The two truth values, Python's `False` and `True`."""
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    @property
+    def default(self) -> bool:
+        return False
+
+    def __contains__(self, value: Value) -> bool:
+        return isinstance(value, bool)
+
+    def values(self) -> Iterator[bool]:
+        return iter((False, True))
+
+    def __str__(self) -> str:
+        return "bool"
+
+
+@dataclass(frozen=True)
+class Range(Domain):
+    """The integers lo..hi with *exact* arithmetic: `0..7` plus `0..7` is `0..14`."""
+
+    lo: int
+    hi: int
+
+    def __post_init__(self) -> None:
+        if self.lo > self.hi:
+            raise DomainError(f"the range {self.lo}..{self.hi} is empty", hint=f"write {self.hi}..{self.lo}")
+
+    @property
+    def size(self) -> int:
+        return self.hi - self.lo + 1
+
+    @property
+    def numeric(self) -> bool:
+        return True
+
+    @property
+    def default(self) -> int:
+        return min(max(0, self.lo), self.hi)
+
+    def __contains__(self, value: Value) -> bool:
+        return _is_int(value) and self.lo <= value <= self.hi
+
+    def values(self) -> Iterator[int]:
+        return iter(range(self.lo, self.hi + 1))
+
+    def __str__(self) -> str:
+        return f"{self.lo}..{self.hi}"
+
+
+@dataclass(frozen=True)
+class Integer(Domain):
+    """The integers 0..N-1, arithmetic staying inside: modulo N, saturating, or checked.
+
+    `modular` is the paper's hypothesis (TIME 2021, section 3.1). In a `checked` domain leaving it is an
+    error at run time and a sticky flag in the model (design section 3).
+    """
+
+    n: int
+    overflow: Overflowing = Overflowing.MODULAR
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "overflow", Overflowing(self.overflow))
+        if self.n < 1:
+            raise DomainError(f"integers 0..N-1 need N >= 1, not {self.n}")
+
+    @property
+    def lo(self) -> int:
+        """The smallest value."""
+        return 0
+
+    @property
+    def hi(self) -> int:
+        """The largest value."""
+        return self.n - 1
+
+    @property
+    def size(self) -> int:
+        return self.n
+
+    @property
+    def numeric(self) -> bool:
+        return True
+
+    @property
+    def default(self) -> int:
+        return 0
+
+    def __contains__(self, value: Value) -> bool:
+        return _is_int(value) and 0 <= value < self.n
+
+    def values(self) -> Iterator[int]:
+        return iter(range(self.n))
+
+    def fit(self, value: Value) -> int:
+        """Wrap or clamp an exact result; in a checked domain out-of-range results are clamped here
+
+        (the running backends raise, and the model sets its flag, before the value is ever used).
+        """
+        if self.overflow is Overflowing.MODULAR:
+            return int(value % self.n)
+        return int(min(max(value, 0), self.n - 1))
+
+    def __str__(self) -> str:
+        words = {Overflowing.MODULAR: "mod", Overflowing.SATURATING: "sat", Overflowing.CHECKED: "checked"}
+        return f"int {words[self.overflow]} {self.n}"
+
+
+@dataclass(frozen=True)
+class Integers(Domain):
+    """All integers: the type `int` of a `.pipe` file before its domain is chosen, and when running.
+
+    Running accepts Python floats too ("ordinary Python numbers", design section 3).
+    """
+
+    @property
+    def numeric(self) -> bool:
+        return True
+
+    @property
+    def default(self) -> int:
+        return 0
+
+    def __contains__(self, value: Value) -> bool:
+        return _is_int(value) or isinstance(value, float)
+
+    def __str__(self) -> str:
+        return "int"
+
+
+@dataclass(frozen=True)
+class Reals(Domain):
+    """Python floats (and integers among them); runs, and is refused by every finite model."""
+
+    @property
+    def numeric(self) -> bool:
+        return True
+
+    @property
+    def default(self) -> float:
+        return 0.0
+
+    def __contains__(self, value: Value) -> bool:
+        return _is_int(value) or isinstance(value, float)
+
+    def __str__(self) -> str:
+        return "float"
+
+
+@dataclass(frozen=True)
+class Texts(Domain):
+    """Python strings; runs, and is refused by every finite model."""
+
+    @property
+    def default(self) -> str:
+        return ""
+
+    def __contains__(self, value: Value) -> bool:
+        return isinstance(value, str)
+
+    def __str__(self) -> str:
+        return "str"
+
+
+@dataclass(frozen=True)
+class Anything(Domain):
+    """Any Python object; runs, and is refused by every finite model."""
+
+    @property
+    def numeric(self) -> bool:
+        return True
+
+    @property
+    def default(self) -> None:
+        return None
+
+    def __contains__(self, value: Value) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return "any"
+
+
+@dataclass(frozen=True)
+class Enum(Domain):
+    """A finite set of named constants, held as their names: `{red, green}`."""
+
+    labels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", tuple(self.labels))
+        if not self.labels or len(set(self.labels)) != len(self.labels):
+            raise DomainError(f"an enumeration needs distinct labels, not {self}")
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    @property
+    def default(self) -> str:
+        return self.labels[0]
+
+    def __contains__(self, value: Value) -> bool:
+        return isinstance(value, str) and value in self.labels
+
+    def values(self) -> Iterator[str]:
+        return iter(self.labels)
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(self.labels) + "}"
+
+
+@dataclass(frozen=True)
+class Tuple(Domain):
+    """Fixed-length tuples, one domain a field. A value is a Python tuple."""
+
+    fields: tuple[Domain, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", tuple(self.fields))
+
+    @property
+    def size(self) -> int | None:
+        total = 1
+        for field in self.fields:
+            if field.size is None:
+                return None
+            total *= field.size
+        return total
+
+    @property
+    def default(self) -> tuple[Value, ...]:
+        return tuple(field.default for field in self.fields)
+
+    def __contains__(self, value: Value) -> bool:
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(self.fields)
+            and all(item in field for item, field in zip(value, self.fields, strict=True))
+        )
+
+    def values(self) -> Iterator[tuple[Value, ...]]:
+        return itertools.product(*(field.values() for field in self.fields))
+
+    def names(self) -> tuple[str, ...]:
+        """A name per field: positions for tuples, the declared names for records."""
+        return tuple(str(i) for i in range(len(self.fields)))
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(map(str, self.fields)) + ("," if len(self.fields) == 1 else "") + ")"
+
+
+@dataclass(frozen=True)
+class Record(Tuple):
+    """Tuples with named fields: `{price: 0..9, sold: bool}`. A value is a Python tuple in field order."""
+
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "labels", tuple(self.labels))
+        if len(self.labels) != len(self.fields) or len(set(self.labels)) != len(self.labels):
+            raise DomainError(f"a record needs one distinct name per field, not {self.labels}")
+
+    def names(self) -> tuple[str, ...]:
+        return self.labels
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(f"{n}: {f}" for n, f in zip(self.labels, self.fields, strict=True)) + "}"
+
+
+BOOL = Bool()
+INT = Integers()
+FLOAT = Reals()
+STR = Texts()
+ANY = Anything()
+
+
+def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
+    """`domain` with `replace` applied to its scalar parts, innermost first."""
+    if isinstance(domain, Record):
+        return Record(tuple(rewrite(f, replace) for f in domain.fields), domain.labels)
+    if isinstance(domain, Tuple):
+        return Tuple(tuple(rewrite(f, replace) for f in domain.fields))
+    return replace(domain)
+
+
+def resolve(domain: Domain, integers: Domain) -> Domain:
+    """`domain` with every unbounded `int` replaced by `integers` (choosing N)."""
+    return rewrite(domain, lambda d: integers if isinstance(d, Integers) else d)
+
+
+def scalars(domain: Domain) -> tuple[tuple[tuple[str, ...], Domain], ...]:
+    """The scalar parts of a domain with the path of field names that leads to each."""
+    if isinstance(domain, Tuple):
+        return tuple(
+            ((name, *path), part)
+            for name, field in zip(domain.names(), domain.fields, strict=True)
+            for path, part in scalars(field)
+        )
+    return (((), domain),)

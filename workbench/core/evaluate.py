@@ -1,0 +1,109 @@
+"""Terms compiled to plain Python: how functions run, and how a transition system is evaluated directly.
+
+Shared sub-terms become local variables, everything else one expression; conditionals stay lazy. A checked
+domain's violations are collected as terms by `escape_condition`, since a value that left the domain must be
+reported only where it is used.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workbench.core.domain import Integer, Overflowing
+from workbench.core.fold import Fold, postorder
+from workbench.core.ops import AND, ITE, NOT, OR, escapes
+from workbench.core.term import FALSE, TRUE, Term, leaves
+
+SHARE_FROM = 2
+
+
+class Source(Fold[str]):
+    """Python source of a term; variables print as the given identifiers, constants by `repr`."""
+
+    def __init__(self, names: dict[Term, str], constants: dict[str, Any]) -> None:
+        super().__init__()
+        self.names = names
+        self.constants = constants
+
+    def on_const(self, term: Term) -> str:
+        if isinstance(term.payload, bool | int | str):
+            return repr(term.payload)
+        name = f"k{len(self.constants)}"
+        self.constants[name] = term.payload
+        return name
+
+    def on_var(self, term: Term) -> str:
+        return self.names[term] if term in self.names else super().on_var(term)
+
+    def default(self, term: Term, *args: str) -> str:
+        if term.op is None:
+            return super().default(term)
+        if term.op.name.startswith("escapes_"):
+            domain = term.args[0].domain
+            assert isinstance(domain, Integer)
+            return f"(not 0 <= {term.op.python.format(*args)} <= {domain.hi})"
+        return fitted(term, term.op.python.format(*args))
+
+
+def fitted(term: Term, exact: str) -> str:
+    """Source of `term.domain.fit(exact)`."""
+    if not isinstance(term.domain, Integer) or (term.op is not None and term.op.name in ("ite", "min", "max")):
+        return exact
+    if term.domain.overflow is Overflowing.MODULAR:
+        return f"({exact} % {term.domain.n})"
+    return f"min(max({exact}, 0), {term.domain.hi})"
+
+
+def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
+    """A Python function of the parameters' leaves that returns the outputs' leaves, both flat.
+
+    Parameters and outputs are terms or nested tuples of terms; parameters are variables.
+    """
+    roots = [leaf for out in outputs for leaf in leaves(out)]
+    params = [leaf for p in parameters for leaf in leaves(p)]
+    names = {term: f"v{i}" for i, term in enumerate(params)}
+    constants: dict[str, Any] = {}
+    source = Source(names, constants)
+    uses: Counter[Term] = Counter(arg for node in postorder(roots) for arg in node.args)
+    uses.update(roots)
+    lines = []
+    for node in postorder(roots):
+        text = source(node)
+        if node.args and uses[node] >= SHARE_FROM:
+            lines.append(f"    t{len(lines)} = {text}")
+            source.memo[node] = f"t{len(lines) - 1}"
+    body = "".join(line + "\n" for line in lines)
+    result = ", ".join(source(root) for root in roots)
+    text = f"def compiled({', '.join(names.values())}):\n{body}    return ({result}{',' if roots else ''})\n"
+    scope: dict[str, Any] = dict(constants)
+    exec(compile(text, "<compiled terms>", "exec"), scope)
+    function: Callable[..., tuple[Any, ...]] = scope["compiled"]
+    return function
+
+
+def escape_condition(roots: Sequence[Any], kind: Overflowing, given: Term = TRUE) -> Term:
+    """When evaluating the roots leaves a domain of this kind: a condition over their variables.
+
+    An operation counts only where its result is used, i.e. under the conditions of the conditionals above it.
+    """
+    terms = [leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)]
+    order = list(postorder(terms))
+    reached: dict[Term, Term] = dict.fromkeys(order, FALSE)
+    for root in terms:
+        reached[root] = given
+    found = FALSE
+    for node in reversed(order):
+        here = reached[node]
+        if isinstance(node.domain, Integer) and node.domain.overflow is kind:
+            found = OR(found, AND(here, escapes(node)))
+        for position, arg in enumerate(node.args):
+            reached[arg] = OR(reached[arg], AND(here, _branch(node, position)))
+    return found
+
+
+def _branch(node: Term, position: int) -> Term:
+    if node.op is not ITE or position == 0:
+        return TRUE
+    return node.args[0] if position == 1 else NOT(node.args[0])  # type: ignore[no-any-return]

@@ -1,0 +1,108 @@
+"""A memoised walk over terms: the one way printers, evaluators and analyses look at them.
+
+Subclasses give a method per operator, `on_<operator name>(term, *results of the arguments)`, and
+`on_const`, `on_var`. Whatever has no method reaches `default`, which refuses: an unknown node is an error
+that names the operator and the fold, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from workbench.core.domain import Domain
+from workbench.core.term import Term, leaves
+from workbench.errors import UnsupportedNode
+
+R = TypeVar("R")
+
+
+class Fold(Generic[R]):
+    """Base of all folds; one instance keeps one memo."""
+
+    def __init__(self) -> None:
+        self.memo: dict[Term, R] = {}
+
+    def __call__(self, term: Term) -> R:
+        """The result for `term`; every shared sub-term is visited once."""
+        for node in postorder([term], self.memo):
+            self.memo[node] = self.visit(node)
+        return self.memo[term]
+
+    def visit(self, term: Term) -> R:
+        """Dispatch on the node's kind with its arguments' results."""
+        if term.op is None:
+            return self.on_var(term) if term.is_var else self.on_const(term)
+        method = getattr(self, f"on_{term.op.name}", self.default)
+        return method(term, *(self.memo[arg] for arg in term.args))
+
+    def on_const(self, term: Term) -> R:
+        """A constant."""
+        return self.default(term)
+
+    def on_var(self, term: Term) -> R:
+        """A variable."""
+        return self.default(term)
+
+    def default(self, term: Term, *_: Any) -> R:
+        """Refuse: names the operator and the fold."""
+        node = term.op.name if term.op else "variable" if term.is_var else "constant"
+        raise UnsupportedNode(f"{type(self).__name__} has no rule for {node} in {term!r}")
+
+
+def postorder(roots: Iterable[Term], seen: Iterable[Term] = ()) -> Iterator[Term]:
+    """Every term reachable from the roots once, arguments before the terms that use them."""
+    done = set(seen)
+    stack = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        node, ready = stack.pop()
+        if node in done:
+            continue
+        if ready:
+            done.add(node)
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in reversed(node.args) if arg not in done)
+
+
+def variables(roots: Iterable[Any]) -> dict[str, Domain]:
+    """The variables that occur in the values, by name, in order of appearance."""
+    terms = [leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)]
+    return {t.name: t.domain for t in postorder(terms) if t.is_var}
+
+
+class Substitute(Fold[Term]):
+    """Replace variables by terms, simplifying on the way up."""
+
+    def __init__(self, bindings: dict[Term, Term]) -> None:
+        super().__init__()
+        self.bindings = bindings
+
+    def on_const(self, term: Term) -> Term:
+        return term
+
+    def on_var(self, term: Term) -> Term:
+        return self.bindings.get(term, term)
+
+    def default(self, term: Term, *args: Any) -> Term:
+        if all(new is old for new, old in zip(args, term.args, strict=True)):
+            return term
+        if term.op is None:
+            raise UnsupportedNode(f"no operator in {term!r}")
+        return term.op.rebuild(args, term.domain)
+
+
+def substitute(value: Any, bindings: dict[Term, Term]) -> Any:
+    """`value` (a term or nested tuple of terms) with its variables replaced."""
+    fold = Substitute(bindings)
+    return map_leaves(fold, value)
+
+
+def map_leaves(function: Any, value: Any) -> Any:
+    """Apply a function to every leaf of a nested tuple."""
+    if isinstance(value, tuple):
+        return tuple(map_leaves(function, item) for item in value)
+    return function(value)
+
+

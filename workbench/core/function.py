@@ -1,0 +1,280 @@
+"""Functions: stateless, event to event.
+
+A `Function` is written once, as a Python callable over overloaded operands; `typed` runs it once on symbols of
+given domains, which type-checks it and gives the term that every backend uses. An opaque Python function is
+never looked into: it runs as it is, and over small finite domains it is tabulated (design section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.core import ops
+from workbench.core.domain import Bool, Domain, Integer, Overflowing, Range, Tuple, Value, resolve
+from workbench.core.evaluate import compile_terms, escape_condition
+from workbench.core.fold import substitute
+from workbench.core.ops import Operator
+from workbench.core.term import FALSE, Term, const, domain_of, is_symbolic, leaves, unnamed, var
+from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
+
+TABLE_LIMIT = 4096
+"""Most entries of a tabulated opaque function."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A stateless function of `arity` events.
+
+    Parameters
+    ----------
+    name: how it is written and drawn.
+    arity: number of arguments.
+    build: a callable over Python values and terms alike (operators of `core.ops`).
+    opaque: whether `build` is an ordinary Python function that must not be run on symbols.
+    result: the domain of the results; needed for opaque functions only.
+    start: the value a cumulation starts from (the paper's implicit sigma_0), if the function has one;
+        a callable takes the domain, e.g. `max` starts from the smallest value.
+    """
+
+    name: str
+    arity: int
+    build: Callable[..., Any] = field(repr=False)
+    opaque: bool = False
+    result: Domain | None = None
+    start: Value | Callable[[Domain], Value] | None = field(default=None, repr=False)
+
+    def __call__(self, *args: Any) -> Any:
+        """Apply to streams (lifting), terms or values."""
+        for arg in args:
+            if isinstance(arg, ops.Liftable):
+                return arg.lift(self, args)
+        if self.opaque and is_symbolic(args):
+            raise Refused(f"the Python function '{self.name}' cannot be applied to symbols")
+        return self.build(*args)
+
+    def resolve(self, integers: Domain) -> Function:
+        """This function with unbounded integers in its declared result replaced."""
+        if self.result is None:
+            return self
+        return Function(
+            self.name, self.arity, self.build, self.opaque, resolve(self.result, integers), self.start
+        )
+
+    def start_in(self, domain: Domain) -> Value | None:
+        """The start value of a cumulation over `domain`, or None if the function names none."""
+        return self.start(domain) if callable(self.start) else self.start
+
+    def typed(self, domains: Sequence[Domain]) -> TypedFunction:
+        """This function over given argument domains; TypingError where it is not defined on them."""
+        domains = tuple(domains)
+        if len(domains) != self.arity:
+            raise PipelineError(f"function '{self.name}' takes {self.arity} arguments, not {len(domains)}")
+        symbols = tuple(var(f"_{i}", d) for i, d in enumerate(domains))
+        if not self.opaque:
+            body = self.build(*symbols)
+            if not is_symbolic(body):
+                body = const(body, ops.literal_domain(body)) if not isinstance(body, tuple) else body
+            return TypedFunction(self, domains, symbols, body, domain_of(body))
+        if self.result is None:
+            raise TypingError(
+                f"the Python function '{self.name}' does not say the domain of its results",
+                hint="give it one: user_function(f, result=BOOL)",
+            )
+        body = self._table(symbols, domains, self.result)
+        return TypedFunction(self, domains, symbols, body, self.result)
+
+    def _table(self, symbols: tuple[Any, ...], domains: tuple[Domain, ...], result: Domain) -> Any:
+        size = 1
+        for domain in domains:
+            size *= domain.size or TABLE_LIMIT + 1
+        if size > TABLE_LIMIT or not result.finite:
+            return None
+        return self._decide(list(symbols), [tuple(d.values()) for d in domains], result, ())
+
+    def _decide(self, symbols: list[Any], values: list[Any], result: Domain, chosen: tuple[Any, ...]) -> Any:
+        """A decision tree over the arguments, one conditional per value but the last."""
+        if not symbols:
+            value = self.build(*chosen)
+            if value not in result:
+                raise DomainError(f"{self.name}{chosen} = {value!r} is not in its result domain {result}")
+            return const(value, result)
+        *most, last = values[0]
+        tree = self._decide(symbols[1:], values[1:], result, (*chosen, last))
+        for value in reversed(most):
+            branch = self._decide(symbols[1:], values[1:], result, (*chosen, value))
+            tree = ops.ite(_equals(symbols[0], value), branch, tree)
+        return tree
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _equals(symbol: Any, value: Value) -> Any:
+    if isinstance(symbol, tuple):
+        return ops.conjunction(_equals(s, v) for s, v in zip(symbol, value, strict=True))
+    if isinstance(symbol.domain, Bool):
+        return symbol if value else ops.negate(symbol)
+    return ops.EQ(symbol, value)
+
+
+class TypedFunction:
+    """A function over fixed domains. Call it on values to compute and on terms to build a term."""
+
+    def __init__(
+        self,
+        function: Function,
+        domains: tuple[Domain, ...],
+        symbols: tuple[Any, ...],
+        body: Any,
+        result: Domain,
+    ) -> None:
+        self.function = function
+        self.domains = domains
+        self.symbols = symbols
+        self.body = body
+        self.result = result
+        """The domain of the results."""
+        self._run: Callable[..., Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.function.name
+
+    def __call__(self, *args: Any) -> Any:
+        """The result on values, or a term when any argument is symbolic."""
+        if is_symbolic(args):
+            return self.apply(args)
+        if self._run is None:
+            self._run = self._compiled()
+        return self._run(*args)
+
+    def apply(self, args: tuple[Any, ...]) -> Any:
+        """The function's term over symbolic arguments."""
+        if self.body is None:
+            infinite = next((d for d in (*self.domains, self.result) if not d.finite), None)
+            reason = (
+                f"function '{self.name}' has no translation and its domain {infinite} is not finite"
+                if infinite
+                else f"function '{self.name}' has no translation and more than {TABLE_LIMIT} argument values"
+            )
+            raise Refused(reason, hint="use workbench functions, or choose a smaller finite domain")
+        bindings: dict[Term, Term] = {}
+        for symbol, arg, domain in zip(self.symbols, args, self.domains, strict=True):
+            pairs = zip(leaves(symbol), leaves(ops.as_term(arg, domain)), strict=True)
+            bindings.update(pairs)
+        return substitute(self.body, bindings)
+
+    def _compiled(self) -> Callable[..., Any]:
+        if self.function.opaque:
+            return self._opaque
+        values = compile_terms([self.body], self.symbols)
+        flag = escape_condition([self.body], Overflowing.CHECKED)
+        plain = not any(isinstance(d, Tuple) for d in (*self.domains, self.result))
+        if plain and flag is FALSE:
+            return lambda *args: values(*args)[0]
+        escaped = compile_terms([flag], self.symbols)
+
+        def run(*args: Any) -> Any:
+            flat = list(leaves(args))
+            if escaped(*flat)[0]:
+                shown = ", ".join(map(str, args))
+                raise Overflow(
+                    f"'{self.name}' on {shown} leaves the checked domain {self.result}",
+                    hint="choose a larger domain, or modular or saturating integers",
+                )
+            return _shape(self.result, iter(values(*flat)))
+
+        return run
+
+    def _opaque(self, *args: Any) -> Any:
+        try:
+            value = self.function.build(*args)
+        except WorkbenchError:
+            raise
+        except Exception as error:
+            raise WorkbenchError(f"the Python function '{self.name}' failed on {args}: {error!r}") from error
+        return self.result.check(value)
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {', '.join(map(str, self.domains))} -> {self.result}"
+
+
+def _shape(domain: Domain, flat: Any) -> Any:
+    if isinstance(domain, Tuple):
+        return tuple(_shape(f, flat) for f in domain.fields)
+    return next(flat)
+
+
+def user_function(
+    call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = ""
+) -> Function:
+    """An opaque Python function as a stream function.
+
+    Backends that only call it run it as it is; the model tabulates it when its domains are finite and small,
+    and refuses it otherwise.
+    """
+    count = arity if arity is not None else call.__code__.co_argcount
+    return Function(name or call.__name__, count, call, opaque=True, result=result)
+
+
+def same_domain(a: Domain, b: Domain) -> bool:
+    """Whether two domains hold the same values under the same arithmetic (record names aside)."""
+    return unnamed(a) == unnamed(b)
+
+
+# --- the library: operators with the start values of their cumulations ---------------------------------------
+
+
+def _of(op: Operator, start: Any = None) -> Function:
+    return Function(op.symbol, op.arity, op, start=start)
+
+
+def _lowest(domain: Domain) -> Value:
+    if isinstance(domain, Integer | Range):
+        return domain.lo
+    return float("-inf")
+
+
+def _highest(domain: Domain) -> Value:
+    if isinstance(domain, Integer | Range):
+        return domain.hi
+    return float("inf")
+
+
+ADD, SUB, MUL = _of(ops.ADD, 0), _of(ops.SUB, 0), _of(ops.MUL, 1)
+DIV, MOD = _of(ops.DIV), _of(ops.MOD)
+MIN, MAX = _of(ops.MIN, _highest), _of(ops.MAX, _lowest)
+EVEN, ODD = _of(ops.EVEN), _of(ops.ODD)
+EQ, NE = Function("=", 2, ops.equal), Function("!=", 2, lambda a, b: ops.negate(ops.equal(a, b)))
+LT, LE, GT, GE = _of(ops.LT), _of(ops.LE), _of(ops.GT), _of(ops.GE)
+NOT, AND, OR, IMPLIES = _of(ops.NOT), _of(ops.AND, True), _of(ops.OR, False), _of(ops.IMPLIES)
+IF = Function("if", 3, ops.ite)
+NEG = Function("neg", 1, lambda a: ops.SUB(0, a))
+ABS = Function("abs", 1, lambda a: ops.ite(ops.LT(a, 0), ops.SUB(0, a), a))
+
+LIBRARY: dict[str, Function] = {
+    f.name: f
+    for f in (
+        ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, IF, NEG, ABS,
+    )
+}  # fmt: skip
+"""The functions that have a name in the language."""
+
+
+def as_function(value: Any) -> Function:
+    """A Function from a Function, an operator of `core.ops` or a name in the library."""
+    if isinstance(value, Function):
+        return value
+    if isinstance(value, Operator):
+        return _of(value)
+    if isinstance(value, str) and value in LIBRARY:
+        return LIBRARY[value]
+    raise PipelineError(
+        f"{value!r} is not a function",
+        hint="use a workbench function, a name such as '+', or user_function(f, result=DOMAIN)",
+    )
+
+

@@ -1,0 +1,144 @@
+"""The bounded queues in front of a join, as finite state (design section 5, rules 1 and 2).
+
+A join fires exactly when every input has an event waiting, so after every step at least one queue is empty. A
+binary join therefore needs one store: `lead` counts by how many events the left input is ahead (negative: the
+right one), and the waiting events sit in slots, oldest first. Unused slots hold the domain's default, so the
+state is canonical. Joins of three and more inputs keep one length and one store per input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from workbench.core.domain import Domain, Range
+from workbench.core.function import same_domain
+from workbench.core.ops import EQ, GT, LT, both, conjunction, either, ite, negate
+from workbench.core.processor import Maybe, Slot, State
+from workbench.core.term import FALSE, const
+
+
+class JoinStep(NamedTuple):
+    """What one step does to a join; all terms."""
+
+    state: State
+    fires: Any
+    front: tuple[Any, ...]
+    """The events consumed, meaningful when it fires."""
+    lengths: tuple[Any, ...]
+    """Number of events waiting per input at the end of the step."""
+    overflows: tuple[Any, ...]
+    """Per input: an event arrives, cannot be consumed, and its queue is full."""
+
+
+@dataclass(frozen=True)
+class Join:
+    """The queues of one processor: the domain and the capacity (in events) of each."""
+
+    domains: tuple[Domain, ...]
+    capacities: tuple[int, ...]
+
+    @property
+    def _shared(self) -> bool:
+        return same_domain(*self.domains)
+
+    def slots(self) -> tuple[Slot, ...]:
+        """The state variables, all empty at first."""
+        if len(self.domains) != 2:
+            return tuple(
+                slot
+                for i, (domain, q) in enumerate(zip(self.domains, self.capacities, strict=True), 1)
+                for slot in (Slot(f"length{i}", Range(0, q), 0), *_store(f"slot{i}_", domain, q))
+            )
+        (left, right), (ql, qr) = self.domains, self.capacities
+        lead = Slot("lead", Range(-qr, ql), 0)
+        if self._shared:
+            return (lead, *_store("slot", left, max(ql, qr)))
+        return (lead, *_store("left", left, ql), *_store("right", right, qr))
+
+    def step(self, state: State, arrivals: Sequence[Maybe]) -> JoinStep:
+        """One step with these arrivals."""
+        return self._binary(state, *arrivals) if len(self.domains) == 2 else self._general(state, arrivals)
+
+    def _binary(self, state: State, left: Maybe, right: Maybe) -> JoinStep:
+        lead, *rest = state
+        (ql, qr), a, b = self.capacities, left.present, right.present
+        left_ahead, right_ahead = GT(lead, 0), LT(lead, 0)
+        only_left, only_right, together = both(a, negate(b)), both(b, negate(a)), both(a, b)
+        width = max(ql, qr) if self._shared else ql
+        lefts, rights = rest[:width], rest[:width] if self._shared else rest[width:]
+
+        def written(i: int, sign: int, alone: Any) -> Any:
+            """An arrival is stored at slot i: it came alone, or after the oldest event was consumed."""
+            behind = both(together, EQ(lead, sign * (i + 1)))
+            return either(both(alone, EQ(lead, sign * i)), behind)
+
+        wl = [written(i, 1, only_left) for i in range(ql)]
+        wr = [written(i, -1, only_right) for i in range(qr)]
+        eat_left, eat_right = both(b, left_ahead), both(a, right_ahead)
+        if self._shared:
+            eat = either(eat_left, eat_right)
+            pad = [FALSE] * width
+            stores = [
+                ite(w1, left.value, ite(w2, right.value, kept))
+                for w1, w2, kept in zip(
+                    (wl + pad)[:width], (wr + pad)[:width], _shift(eat, lefts, self.domains[0]), strict=True
+                )
+            ]
+        else:
+            kept_left = _shift(eat_left, lefts, self.domains[0])
+            kept_right = _shift(eat_right, rights, self.domains[1])
+            stores = [ite(w, left.value, kept) for w, kept in zip(wl, kept_left, strict=True)]
+            stores += [ite(w, right.value, kept) for w, kept in zip(wr, kept_right, strict=True)]
+        grows, shrinks = both(only_left, LT(lead, ql)), both(only_right, GT(lead, -qr))
+        after = ite(grows, lead + 1, ite(shrinks, lead - 1, lead))
+        return JoinStep(
+            (after, *stores),
+            both(either(a, left_ahead), either(b, right_ahead)),
+            (
+                ite(left_ahead, lefts[0], left.value) if lefts else left.value,
+                ite(right_ahead, rights[0], right.value) if rights else right.value,
+            ),
+            (ite(GT(after, 0), after, 0), ite(LT(after, 0), 0 - after, 0)),
+            (both(only_left, EQ(lead, ql)), both(only_right, EQ(lead, -qr))),
+        )
+
+    def _general(self, state: State, arrivals: Sequence[Maybe]) -> JoinStep:
+        parts, position = [], 0
+        for q in self.capacities:
+            parts.append((state[position], state[position + 1 : position + 1 + q]))
+            position += 1 + q
+        fires = conjunction(
+            either(arrival.present, GT(n, 0)) for arrival, (n, _) in zip(arrivals, parts, strict=True)
+        )
+        after: list[Any] = []
+        front, lengths, overflows = [], [], []
+        for arrival, (n, store), q, domain in zip(
+            arrivals, parts, self.capacities, self.domains, strict=True
+        ):
+            a, waiting = arrival.present, GT(n, 0)
+            stays, eaten = both(a, negate(fires)), both(fires, waiting)
+            grows, shrinks = both(stays, LT(n, q)), both(eaten, negate(a))
+            length = ite(grows, n + 1, ite(shrinks, n - 1, n))
+            kept = _shift(eaten, store, domain)
+            stores = [
+                ite(either(both(stays, EQ(n, i)), both(both(a, fires), EQ(n, i + 1))), arrival.value, keep)
+                for i, keep in enumerate(kept)
+            ]
+            after += [length, *stores]
+            front.append(ite(waiting, store[0], arrival.value) if store else arrival.value)
+            lengths.append(length)
+            overflows.append(both(stays, EQ(n, q)))
+        return JoinStep(tuple(after), fires, tuple(front), tuple(lengths), tuple(overflows))
+
+
+def _store(name: str, domain: Domain, capacity: int) -> tuple[Slot, ...]:
+    return tuple(Slot(f"{name}{i}", domain, domain.default) for i in range(capacity))
+
+
+def _shift(eaten: Any, store: Sequence[Any], domain: Domain) -> list[Any]:
+    """The store after its oldest event was taken; the last slot becomes unused."""
+    if not store:
+        return []
+    return [ite(eaten, new, old) for old, new in zip(store, [*store[1:], const(domain.default, domain)], strict=True)]

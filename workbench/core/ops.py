@@ -1,0 +1,488 @@
+"""The operators: one table, one pinned total meaning each.
+
+Every operator is defined once, here: its typing rule and its exact meaning on Python values. An arithmetic
+result in a finite integer domain is `domain.fit(exact result)`; that is the whole of modular, saturating and
+checked arithmetic. Everything is total, because both branches of a conditional may be computed:
+
+- `a div b` rounds towards minus infinity, and `a div 0 = 0`;
+- `a mod b = a - b * (a div b)`, so it has the sign of `b`, and `a mod 0 = a`;
+- values of modular domains are compared by their representatives 0..N-1.
+
+An operator called on Python values computes; called with a term among its arguments it builds a simplified
+term; called on streams it lifts itself (`Liftable`). Processors' steps are written with these calls.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from workbench.core.domain import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    Anything,
+    Bool,
+    Domain,
+    Enum,
+    Integer,
+    Integers,
+    Range,
+    Reals,
+    Texts,
+)
+from workbench.core.term import FALSE, TRUE, Term, const, intern, is_symbolic
+from workbench.errors import DomainError, TypingError
+
+
+@runtime_checkable
+class Liftable(Protocol):
+    """What a stream is to an operator or function: something that lifts it over its events."""
+
+    def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
+        """The stream of results of `function` applied event by event."""
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """One row of the table. `python` is the format of its exact meaning as Python source."""
+
+    name: str
+    arity: int
+    symbol: str
+    result: Callable[[Operator, tuple[Term, ...]], Domain]
+    exact: Callable[..., Any]
+    python: str
+    simplify: Callable[[tuple[Term, ...]], Term | None] = lambda args: None
+
+    def __call__(self, *args: Any) -> Any:
+        """Apply to values, terms or streams."""
+        for arg in args:
+            if isinstance(arg, Liftable):
+                return arg.lift(self, args)
+        if not is_symbolic(args):
+            return self.exact(*args)
+        return self.build(args)
+
+    def build(self, args: tuple[Any, ...]) -> Term:
+        """The term, type-checked and simplified; Python values among the arguments become constants."""
+        if len(args) != self.arity:
+            raise TypingError(f"'{self.symbol}' takes {self.arity} arguments, not {len(args)}")
+        terms = coerce(self, args)
+        domain = self.result(self, terms)
+        simple = self.simplify(terms)
+        if simple is not None:
+            return simple
+        if all(t.is_const for t in terms):
+            value = self.exact(*(t.payload for t in terms))
+            if value in domain:
+                return const(value, domain)  # type: ignore[no-any-return]
+        return intern(self, terms, domain)
+
+    def rebuild(self, args: tuple[Term, ...], domain: Domain) -> Term:
+        """The same node over new arguments (used by substitution)."""
+        return Cast.to(args[0], domain) if self is CAST else self.build(args)
+
+    def __repr__(self) -> str:
+        return self.symbol
+
+
+# --- constants among the arguments, and domains that must agree -------------------------------------------
+
+
+def literal_domain(value: Any, like: Domain | None = None) -> Domain:
+    """The domain a literal takes beside an operand of domain `like`."""
+    if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
+        if value not in like and isinstance(like, Integer):
+            raise DomainError(
+                f"the constant {value} is not in the domain {like}",
+                hint=f"choose a larger domain, e.g. -N {max(abs(int(value)) + 1, 2)}"
+                if isinstance(value, int) and value >= 0
+                else "use a domain that has this value",
+            )
+        if value in like:
+            return like
+    if isinstance(value, bool):
+        return ANY if isinstance(like, Anything) else BOOL
+    if isinstance(value, int):
+        return Range(value, value)
+    if isinstance(value, float):
+        return FLOAT
+    return Texts() if isinstance(value, str) else ANY
+
+
+def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
+    """Arguments as terms: literals take the domain of their term neighbours."""
+    like = next((a.domain for a in args if isinstance(a, Term) and not isinstance(a.domain, Bool)), None)
+    out = []
+    for arg in args:
+        if isinstance(arg, tuple):
+            raise TypingError(f"'{op.symbol}' is not defined on tuples", hint="apply it to their fields")
+        if isinstance(arg, Term):
+            if arg.is_const and isinstance(like, Integer) and isinstance(arg.domain, Range):
+                arg = const(arg.payload, literal_domain(arg.payload, like))
+            out.append(arg)
+        else:
+            out.append(const(arg, literal_domain(arg, like)))
+    return tuple(out)
+
+
+def unify(what: str, a: Domain, b: Domain) -> Domain:
+    """The smallest domain that holds both; TypingError when there is none."""
+    if a == b:
+        return a
+    for wide in (Anything, Reals, Integers):
+        if isinstance(a, wide) or isinstance(b, wide):
+            winner = a if isinstance(a, wide) else b
+            other = b if winner is a else a
+            if wide is Anything or (other.numeric and not isinstance(other, Integer)):
+                return winner
+    if isinstance(a, Range) and isinstance(b, Range):
+        return Range(min(a.lo, b.lo), max(a.hi, b.hi))
+    raise TypingError(
+        f"{what} combines values of {a} and of {b}",
+        hint="both sides need the same domain" + _suggest(a, b),
+    )
+
+
+def _suggest(a: Domain, b: Domain) -> str:
+    if a.numeric and b.numeric:
+        return "; declare both with the same type, or convert one with cast(x, TYPE)"
+    if isinstance(a, Bool) or isinstance(b, Bool):
+        return "; compare the number first (for example x > 0), or use 'if ... then ... else'"
+    return ""
+
+
+def _numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
+    for arg in args:
+        if not arg.domain.numeric:
+            raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}")
+    domain = args[0].domain
+    for arg in args[1:]:
+        domain = unify(f"'{op.symbol}'", domain, arg.domain)
+    return domain
+
+
+def _corners(f: Callable[[int, int], int], a: Range, b: Range) -> Range:
+    found = [f(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    return Range(min(found), max(found))
+
+
+def _div_range(a: Range, b: Range) -> Range:
+    if b.lo > 0:
+        return _corners(_div, a, b)
+    size = max(abs(a.lo), abs(a.hi))
+    return Range(-size, size)
+
+
+def _mod_range(a: Range, b: Range) -> Range:
+    if b.lo > 0:
+        return a if 0 <= a.lo and a.hi < b.lo else Range(0, b.hi - 1)
+    size = max(abs(b.lo), abs(b.hi), 1) - 1
+    return Range(min(-size, a.lo), max(size, a.hi))
+
+
+def _arithmetic(on_ranges: Callable[[Range, Range], Range]) -> Callable[[Operator, tuple[Term, ...]], Domain]:
+    def result(op: Operator, args: tuple[Term, ...]) -> Domain:
+        domain = _numeric(op, args)
+        if isinstance(domain, Range):
+            a, b = (t.domain for t in args)
+            assert isinstance(a, Range) and isinstance(b, Range)
+            return on_ranges(a, b)
+        return domain
+
+    return result
+
+
+def _order(op: Operator, args: tuple[Term, ...]) -> Domain:
+    _numeric(op, args)
+    return BOOL
+
+
+def _equal(op: Operator, args: tuple[Term, ...]) -> Domain:
+    a, b = (t.domain for t in args)
+    if not (a.numeric and b.numeric):
+        unify(f"'{op.symbol}'", a, b)
+    return BOOL
+
+
+def _logic(op: Operator, args: tuple[Term, ...]) -> Domain:
+    for arg in args:
+        if not isinstance(arg.domain, Bool | Anything):
+            raise TypingError(f"'{op.symbol}' needs bool, not values of {arg.domain}")
+    return BOOL
+
+
+def _parity(op: Operator, args: tuple[Term, ...]) -> Domain:
+    _numeric(op, args)
+    return BOOL
+
+
+def _choice(op: Operator, args: tuple[Term, ...]) -> Domain:
+    _logic(op, args[:1])
+    return unify("'if ... then ... else'", args[1].domain, args[2].domain)
+
+
+# --- exact meanings ---------------------------------------------------------------------------------------
+
+
+def _div(a: Any, b: Any) -> Any:
+    return a // b if b else 0
+
+
+def _mod(a: Any, b: Any) -> Any:
+    return a % b if b else a
+
+
+def _implies(a: bool, b: bool) -> bool:
+    return not a or b
+
+
+# --- simplifications: only what keeps derived models small and readable -------------------------------------
+
+
+def _neutral(right: Any, *, both_sides: bool) -> Callable[[tuple[Term, ...]], Term | None]:
+    def simplify(args: tuple[Term, ...]) -> Term | None:
+        a, b = args
+        if a.domain != b.domain and not isinstance(a.domain, Range):
+            return None
+        if b.is_const and b.payload == right:
+            return a
+        if both_sides and a.is_const and a.payload == right:
+            return b
+        return None
+
+    return simplify
+
+
+def _simplify_and(args: tuple[Term, ...]) -> Term | None:
+    a, b = args
+    if a is FALSE or b is FALSE or a is negate(b):
+        return FALSE
+    if a is TRUE or a is b:
+        return b
+    return a if b is TRUE else None
+
+
+def _simplify_or(args: tuple[Term, ...]) -> Term | None:
+    a, b = args
+    if a is TRUE or b is TRUE or a is negate(b):
+        return TRUE
+    if a is FALSE or a is b:
+        return b
+    return a if b is FALSE else None
+
+
+def _simplify_not(args: tuple[Term, ...]) -> Term | None:
+    (a,) = args
+    if a is TRUE:
+        return FALSE
+    if a is FALSE:
+        return TRUE
+    return a.args[0] if a.op is NOT else None
+
+
+def _simplify_eq(args: tuple[Term, ...]) -> Term | None:
+    a, b = args
+    if a is b:
+        return TRUE
+    if isinstance(a.domain, Range) and isinstance(b.domain, Range):
+        if a.domain.hi < b.domain.lo or b.domain.hi < a.domain.lo:
+            return FALSE
+    return None
+
+
+def _simplify_ne(args: tuple[Term, ...]) -> Term | None:
+    same = _simplify_eq(args)
+    return None if same is None else negate(same)
+
+
+def _simplify_ite(args: tuple[Term, ...]) -> Term | None:
+    c, a, b = args
+    if c is TRUE or a is b:
+        return a if c is TRUE or a.domain == b.domain else None
+    if c is FALSE:
+        return b
+    if isinstance(a.domain, Bool) and isinstance(b.domain, Bool):
+        if a is TRUE:
+            return OR.build((c, b))
+        if b is FALSE:
+            return AND.build((c, a))
+        if a is FALSE:
+            return AND.build((negate(c), b))
+        if b is TRUE:
+            return OR.build((negate(c), a))
+    if c.op is NOT:
+        return ITE.build((c.args[0], b, a))
+    if b.op is ITE and b.args[0] is c:
+        return ITE.build((c, a, b.args[2]))
+    if a.op is ITE and a.args[0] is c:
+        return ITE.build((c, a.args[1], b))
+    return None
+
+
+# --- the table ----------------------------------------------------------------------------------------------
+
+_add_range = _arithmetic(lambda a, b: _corners(operator.add, a, b))
+_sub_range = _arithmetic(lambda a, b: _corners(operator.sub, a, b))
+_mul_range = _arithmetic(lambda a, b: _corners(operator.mul, a, b))
+
+ADD = Operator("add", 2, "+", _add_range, operator.add, "({0} + {1})", _neutral(0, both_sides=True))
+SUB = Operator("sub", 2, "-", _sub_range, operator.sub, "({0} - {1})", _neutral(0, both_sides=False))
+MUL = Operator("mul", 2, "*", _mul_range, operator.mul, "({0} * {1})", _neutral(1, both_sides=True))
+DIV = Operator("div", 2, "div", _arithmetic(_div_range), _div, "({0} // {1} if {1} else 0)")
+MOD = Operator("mod", 2, "mod", _arithmetic(_mod_range), _mod, "({0} % {1} if {1} else {0})")
+MIN = Operator("min", 2, "min", _arithmetic(lambda a, b: _corners(min, a, b)), min, "min({0}, {1})")
+MAX = Operator("max", 2, "max", _arithmetic(lambda a, b: _corners(max, a, b)), max, "max({0}, {1})")
+EVEN = Operator("even", 1, "even", _parity, lambda a: a % 2 == 0, "({0} % 2 == 0)")
+ODD = Operator("odd", 1, "odd", _parity, lambda a: a % 2 == 1, "({0} % 2 == 1)")
+
+EQ = Operator("eq", 2, "=", _equal, operator.eq, "({0} == {1})", _simplify_eq)
+NE = Operator("ne", 2, "!=", _equal, operator.ne, "({0} != {1})", _simplify_ne)
+LT = Operator("lt", 2, "<", _order, operator.lt, "({0} < {1})")
+LE = Operator("le", 2, "<=", _order, operator.le, "({0} <= {1})")
+GT = Operator("gt", 2, ">", _order, operator.gt, "({0} > {1})")
+GE = Operator("ge", 2, ">=", _order, operator.ge, "({0} >= {1})")
+
+NOT = Operator("not", 1, "not", _logic, operator.not_, "(not {0})", _simplify_not)
+AND = Operator("and", 2, "and", _logic, lambda a, b: a and b, "({0} and {1})", _simplify_and)
+OR = Operator("or", 2, "or", _logic, lambda a, b: a or b, "({0} or {1})", _simplify_or)
+IMPLIES = Operator("implies", 2, "->", _logic, _implies, "(not {0} or {1})")
+
+ITE = Operator(
+    "ite", 3, "if", _choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite
+)
+
+
+def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:  # noqa: ARG001 - a typing rule's signature
+    return BOOL
+
+
+CAST = Operator("cast", 1, "cast", _no_typing, lambda a: a, "{0}")
+
+
+class Cast:
+    """Conversion of a number into another numeric domain, by that domain's own rule (`fit`)."""
+
+    @staticmethod
+    def to(value: Any, domain: Domain) -> Any:
+        """`value` in `domain`: wrapped, clamped or flagged as the domain says; exact in ranges."""
+        if not isinstance(value, Term):
+            return domain.fit(value)
+        if value.domain == domain:
+            return value
+        if not (value.domain.numeric and domain.numeric):
+            raise TypingError(f"cannot convert values of {value.domain} to {domain}")
+        if isinstance(domain, Range):
+            hull = value.domain
+            if not (isinstance(hull, Range | Integer) and domain.lo <= hull.lo and hull.hi <= domain.hi):
+                if not (value.is_const and value.payload in domain):
+                    raise TypingError(
+                        f"values of {hull} do not all fit {domain}", hint="ranges are exact: widen the range"
+                    )
+        if value.is_const and value.payload in domain:
+            return const(value.payload, domain)
+        return intern(CAST, (value,), domain)
+
+
+# Whether the exact result of an arithmetic node leaves the finite domain of its operands; see `escapes`.
+
+
+def _leaves_domain(name: str, symbol: str, exact: Callable[[Any, Any], Any]) -> Operator:
+    return Operator(f"escapes_{name}", 2, f"escapes {symbol}", _no_typing, exact, f"({{0}} {symbol} {{1}})")
+
+
+ESCAPES = {
+    "add": _leaves_domain("add", "+", operator.add),
+    "sub": _leaves_domain("sub", "-", operator.sub),
+    "mul": _leaves_domain("mul", "*", operator.mul),
+}
+
+OPERATORS: dict[str, Operator] = {
+    op.name: op
+    for op in (ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, ITE)
+}
+"""The operators a user may name; conversions and escape tests have their own constructors."""
+
+
+def escapes(term: Term) -> Term:
+    """Whether this node's exact result lies outside its finite integer domain (False if it cannot)."""
+    if not isinstance(term.domain, Integer) or term.op is None:
+        return FALSE
+    if term.op is CAST:
+        inner, source = term.args[0], term.args[0].domain
+        if not isinstance(source, Integer | Range):
+            return FALSE
+        below = LT.build((inner, 0)) if source.lo < 0 else FALSE
+        above = GE.build((inner, term.domain.n)) if source.hi > term.domain.hi else FALSE
+        return OR.build((below, above))
+    if term.op.name not in ESCAPES:
+        return FALSE
+    return intern(ESCAPES[term.op.name], term.args, BOOL)
+
+
+# --- calls for processors' steps -------------------------------------------------------------------------------
+
+
+def ite(condition: Any, then: Any, otherwise: Any) -> Any:
+    """`then` if the condition is true, else `otherwise`; field by field on tuples."""
+    if not isinstance(condition, Term):
+        return then if condition else otherwise
+    if isinstance(then, tuple) and isinstance(otherwise, tuple):
+        return tuple(ite(condition, a, b) for a, b in zip(then, otherwise, strict=True))
+    if not is_symbolic((then, otherwise)):
+        # two literals: a range (or bool) that holds both
+        domain = unify("'if'", literal_domain(then), literal_domain(otherwise))
+        return ITE.build((condition, const(then, domain), const(otherwise, domain)))
+    return ITE.build((condition, then, otherwise))
+
+
+def equal(a: Any, b: Any) -> Any:
+    """Equality; on tuples, of all fields."""
+    if isinstance(a, tuple) and isinstance(b, tuple) and is_symbolic((a, b)):
+        return conjunction(equal(x, y) for x, y in zip(a, b, strict=True))
+    return EQ(a, b)
+
+
+def both(a: Any, b: Any) -> Any:
+    """Conjunction."""
+    return AND(a, b)
+
+
+def either(a: Any, b: Any) -> Any:
+    """Disjunction."""
+    return OR(a, b)
+
+
+def negate(a: Any) -> Any:
+    """Negation."""
+    return NOT(a)
+
+
+def conjunction(items: Any) -> Any:
+    """Conjunction of any number of values (True for none)."""
+    total: Any = True
+    for item in items:
+        total = item if total is True else both(total, item)
+    return total
+
+
+def disjunction(items: Any) -> Any:
+    """Disjunction of any number of values (False for none)."""
+    total: Any = False
+    for item in items:
+        total = item if total is False else either(total, item)
+    return total
+
+
+def as_term(value: Any, domain: Domain) -> Any:
+    """A value or term as a term of exactly this domain (conversion where the domains differ)."""
+    if isinstance(value, tuple):
+        fields = getattr(domain, "fields", ())
+        return tuple(as_term(v, d) for v, d in zip(value, fields, strict=True))
+    if not isinstance(value, Term):
+        return const(value, domain)
+    return value if value.domain == domain else Cast.to(value, domain)

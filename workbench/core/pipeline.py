@@ -1,0 +1,263 @@
+"""Pipelines: immutable, validated, typed graphs of processors.
+
+A pipe has a name and one producer; a pipe read by several processors is a fork. Construction checks everything
+that can be checked without an event: names, arities, cycles, types; the error names the pipe and the processor.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import networkx as nx
+
+from workbench.core.domain import Domain, Value, resolve
+from workbench.core.processor import Processor, Stream
+from workbench.errors import Location, PipelineError, WorkbenchError
+
+
+@dataclass(frozen=True)
+class Node:
+    """A processor in a pipeline: the pipes it reads and the pipes it writes, by name."""
+
+    name: str
+    processor: Processor
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    where: Location | str = field(default="", compare=False)
+    """Where the user wrote it."""
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The names of its queues: one per input of a processor that joins, none otherwise."""
+        if self.processor.in_arity < 2:
+            return ()
+        return tuple(f"{self.name}.{port}" for port in self.processor.ports)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A directed acyclic graph of processors with open inputs and outputs.
+
+    Parameters
+    ----------
+    name: the pipeline's name.
+    inputs: name and domain of each open input pipe.
+    nodes: the processors, in any order; kept in topological order.
+    outputs: output name to the pipe it shows.
+    capacities: queue name to its capacity; queues that are absent are unbounded when running.
+
+    Raises
+    ------
+    PipelineError: unknown, duplicate or cyclic pipes, wrong arity. TypingError: domains that do not fit.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, Domain], ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[tuple[str, str], ...]
+    capacities: Mapping[str, int] = field(default_factory=dict, hash=False)
+    doc: str = field(default="", compare=False)
+    domains: Mapping[str, Domain] = field(init=False, compare=False, repr=False)
+    """The domain of every pipe."""
+    typed: Mapping[str, Processor] = field(init=False, compare=False, repr=False)
+    """The typed processor of every node, by the node's name."""
+
+    def __post_init__(self) -> None:
+        ordered = _ordered(self.name, self.inputs, self.nodes, self.outputs)
+        object.__setattr__(self, "nodes", ordered)
+        domains: dict[str, Domain] = dict(self.inputs)
+        typed: dict[str, Processor] = {}
+        for node in ordered:
+            typed[node.name] = _type_node(self.name, node, domains)
+        object.__setattr__(self, "domains", domains)
+        object.__setattr__(self, "typed", typed)
+        unknown = set(self.capacities) - set(self.queues)
+        if unknown:
+            raise _unknown(self.name, "queue", sorted(unknown)[0], self.queues, "")
+
+    # --- what is in it ---
+
+    @property
+    def in_arity(self) -> int:
+        """Number of open inputs."""
+        return len(self.inputs)
+
+    @property
+    def out_arity(self) -> int:
+        """Number of outputs."""
+        return len(self.outputs)
+
+    @property
+    def input_domains(self) -> tuple[Domain, ...]:
+        """The domains of the open inputs."""
+        return tuple(domain for _, domain in self.inputs)
+
+    @property
+    def output_domains(self) -> tuple[Domain, ...]:
+        """The domains of the outputs."""
+        return tuple(self.domains[pipe] for _, pipe in self.outputs)
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The names of all queues (`add.left`), in topological order."""
+        return tuple(queue for node in self.nodes for queue in node.queues)
+
+    def node(self, name: str) -> Node:
+        """The node of this name; PipelineError with a suggestion if there is none."""
+        for node in self.nodes:
+            if node.name == name:
+                return node
+        raise _unknown(self.name, "processor", name, [n.name for n in self.nodes], "")
+
+    def pipe(self, name: str) -> str:
+        """The pipe that `name` (a pipe or an output) means; PipelineError with a suggestion if there is none."""
+        found = dict(self.outputs).get(name, name)
+        if found in self.domains:
+            return found
+        known = [*self.domains, *dict(self.outputs)]
+        raise _unknown(self.name, "pipe", name, known, "")
+
+    @property
+    def graph(self) -> nx.MultiDiGraph:
+        """The wiring as a networkx graph: inputs, processors and outputs; an edge per pipe and reader."""
+        return _graph(self.inputs, self.nodes, self.outputs)
+
+    # --- other pipelines from it ---
+
+    def resolve(self, integers: Domain) -> Pipeline:
+        """This pipeline over a chosen integer domain: every unbounded `int` becomes `integers`."""
+        inputs = tuple((name, resolve(domain, integers)) for name, domain in self.inputs)
+        nodes = tuple(
+            Node(n.name, n.processor.resolve(integers), n.inputs, n.outputs, n.where) for n in self.nodes
+        )
+        return Pipeline(self.name, inputs, nodes, self.outputs, self.capacities, self.doc)
+
+    def with_capacities(self, capacities: Mapping[str, int]) -> Pipeline:
+        """This pipeline with the given queue capacities."""
+        return Pipeline(self.name, self.inputs, self.nodes, self.outputs, dict(capacities), self.doc)
+
+    # --- meaning ---
+
+    def denote(self, streams: Sequence[Stream]) -> tuple[list[Value], ...]:
+        """The specification of the whole pipeline: composition of its processors' denotations."""
+        if len(streams) != self.in_arity:
+            raise PipelineError(f"{self.name} has {self.in_arity} inputs, {len(streams)} streams were given")
+        carried: dict[str, Stream] = {n: list(s) for (n, _), s in zip(self.inputs, streams, strict=True)}
+        for node in self.nodes:
+            results = self.typed[node.name].denote(tuple(carried[p] for p in node.inputs))
+            carried.update(zip(node.outputs, results, strict=True))
+        return tuple(list(carried[pipe]) for _, pipe in self.outputs)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# --- validation -------------------------------------------------------------------------------------------------
+
+
+def _graph(
+    inputs: Iterable[tuple[str, Domain]], nodes: Iterable[Node], outputs: Iterable[tuple[str, str]]
+) -> nx.MultiDiGraph:
+    graph: nx.MultiDiGraph = nx.MultiDiGraph()
+    producer: dict[str, tuple[str, str]] = {}
+    for name, _ in inputs:
+        producer[name] = ("input", name)
+        graph.add_node(("input", name))
+    nodes = tuple(nodes)
+    for node in nodes:
+        graph.add_node(("node", node.name), node=node)
+        producer.update({pipe: ("node", node.name) for pipe in node.outputs})
+    for node in nodes:
+        for position, pipe in enumerate(node.inputs):
+            graph.add_edge(producer[pipe], ("node", node.name), pipe=pipe, port=position)
+    for name, pipe in outputs:
+        graph.add_edge(producer[pipe], ("output", name), pipe=pipe, port=0)
+    return graph
+
+
+def _ordered(
+    name: str,
+    inputs: tuple[tuple[str, Domain], ...],
+    nodes: tuple[Node, ...],
+    outputs: tuple[tuple[str, str], ...],
+) -> tuple[Node, ...]:
+    """The nodes in topological order, after checking names, arities and cycles."""
+    _unique(name, "processor", [n.name for n in nodes])
+    pipes = [pipe for pipe, _ in inputs] + [p for n in nodes for p in n.outputs]
+    _unique(name, "pipe", pipes)
+    _unique(name, "output", [out for out, _ in outputs])
+    if not outputs:
+        raise PipelineError(f"pipeline {name} has no output", hint="return at least one stream")
+    for node in nodes:
+        _check_arity(name, node)
+        for pipe in node.inputs:
+            if pipe not in pipes:
+                raise _unknown(name, "pipe", pipe, pipes, node.where, f" (an input of '{node.name}')")
+    for _, pipe in outputs:
+        if pipe not in pipes:
+            raise _unknown(name, "pipe", pipe, pipes, "")
+    graph = _graph(inputs, nodes, outputs)
+    by_name = {("node", node.name): node for node in nodes}
+    try:
+        order = list(nx.lexicographical_topological_sort(graph, key=_position(nodes)))
+    except nx.NetworkXUnfeasible:
+        edges = nx.find_cycle(graph)
+        around = " -> ".join([edge[0][1] for edge in edges] + [edges[0][0][1]])
+        raise PipelineError(
+            f"pipeline {name}: the pipes form a cycle: {around}",
+            where=by_name[edges[0][0]].where,
+            hint="a pipeline is acyclic; use cumulate for feedback",
+        ) from None
+    return tuple(by_name[key] for key in order if key in by_name)
+
+
+def _position(nodes: tuple[Node, ...]) -> Callable[[tuple[str, str]], int]:
+    place = {("node", node.name): i for i, node in enumerate(nodes)}
+    return lambda key: place.get(key, -1)
+
+
+def _unique(pipeline: str, kind: str, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise PipelineError(f"pipeline {pipeline}: two {kind}s are called '{name}'", hint="rename one")
+        seen.add(name)
+
+
+def _check_arity(pipeline: str, node: Node) -> None:
+    for kind, pipes, arity in (
+        ("input", node.inputs, node.processor.in_arity),
+        ("output", node.outputs, node.processor.out_arity),
+    ):
+        if len(pipes) != arity:
+            raise PipelineError(
+                f"pipeline {pipeline}: processor '{node.name}' ({node.processor}) has {arity} {kind} pipes,"
+                f" but {len(pipes)} are connected: {', '.join(pipes) or 'none'}",
+                where=node.where,
+            )
+
+
+def _unknown(
+    pipeline: str, kind: str, name: str, known: Iterable[str], where: Location | str, extra: str = ""
+) -> PipelineError:
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(known) or 'none'}"
+    return PipelineError(f"pipeline {pipeline} has no {kind} '{name}'{extra}", where=where, hint=hint)
+
+
+def _type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
+    inputs = tuple(domains[pipe] for pipe in node.inputs)
+    try:
+        typed = node.processor.typed(inputs)
+        domains.update(zip(node.outputs, typed.results(inputs), strict=True))
+    except WorkbenchError as error:
+        carried = ", ".join(f"{p}: {d}" for p, d in zip(node.inputs, inputs, strict=True))
+        raise type(error)(
+            f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}",
+            where=error.where or node.where,
+            hint=error.hint,
+        ) from error
+    return typed

@@ -1,0 +1,196 @@
+"""Processors: frozen parameters, explicit state, one step.
+
+A processor is defined twice, independently: `denote` is the specification (whole streams in, whole streams
+out, as the papers define it) and `initial`/`step` the operation. `step` consumes one *front* (one event from
+each input) and is written in overloaded terms: run on Python values it executes, run once on symbols it is the
+transition system (`machine`). Queues in front of joins belong to the pipeline, not to the processor.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+from workbench.core.domain import Domain, Value, resolve
+from workbench.core.function import Function, TypedFunction
+from workbench.errors import PipelineError, Refused
+
+Stream = Sequence[Value]
+State = tuple[Any, ...]
+
+
+class Maybe(NamedTuple):
+    """What a pipe carries at a step: one event if `present` (a bool or a Boolean term), else none."""
+
+    present: Any
+    value: Any
+
+
+NOTHING = Maybe(False, None)
+
+
+def event(value: Any) -> Maybe:
+    """An event that is certainly there."""
+    return Maybe(True, value)
+
+
+class Slot(NamedTuple):
+    """One state variable of a finite machine."""
+
+    name: str
+    domain: Domain
+    initial: Value
+
+
+class Machine(NamedTuple):
+    """A processor with finite state: its variables and its step from terms to terms.
+
+    `step(state, front)` returns the next state (one term per slot) and one `Maybe` per output.
+    """
+
+    slots: tuple[Slot, ...]
+    step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Maybe, ...]]]
+
+
+@dataclass(frozen=True)
+class Processor(ABC):
+    """Base class of all processors; a subclass is a frozen dataclass of its parameters.
+
+    Class attributes
+    ----------------
+    keyword: the name in the language; unique among processors.
+    symbol: the pictogram's text in drawings.
+    streams, outs: input and output arity (instances with a variable arity override the properties).
+    refusals: backend name to the reason why it cannot run this processor; raised before the first event.
+    """
+
+    keyword: ClassVar[str] = ""
+    symbol: ClassVar[str] = ""
+    streams: ClassVar[int] = 1
+    outs: ClassVar[int] = 1
+
+    # --- shape ---
+
+    @property
+    def in_arity(self) -> int:
+        """Number of input pipes."""
+        return type(self).streams
+
+    @property
+    def out_arity(self) -> int:
+        """Number of output pipes."""
+        return type(self).outs
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """The names of the inputs; a queue is called after its processor and input: `queue(add.left)`."""
+        if self.in_arity == 1:
+            return ("in",)
+        if self.in_arity == 2:
+            return ("left", "right")
+        return tuple(f"in{i}" for i in range(1, self.in_arity + 1))
+
+    @property
+    def label(self) -> str:
+        """What drawings write in the processor's box."""
+        return self.symbol or self.keyword
+
+    # --- typing ---
+
+    @abstractmethod
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        """This processor with its functions typed for the given input domains; TypingError if it cannot be."""
+
+    @abstractmethod
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        """The output domains; called on a typed processor."""
+
+    def resolve(self, integers: Domain) -> Self:
+        """This (untyped) processor with unbounded integers in its parameters replaced by `integers`."""
+        changed: dict[str, Any] = {}
+        for item in dataclasses.fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, Function | Processor):
+                changed[item.name] = value.resolve(integers)
+            elif isinstance(value, Domain):
+                changed[item.name] = resolve(value, integers)
+        return dataclasses.replace(self, **changed) if changed else self
+
+    # --- meaning ---
+
+    @abstractmethod
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        """The specification: whole output streams of whole input streams. Called on a typed processor."""
+
+    def initial(self) -> State:
+        """The state before the first event, and after a reset."""
+        return ()
+
+    @abstractmethod
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        """Consume one front: the next state and one `Maybe` per output pipe."""
+
+    def finish(self, state: State) -> tuple[Maybe, ...]:
+        """What is emitted when the stream ends (nothing, by default)."""
+        del state
+        return (NOTHING,) * self.out_arity
+
+    # --- the finite machine ---
+
+    def refusal(self, backend: str) -> str:
+        """Why `backend` cannot run this processor, or an empty string."""
+        del backend
+        return ""
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        """Names and finite domains of the parts of the state, in the order of `initial()`."""
+        del inputs
+        return ()
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        """The finite machine over given input domains; Refused when there is none.
+
+        `horizon` promises that at most that many fronts come before the state is reset (inside a window).
+        """
+        del horizon
+        reason = self.refusal("smv")
+        if reason:
+            raise Refused(f"{self} is not supported by the model: {reason}")
+        slots = tuple(
+            Slot(name, domain, value)
+            for (name, domain), value in zip(self.slots(inputs), self.initial(), strict=True)
+        )
+        return Machine(slots, self.step)
+
+    # --- use ---
+
+    def __call__(self, *streams: Any) -> Any:
+        """Apply to streams of a pipeline under construction (`processors.stream`)."""
+        for stream in streams:
+            if hasattr(stream, "feed"):
+                return stream.feed(self, streams)
+        raise PipelineError(f"{self} is applied to {streams!r}", hint="apply processors to streams")
+
+    @classmethod
+    @abstractmethod
+    def samples(cls) -> tuple[Self, ...]:
+        """Instances that the conformance suite uses."""
+
+    def __str__(self) -> str:
+        values = ", ".join(_show(getattr(self, f.name)) for f in dataclasses.fields(self) if f.repr)
+        return f"{type(self).__name__}({values})"
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, TypedFunction):
+        return value.name
+    return str(value)
+
+
+def typed_function(function: Function | TypedFunction, inputs: Sequence[Domain]) -> TypedFunction:
+    """A parameter function typed for the given domains (again, if it was typed for others)."""
+    plain = function.function if isinstance(function, TypedFunction) else function
+    return plain.typed(inputs)

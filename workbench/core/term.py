@@ -1,0 +1,174 @@
+"""Terms: typed, immutable, shared expressions.
+
+One type serves every consumer; printers, evaluators and analyses are folds over it (`core.fold`). Equal
+terms are one object, so identity is equality and a fold's memo is a plain dictionary. A constant's key
+carries its type, because Python's `True == 1` would otherwise merge them.
+
+Values of tuple and record domains are never terms: they are Python tuples whose leaves are terms.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import BOOL, Domain, Record, Tuple, Value
+from workbench.errors import TypingError
+
+if TYPE_CHECKING:
+    from workbench.core.ops import Operator
+
+
+class Term:
+    """An expression over a domain. Build with `const`, `var` and the functions of `core.ops`."""
+
+    __slots__ = ("__weakref__", "args", "domain", "op", "payload")
+
+    op: Operator | None
+    """None for constants and variables."""
+    args: tuple[Term, ...]
+    domain: Domain
+    payload: Value
+    """The value of a constant, the name of a variable, else None."""
+
+    @property
+    def is_const(self) -> bool:
+        """Whether this is a constant."""
+        return self.op is None and not isinstance(self.payload, Name)
+
+    @property
+    def is_var(self) -> bool:
+        """Whether this is a variable."""
+        return isinstance(self.payload, Name)
+
+    @property
+    def name(self) -> str:
+        """The variable's name."""
+        return str(self.payload)
+
+    def __repr__(self) -> str:
+        if self.op is None:
+            return str(self.payload)
+        return f"{self.op.name}({', '.join(map(repr, self.args))})"
+
+    def __bool__(self) -> bool:
+        raise TypingError(
+            f"the truth of the symbolic term {self!r} is not known",
+            hint="in a processor's step use ite, both, either and negate instead of if, and, or, not",
+        )
+
+    def __add__(self, other: Any) -> Any:
+        return _ops().ADD(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _ops().ADD(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _ops().SUB(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _ops().SUB(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _ops().MUL(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _ops().MUL(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _ops().DIV(self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return _ops().MOD(self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _ops().LT(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _ops().LE(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _ops().GT(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _ops().GE(self, other)
+
+
+class Name(str):
+    """A variable's name; a type of its own so that no text constant is taken for a variable."""
+
+    __slots__ = ()
+
+
+def _ops() -> Any:
+    from workbench.core import ops
+
+    return ops
+
+
+_table: weakref.WeakValueDictionary[tuple[Any, ...], Term] = weakref.WeakValueDictionary()
+
+
+def intern(op: Operator | None, args: tuple[Term, ...], domain: Domain, payload: Value = None) -> Term:
+    """The one term with this content. Does not simplify: use the functions of `core.ops`."""
+    key = (op, args, domain, type(payload), payload)
+    found = _table.get(key)
+    if found is not None:
+        return found
+    term = object.__new__(Term)
+    term.op, term.args, term.domain, term.payload = op, args, domain, payload
+    _table[key] = term
+    return term
+
+
+def const(value: Value, domain: Domain) -> Any:
+    """A constant of a domain (a tuple of constants for tuples); DomainError when it is not in it."""
+    domain.check(value)
+    if isinstance(domain, Tuple):
+        return tuple(const(v, d) for v, d in zip(value, domain.fields, strict=True))
+    return intern(None, (), domain, value)
+
+
+def var(name: str, domain: Domain) -> Any:
+    """A variable of a domain; for tuples and records a tuple of variables `name.field`."""
+    if isinstance(domain, Tuple):
+        pairs = zip(domain.names(), domain.fields, strict=True)
+        return tuple(var(f"{name}.{label}", field) for label, field in pairs)
+    return intern(None, (), domain, Name(name))
+
+
+TRUE = intern(None, (), BOOL, True)
+FALSE = intern(None, (), BOOL, False)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The scalar leaves of a value, left to right (a scalar is its own leaf)."""
+    if isinstance(value, tuple):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether any leaf is a term."""
+    if isinstance(value, tuple):
+        return any(map(is_symbolic, value))
+    return isinstance(value, Term)
+
+
+def domain_of(value: Any) -> Domain:
+    """The domain of a symbolic value. Tuples come back as `Tuple` (records lose their names)."""
+    if isinstance(value, tuple):
+        return Tuple(tuple(map(domain_of, value)))
+    if isinstance(value, Term):
+        return value.domain
+    raise TypingError(f"{value!r} is not a symbolic value")
+
+
+def unnamed(domain: Domain) -> Domain:
+    """`domain` with records turned into tuples: what `domain_of` can see."""
+    if isinstance(domain, Record | Tuple):
+        return Tuple(tuple(unnamed(f) for f in domain.fields))
+    return domain

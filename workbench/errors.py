@@ -1,0 +1,103 @@
+"""The exceptions of workbench: one root, each saying what is wrong, where, and what to do next.
+
+A message is composed from its fields, so that the command line, `--json` and a caller's own
+handler all show the same text; the fields stay readable on the exception.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a text the user wrote: file name, line and column (both counted from 1)."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    text: str = ""
+    """The offending line, shown under the message with a caret at `column`."""
+
+    def __str__(self) -> str:
+        parts = [self.file] if self.file else []
+        if self.line:
+            parts += [str(self.line), str(self.column)]
+        return ":".join(parts)
+
+
+class WorkbenchError(Exception):
+    """Root of everything workbench raises on purpose.
+
+    Parameters
+    ----------
+    what: what is wrong, in the user's own words (names of pipes, processors, files).
+    where: the place, a `Location` or a plain description.
+    hint: what to do about it.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.hint = hint
+        super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """The whole text, on one or several lines."""
+        place = str(self.where)
+        lines = [f"{place}: {self.what}" if place else self.what]
+        if isinstance(self.where, Location) and self.where.text:
+            lines += [f"    {self.where.text}", "    " + " " * (self.where.column - 1) + "^"]
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class DomainError(WorkbenchError, ValueError):
+    """A value or constant does not belong to the domain it is used in."""
+
+
+class TypingError(WorkbenchError, TypeError):
+    """A function, processor or pipe is used with domains it is not defined on."""
+
+
+class PipelineError(WorkbenchError, ValueError):
+    """A pipeline is not a well-formed graph: arity, unknown name, duplicate name, cycle."""
+
+
+class LanguageError(WorkbenchError, ValueError):
+    """A `.pipe` text or a property cannot be read; `where` is a `Location`."""
+
+
+class Refused(WorkbenchError, NotImplementedError):
+    """A backend cannot do this; raised before the first event, with the declared reason."""
+
+
+class Overflow(WorkbenchError, RuntimeError):
+    """An event arrived at a full queue, or a number left a checked domain, in a running pipeline."""
+
+
+class InputError(WorkbenchError, ValueError):
+    """Input data (a row of a CSV file, a JSON line) cannot be read as the events it should hold."""
+
+
+class EngineError(WorkbenchError, RuntimeError):
+    """A model checker refused the model it was given, or the model has no meaning (it deadlocks)."""
+
+    exit_code = 3
+
+
+class EngineMissing(WorkbenchError, LookupError):
+    """A model checker that was asked for is not installed."""
+
+    exit_code = 2
+
+
+class UnsupportedNode(WorkbenchError, TypeError):
+    """A fold met an operator it has no rule for; names the operator and the fold."""

@@ -1,0 +1,37 @@
+"""The processors, one file each, found automatically.
+
+`PROCESSORS` maps a processor's name in the language to its class; two processors with one name are an error.
+Adding one takes a module in this package with a subclass of `Processor`, and its test.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+from workbench.core.processor import Processor
+from workbench.errors import PipelineError
+
+
+def _discover() -> dict[str, type[Processor]]:
+    found: dict[str, type[Processor]] = {}
+    for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
+        for _, item in inspect.getmembers(importlib.import_module(f"{__name__}.{module}"), inspect.isclass):
+            if not issubclass(item, Processor) or item is Processor or item.__module__ != f"{__name__}.{module}":
+                continue
+            key = item.keyword or item.__name__
+            if key in found:
+                raise PipelineError(f"two processors are called '{key}': {found[key]} and {item}")
+            found[key] = item
+    return found
+
+
+CLASSES = _discover()
+"""Every processor class, by keyword (by class name where the language has no keyword for it)."""
+
+PROCESSORS = {key: item for key, item in CLASSES.items() if item.keyword}
+"""The processors that the language names."""
+
+__all__ = ["CLASSES", "PROCESSORS", *sorted(item.__name__ for item in CLASSES.values())]
+globals().update({item.__name__: item for item in CLASSES.values()})

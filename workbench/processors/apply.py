@@ -1,0 +1,56 @@
+"""ApplyFunction: a function of any arity lifted over streams (TIME 2021, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from workbench.core import function as f
+from workbench.core.domain import Domain, Value
+from workbench.core.function import Function, TypedFunction, as_function
+from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
+
+
+@dataclass(frozen=True)
+class ApplyFunction(Processor):
+    """Applies `function` to each front: one event from every input, one result."""
+
+    function: Function | TypedFunction
+
+    keyword: ClassVar[str] = "apply"
+    symbol: ClassVar[str] = "ƒ"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.function, TypedFunction):
+            object.__setattr__(self, "function", as_function(self.function))
+
+    @property
+    def _function(self) -> Function:
+        return self.function.function if isinstance(self.function, TypedFunction) else self.function
+
+    @property
+    def in_arity(self) -> int:
+        return self._function.arity
+
+    @property
+    def label(self) -> str:
+        return self._function.name
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, function=typed_function(self.function, inputs))
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        del inputs
+        assert isinstance(self.function, TypedFunction)
+        return (self.function.result,)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        # a stream vector is as long as its shortest stream
+        return ([self.function(*front) for front in zip(*streams, strict=False)],)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        return state, (event(self.function(*front)),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return tuple(map(cls, (f.ADD, f.MUL, f.SUB, f.DIV, f.MOD, f.MIN, f.MAX, f.EVEN, f.NOT, f.AND, f.LT, f.IF)))

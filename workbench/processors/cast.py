@@ -1,0 +1,56 @@
+"""Cast: numbers moved from one integer domain to another, by the target domain's own rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Domain, Integer, Overflowing, Range, Value
+from workbench.core.ops import Cast as Conversion
+from workbench.core.processor import Maybe, Processor, State, Stream, event
+from workbench.core.term import Term, var
+from workbench.errors import Overflow, TypingError
+
+
+@dataclass(frozen=True)
+class Cast(Processor):
+    """Emits every event converted to `domain`: wrapped, clamped or checked, as that domain's arithmetic is."""
+
+    domain: Domain
+
+    keyword: ClassVar[str] = "cast"
+
+    @property
+    def label(self) -> str:
+        return f"as {self.domain}"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        (source,) = inputs
+        if not (source.numeric and self.domain.numeric):
+            raise TypingError(f"cannot convert values of {source} to {self.domain}", hint="cast converts numbers")
+        if isinstance(self.domain, Range) and isinstance(source, Range | Integer):
+            Conversion.to(var("_", source), self.domain)
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        del inputs
+        return (self.domain,)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return ([self._convert(v) for v in streams[0]],)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        (value,) = front
+        converted = Conversion.to(value, self.domain) if isinstance(value, Term) else self._convert(value)
+        return state, (event(converted),)
+
+    def _convert(self, value: Value) -> Value:
+        checked = isinstance(self.domain, Integer) and self.domain.overflow is Overflowing.CHECKED
+        if (checked or isinstance(self.domain, Range)) and value not in self.domain:
+            raise Overflow(f"{value} leaves the domain {self.domain}", hint="choose a larger domain")
+        return self.domain.fit(value)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(Integer(3)), cls(Range(0, 15)))
+

@@ -1,0 +1,73 @@
+"""CountDecimate: one event in every k (TIME 2021, section 2: events 0, k, 2k, ...)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Domain, Range, Value
+from workbench.core.ops import EQ
+from workbench.core.processor import NOTHING, Maybe, Processor, State, Stream, event
+from workbench.errors import PipelineError
+
+
+@dataclass(frozen=True)
+class CountDecimate(Processor):
+    """Emits the first event and every `interval`-th after it.
+
+    With `last`, the last event of the stream is emitted at its end too, unless it has been already.
+    """
+
+    interval: int
+    last: bool = False
+
+    keyword: ClassVar[str] = "decimate"
+
+    def __post_init__(self) -> None:
+        if self.interval < 1:
+            raise PipelineError(f"decimate needs an interval of at least 1, not {self.interval}")
+
+    @property
+    def label(self) -> str:
+        return f"1 of {self.interval}"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        del inputs
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        (stream,) = streams
+        kept = list(stream[:: self.interval])
+        if self.last and (len(stream) - 1) % self.interval:
+            kept.extend(stream[-1:])
+        return (kept,)
+
+    def initial(self) -> State:
+        return (0, NOTHING) if self.last else (0,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        del inputs
+        return (("position", Range(0, self.interval - 1)),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        position, (value,) = state[0], front
+        kept = EQ(position, 0)
+        following = (position + 1) % self.interval
+        if self.last:
+            return (following, NOTHING if kept else event(value)), (Maybe(kept, value),)
+        return (following,), (Maybe(kept, value),)
+
+    def finish(self, state: State) -> tuple[Maybe, ...]:
+        return (state[1] if self.last else NOTHING,)
+
+    def refusal(self, backend: str) -> str:
+        if self.last and backend == "smv":
+            return "decimate(..., last) acts at the end of the stream, which the model does not have"
+        return ""
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(1), cls(2), cls(3))

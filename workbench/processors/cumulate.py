@@ -1,0 +1,121 @@
+"""Cumulate: the successive values of a binary function (TIME 2021, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from workbench.core import function as f
+from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Range, Value
+from workbench.core.function import Function, TypedFunction, as_function, same_domain
+from workbench.core.ops import as_term
+from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
+from workbench.core.term import is_symbolic
+from workbench.errors import DomainError, PipelineError, TypingError
+
+
+@dataclass(frozen=True)
+class Cumulate(Processor):
+    """Emits `f(previous output, event)`, where the first previous output is `start`.
+
+    Parameters
+    ----------
+    function: of two arguments, the accumulated value first.
+    start: the initial value; None takes the function's own (0 for +, 1 for *, true for and, false for or,
+        the domain's ends for min and max).
+    domain: of the accumulated values; None takes the input's where `start` belongs to it, else that of `start`.
+    """
+
+    function: Function | TypedFunction
+    start: Value | None = None
+    domain: Domain | None = None
+    integers: Domain = INT
+
+    keyword: ClassVar[str] = "cumulate"
+    symbol: ClassVar[str] = "Σ"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.function, TypedFunction):
+            object.__setattr__(self, "function", as_function(self.function))
+        if self._function.arity != 2:
+            raise PipelineError(f"cumulate needs a function of two arguments, '{self._function}' has {self._function.arity}")
+
+    @property
+    def _function(self) -> Function:
+        return self.function.function if isinstance(self.function, TypedFunction) else self.function
+
+    @property
+    def label(self) -> str:
+        return f"Σ {self._function.name}"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        (events,) = inputs
+        domain = self.domain or self._domain(events)
+        start = self._function.start_in(domain) if self.start is None else self.start
+        if start is None:
+            raise PipelineError(
+                f"'{self._function}' has no start value", hint="give one: cumulate(x, function, start)"
+            )
+        if start not in domain:
+            raise DomainError(
+                f"the start value {start!r} is not in {domain}",
+                hint=f"choose a larger domain, e.g. -N {start + 1}"
+                if isinstance(start, int) and start > 0
+                else "choose a start value in the domain",
+            )
+        function = typed_function(self.function, (domain, events))
+        if not _fits(function.result, domain):
+            raise TypingError(
+                f"'{function.name}' turns {domain} and {events} into {function.result}, "
+                f"which does not fit the accumulated {domain}",
+                hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain"
+                if isinstance(domain, Range)
+                else "the function must give back the accumulator's domain",
+            )
+        return replace(self, function=function, start=start, domain=domain)
+
+    def _domain(self, events: Domain) -> Domain:
+        start = self._function.start_in(events) if self.start is None else self.start
+        if isinstance(start, bool) and not isinstance(events, Bool):
+            return BOOL
+        if isinstance(start, int) and isinstance(events, Bool):
+            return self.integers
+        return events
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        del inputs
+        assert self.domain is not None
+        return (self.domain,)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        out: list[Value] = []
+        for value in streams[0]:
+            out.append(self.function(out[-1] if out else self.start, value))
+        return (out,)
+
+    def initial(self) -> State:
+        return (self.start,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        return (("total", self.results(inputs)[0]),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        total = self.function(state[0], front[0])
+        if is_symbolic(total) and self.domain is not None:
+            total = as_term(total, self.domain)
+        return (total,), (event(total),)
+
+    def __str__(self) -> str:
+        return f"Cumulate({self._function.name})"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (*map(cls, (f.ADD, f.MUL, f.AND, f.OR, f.MIN, f.MAX)), cls(f.SUB, 1))
+
+
+def _fits(result: Domain, domain: Domain) -> bool:
+    if same_domain(result, domain) or (result.numeric and domain.numeric and not domain.finite):
+        return True
+    if isinstance(result, Range) and isinstance(domain, Range | Integer):
+        return domain.lo <= result.lo and result.hi <= domain.hi
+    return False

@@ -1,0 +1,48 @@
+"""Fork: one input replicated on n outputs (TIME 2021, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Domain, Value
+from workbench.core.processor import Maybe, Processor, State, Stream, event
+from workbench.errors import PipelineError
+
+
+@dataclass(frozen=True)
+class Fork(Processor):
+    """Emits every event on each of its `branches` outputs.
+
+    A pipe that is read twice is a fork already; this processor says so explicitly.
+    """
+
+    branches: int = 2
+
+    keyword: ClassVar[str] = "fork"
+    symbol: ClassVar[str] = "●"
+
+    def __post_init__(self) -> None:
+        if self.branches < 1:
+            raise PipelineError(f"a fork needs at least one branch, not {self.branches}")
+
+    @property
+    def out_arity(self) -> int:
+        return self.branches
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        del inputs
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs * self.branches
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return tuple(list(streams[0]) for _ in range(self.branches))
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        return state, (event(front[0]),) * self.branches
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(2), cls(3))

@@ -1,0 +1,34 @@
+"""Passthrough: the identity on streams (TIME 2021, appendix)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Domain, Value
+from workbench.core.processor import Maybe, Processor, State, Stream, event
+
+
+@dataclass(frozen=True)
+class Passthrough(Processor):
+    """Emits every event it receives, unchanged."""
+
+    keyword: ClassVar[str] = "passthrough"
+    symbol: ClassVar[str] = "→"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        del inputs
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return (list(streams[0]),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        return state, (event(front[0]),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)

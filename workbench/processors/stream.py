@@ -1,0 +1,202 @@
+"""Streams: pipelines written in Python.
+
+    @pipeline(x=INT)
+    def sum_of_odds(x):
+        count = Cumulate(ADD)(TurnInto(1)(x))
+        odd = Filter()(count, EVEN(Trim(1)(count)))
+        return Cumulate(ADD)(odd)
+
+Processors and functions are applied to streams; operators lift their function. Nodes are named after the
+variable they are given to with `.named(...)`, else after their processor.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workbench.core import function as f
+from workbench.core.domain import INT, Domain
+from workbench.core.function import Function, as_function
+from workbench.core.ops import Liftable
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Processor
+from workbench.errors import Location, PipelineError
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.group import Group
+
+
+class Stream:
+    """A pipe of a pipeline under construction."""
+
+    def __init__(self, builder: Builder, pipe: str) -> None:
+        self.builder = builder
+        self.pipe = pipe
+
+    def feed(self, processor: Processor, streams: Sequence[Any]) -> Any:
+        """The output stream (or tuple of streams) of `processor` on `streams`."""
+        return self.builder.add(processor, streams)
+
+    def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
+        """A function applied to streams; literals among its arguments become part of the function."""
+        return self.builder.add(ApplyFunction(partial(as_function(function), arguments)), [
+            a for a in arguments if isinstance(a, Stream)
+        ])  # fmt: skip
+
+    def named(self, name: str) -> Stream:
+        """This stream, its pipe and processor called `name`."""
+        self.builder.rename(self.pipe, name)
+        return self.builder.stream(name)
+
+    def __add__(self, other: Any) -> Any:
+        return f.ADD(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return f.ADD(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return f.SUB(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return f.SUB(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return f.MUL(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return f.MUL(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return f.DIV(self, other)
+
+    def __mod__(self, other: Any) -> Any:
+        return f.MOD(self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return f.LT(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return f.LE(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return f.GT(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return f.GE(self, other)
+
+
+def partial(function: Function, arguments: Sequence[Any]) -> Function:
+    """`function` with the arguments that are not streams filled in: `x * 2` has one input."""
+    holes = [isinstance(a, Liftable) for a in arguments]
+    if all(holes):
+        return function
+
+    def build(*given: Any) -> Any:
+        rest = iter(given)
+        return function.build(*(next(rest) if hole else a for a, hole in zip(arguments, holes, strict=True)))
+
+    shown = ["_" if hole else str(a).lower() if isinstance(a, bool) else str(a) for a, hole in zip(arguments, holes, strict=True)]
+    name = f"{shown[0]} {function.name} {shown[1]}" if len(shown) == 2 else f"{function.name}({', '.join(shown)})"
+    return Function(name.replace("_ ", "", 1) if holes[0] and len(shown) == 2 else name, sum(holes), build, function.opaque, function.result)
+
+
+class Builder:
+    """Collects the nodes of one pipeline."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inputs: list[tuple[str, Domain]] = []
+        self.nodes: list[Node] = []
+
+    def input(self, name: str, domain: Domain = INT) -> Stream:
+        """A new open input pipe."""
+        self.inputs.append((name, domain))
+        return self.stream(name)
+
+    def stream(self, pipe: str) -> Stream:
+        """The stream on an existing pipe."""
+        return Stream(self, pipe)
+
+    def add(
+        self, processor: Processor | Pipeline, streams: Sequence[Any], name: str = "", where: Location | str = ""
+    ) -> Any:
+        """A new node: its output stream, or a tuple of them."""
+        if isinstance(processor, Pipeline):
+            processor = Group(processor)
+        for stream in streams:
+            if not isinstance(stream, Stream) or stream.builder is not self:
+                raise PipelineError(
+                    f"{processor} is applied to {stream!r}, which is not a stream of pipeline {self.name}",
+                    where=where,
+                )
+        name = self.fresh(name or _short(processor))
+        many = processor.out_arity > 1
+        outputs = tuple(f"{name}{i}" for i in range(1, processor.out_arity + 1)) if many else (name,)
+        self.nodes.append(Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
+        made = tuple(map(self.stream, outputs))
+        return made if many else made[0]
+
+    def fresh(self, name: str) -> str:
+        """`name`, or `name2`, `name3`, ... if it is taken."""
+        taken = {n.name for n in self.nodes} | {p for n in self.nodes for p in n.outputs} | {p for p, _ in self.inputs}
+        candidate, count = name, 1
+        while candidate in taken:
+            count += 1
+            candidate = f"{name}{count}"
+        return candidate
+
+    def rename(self, pipe: str, name: str) -> None:
+        """Rename a pipe, and its processor if that has one output."""
+        if name != pipe and self.fresh(name) != name:
+            raise PipelineError(f"pipeline {self.name}: two pipes are called '{name}'", hint="rename one")
+
+        def swap(pipes: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(name if p == pipe else p for p in pipes)
+
+        self.nodes = [
+            Node(name if n.outputs == (pipe,) else n.name, n.processor, swap(n.inputs), swap(n.outputs), n.where)
+            for n in self.nodes
+        ]
+
+    def build(self, outputs: Mapping[str, Stream] | Sequence[Stream] | Stream, doc: str = "") -> Pipeline:
+        """The finished pipeline; unnamed outputs are `out`, or `out1`, `out2`, ..."""
+        if isinstance(outputs, Stream):
+            outputs = {"out": outputs}
+        elif not isinstance(outputs, Mapping):
+            outputs = {f"out{i}": s for i, s in enumerate(outputs, 1)} if len(outputs) > 1 else {"out": outputs[0]}
+        shown = tuple((name, stream.pipe) for name, stream in outputs.items())
+        return Pipeline(self.name, tuple(self.inputs), tuple(self.nodes), shown, doc=doc)
+
+
+SHORT = {
+    "+": "add", "-": "sub", "*": "mul", "=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+    "->": "implies",
+}  # fmt: skip
+"""Node names for functions that are written as signs."""
+
+
+def _short(processor: Processor) -> str:
+    if isinstance(processor, ApplyFunction):
+        words = processor.label.split()
+        word = next((SHORT[w] for w in words if w in SHORT), words[0] if words else "apply")
+        name = "".join(c if c.isalnum() or c == "_" else "_" for c in word)
+        return name if name[:1].isalpha() else f"f{name}"
+    if isinstance(processor, Group):
+        return processor.body.name
+    return processor.keyword or type(processor).__name__.lower()
+
+
+def pipeline(**domains: Domain) -> Callable[[Callable[..., Any]], Pipeline]:
+    """Decorator: turn a Python function over streams into a `Pipeline`; keywords give the input domains."""
+
+    def decorate(define: Callable[..., Any]) -> Pipeline:
+        builder = Builder(define.__name__)
+        names = list(inspect.signature(define).parameters)
+        unknown = set(domains) - set(names)
+        if unknown:
+            raise PipelineError(f"pipeline {define.__name__} has no input '{sorted(unknown)[0]}'")
+        streams = [builder.input(name, domains.get(name, INT)) for name in names]
+        return builder.build(define(*streams), doc=inspect.getdoc(define) or "")
+
+    return decorate

@@ -1,0 +1,76 @@
+"""TurnInto: every event becomes the same constant (TIME 2021, appendix: "turns every event into a 1")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Anything, Domain, Enum, Integer, Integers, Value
+from workbench.core.processor import Maybe, Processor, State, Stream, event
+from workbench.core.term import const, is_symbolic
+from workbench.errors import DomainError
+
+
+def constant_domain(value: Value, like: Domain, integers: Domain) -> Domain:
+    """The domain of a constant stream: that of the input where the constant belongs to it by kind.
+
+    Integer constants beside anything but integers are of the type `int` (`integers`: its chosen domain).
+    """
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return like if isinstance(like, Integer | Integers) else integers
+    if isinstance(value, float):
+        return FLOAT
+    if isinstance(value, str):
+        return like if isinstance(like, Enum) else STR
+    return Anything()
+
+
+@dataclass(frozen=True)
+class TurnInto(Processor):
+    """Emits `constant` for every event it receives.
+
+    `domain` is the output's domain; None takes the input's where the constant fits in, else `int`.
+    """
+
+    constant: Value
+    domain: Domain | None = None
+    integers: Domain = INT
+
+    keyword: ClassVar[str] = "turn"
+
+    @property
+    def label(self) -> str:
+        return f"↦ {self.constant}"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        domain = self.domain or constant_domain(self.constant, inputs[0], self.integers)
+        if self.constant not in domain:
+            raise DomainError(
+                f"the constant {self.constant!r} is not in the domain {domain}",
+                hint="choose a larger domain, e.g. " + f"-N {self.constant + 1}"
+                if isinstance(self.constant, int) and self.constant > 0
+                else "choose a domain that has this value",
+            )
+        return replace(self, domain=domain)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        del inputs
+        assert self.domain is not None
+        return (self.domain,)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return ([self.constant for _ in streams[0]],)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        if is_symbolic(front) and self.domain is not None:
+            return state, (event(const(self.constant, self.domain)),)
+        return state, (event(self.constant),)
+
+    def __str__(self) -> str:
+        return f"TurnInto({self.constant})"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(1), cls(True))

@@ -1,0 +1,193 @@
+"""Window: any processor over the last k events (TIME 2021, sections 2 and 3.3).
+
+The i-th output is the last event the inner processor emits on events i .. i+k-1, started afresh; a window on
+which it emits nothing yields nothing. There is no output before k events have arrived.
+
+Two finite encodings, chosen by the number of state bits (design section 5, rule 7):
+
+- `events`: the last k-1 events are kept, and the inner processor is run over the window at every step;
+- `copies`: k-1 inner states are kept, the i-th having seen the last i events. All advance at every event, a
+  fresh one enters and the oldest yields the output. (The paper's k rotating copies, without the rotation.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
+
+from workbench.core import function as f
+from workbench.core.domain import Bool, Domain, Range, Tuple, Value
+from workbench.core.ops import EQ, GE, LT, as_term, both, either, ite
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stream
+from workbench.core.term import FALSE, TRUE, const, var
+from workbench.errors import PipelineError
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.group import Group
+
+Encoding = Literal["auto", "events", "copies"]
+
+
+@dataclass(frozen=True)
+class Window(Processor):
+    """The last event that `inner` emits on each `width` successive fronts.
+
+    Parameters
+    ----------
+    width: number of events in a window, at least 1.
+    inner: a processor, or a pipeline, with one output.
+    encoding: how the finite model keeps the window; `auto` takes the one with fewer state bits.
+    """
+
+    width: int
+    inner: Processor | Pipeline
+    encoding: Encoding = "auto"
+
+    keyword: ClassVar[str] = "window"
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise PipelineError(f"a window needs a width of at least 1, not {self.width}")
+        if isinstance(self.inner, Pipeline):
+            object.__setattr__(self, "inner", Group(self.inner))
+        if self._inner.out_arity != 1:
+            raise PipelineError(f"the processor in a window has one output, {self.inner} has {self._inner.out_arity}")
+
+    @property
+    def _inner(self) -> Processor:
+        assert isinstance(self.inner, Processor)
+        return self.inner
+
+    @property
+    def in_arity(self) -> int:
+        return self._inner.in_arity
+
+    @property
+    def label(self) -> str:
+        return f"▭{self.width} {self._inner.label}"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, inner=self._inner.typed(inputs))
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return self._inner.results(inputs)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        fronts = min(map(len, streams))
+        out: list[Value] = []
+        for start in range(fronts - self.width + 1):
+            (results,) = self._inner.denote(tuple(s[start : start + self.width] for s in streams))
+            out.extend(results[-1:])
+        return (out,)
+
+    # --- operation: the copies, each an inner state and the last event it emitted --------------------------
+
+    def initial(self) -> State:
+        return ()
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        advanced = []
+        for inner, last in ((self._inner.initial(), NOTHING), *state):
+            after, (out,) = self._inner.step(inner, front)
+            advanced.append((after, out if out.present else last))
+        if len(advanced) < self.width:
+            return tuple(advanced), (NOTHING,)
+        return tuple(advanced[:-1]), (advanced[-1][1],)
+
+    # --- the finite machine ----------------------------------------------------------------------------------
+
+    def refusal(self, backend: str) -> str:
+        return self._inner.refusal(backend)
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        del horizon
+        inner = self._inner.machine(inputs, self.width)
+        events, copies = self._events(inner, inputs), self._copies(inner, inputs)
+        if self.encoding == "auto":
+            return events if bits(events) <= bits(copies) else copies
+        return events if self.encoding == "events" else copies
+
+    def _warm(self) -> Slot:
+        return Slot("seen", Range(0, self.width - 1), 0)
+
+    def _count(self, seen: Any) -> Any:
+        return ite(LT(seen, self.width - 1), seen + 1, seen)
+
+    def _events(self, inner: Machine, inputs: tuple[Domain, ...]) -> Machine:
+        """Slots `event1` (the latest) .. `event<k-1>`; the inner processor is run over them at each step."""
+        fronts = Tuple(inputs)
+        slots = [Slot(f"event{i}", fronts, fronts.default) for i in range(1, self.width)]
+        start = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+            seen, *kept = state
+            current, last = start, Maybe(FALSE, const(self._default(inputs), self.results(inputs)[0]))
+            for events in (*reversed(kept), front):
+                current, last = _advance(inner, current, last, events)
+            full = EQ(seen, self.width - 1)
+            return (self._count(seen), *(front, *kept)[: self.width - 1]), (Maybe(both(full, last.present), last.value),)
+
+        return Machine((self._warm(), *slots), step)
+
+    def _copies(self, inner: Machine, inputs: tuple[Domain, ...]) -> Machine:
+        """Slots `age<i>.*`: the inner state, and last output where it may be silent, after i events."""
+        (result,) = self.results(inputs)
+        silent = not _always_emits(inner, inputs)
+        output = [Slot("emitted", Bool(), False), Slot("last", result, result.default)] if silent else []
+        own = [*inner.slots, *output]
+        slots = [Slot(f"age{i}.{s.name}", s.domain, s.initial) for i in range(1, self.width) for s in own]
+        fresh = tuple(const(slot.initial, slot.domain) for slot in own)
+        nothing = Maybe(FALSE, const(result.default, result))
+        size = len(inner.slots)
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+            seen, *rest = state
+            copies = [fresh, *(tuple(rest[i : i + len(own)]) for i in range(0, len(rest), len(own)))]
+            after, last = [], nothing
+            for age, copy in enumerate(copies):
+                before = Maybe(*copy[size:]) if silent else nothing
+                following, last = _advance(inner, copy[:size], before, front)
+                advanced = (*following, *((last.present, last.value) if silent else ()))
+                # copies that have not seen their first event yet stay as they are: the state is canonical
+                after.append(tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
+            full = EQ(seen, self.width - 1)
+            flat = tuple(part for copy in after[: self.width - 1] for part in copy)
+            return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
+
+        return Machine((self._warm(), *slots), step)
+
+    def _default(self, inputs: tuple[Domain, ...]) -> Value:
+        return self.results(inputs)[0].default
+
+    def __str__(self) -> str:
+        return f"Window({self.width}, {self.inner})"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        total = Cumulate(f.ADD)
+        return (cls(1, total), cls(2, total), cls(3, total, "events"), cls(3, total, "copies"), cls(2, cls(2, total)))
+
+
+def _advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) -> tuple[State, Maybe]:
+    """One inner step, and the last event emitted so far."""
+    following, (out,) = inner.step(state, front)
+    present = as_term(out.present, Bool())
+    typed = tuple(as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
+    return typed, Maybe(either(present, last.present), ite(present, out.value, last.value))
+
+
+def as_state(value: Any, slot: Slot) -> Any:
+    """A next-state value as a term. Ranges are left as wide as arithmetic made them: the step keeps in bounds."""
+    return value if isinstance(slot.domain, Range) and not isinstance(value, int) else as_term(value, slot.domain)
+
+
+def _always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
+    state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(inner.slots))
+    front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
+    _, (out,) = inner.step(state, front)
+    return out.present is True or out.present is TRUE
+
+
+def bits(machine: Machine) -> int:
+    """State bits of a finite machine."""
+    return sum(((slot.domain.size or 1) - 1).bit_length() for slot in machine.slots)

@@ -1,0 +1,146 @@
+"""What an engine is given and what it answers: plain data, shared by every engine.
+
+Rule: this folder knows SMV text and nothing about pipelines. An engine never harms its caller:
+a limit or a crash is an `Answer` without a truth value, a defective model is an `EngineError`,
+and nothing else comes out of `check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+Kind = Literal["invar", "ctl", "ltl"]
+State = Mapping[str, str]
+"""A full valuation: variable name to value text, as NuSMV prints it (`TRUE`, `3`, `0ud4_7`, `idle`)."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question about a model.
+
+    `invar` asks whether the formula (no temporal operator, no `next`) is true in every reachable
+    state; `ctl` and `ltl` ask whether it is true in every initial state, over fair paths.
+    """
+
+    kind: Kind
+    formula: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """A model and the questions to answer on it, in one go: they share the reachable states.
+
+    Parameters
+    ----------
+    model: SMV text with a `MODULE main` and no specifications in it.
+    order: BDD variable order, first variable on top. One entry is one bit, named as NuSMV names it:
+        `b` for a boolean, `v.2`, `v.1`, `v.0` for the bits of a word, range or enumeration `v`,
+        the most significant first; also inside modules (`m.v.0`) and arrays (`a[1].0`). A name
+        without a bit number stands for all bits of its variable. What is missing follows
+        in the engine's default order; a name that does not exist is an `EngineError`.
+        () leaves the whole order to the engine.
+    count_states: also report the number of reachable states.
+    """
+
+    model: str
+    queries: tuple[Query, ...] = ()
+    order: tuple[str, ...] = ()
+    count_states: bool = False
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one check may use: wall-clock seconds, and megabytes (2**20 bytes) of memory. None: no limit."""
+
+    seconds: float | None = None
+    memory_mb: int | None = None
+
+
+@dataclass(frozen=True)
+class RawTrace:
+    """A counterexample: the value of every VAR at every step.
+
+    An IVAR has, in step k + 1, the value that it had on the way from k to k + 1 (as NuSMV numbers
+    inputs), and none in step 0. `loop` is the index of the step that follows the last one when the
+    trace is a lasso (the repeated state is not listed twice), None when it is a finite path.
+    """
+
+    steps: tuple[State, ...]
+    loop: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one query.
+
+    `truth` is None when the query is undecided; then `reason` says which limit was met or what
+    crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it.
+    """
+
+    truth: bool | None
+    trace: RawTrace | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answers to a task, in the order of its queries, and what they cost.
+
+    `cpu_seconds` and `peak_mb` are those of the process that did the work, `wall_seconds` is what
+    the caller waited for it (without the start of a cold worker).
+    """
+
+    answers: tuple[Answer, ...]
+    engine: str
+    cpu_seconds: float
+    wall_seconds: float
+    reachable_states: int | None = None
+    peak_mb: float = 0.0
+
+
+class Run(list[dict[str, str]]):
+    """The values of the watched expressions at each step of one simulation.
+
+    `ambiguous` lists the steps whose state the given values did not determine; one state was picked.
+    """
+
+    def __init__(self, steps: Sequence[dict[str, str]], ambiguous: Sequence[int] = ()) -> None:
+        super().__init__(steps)
+        self.ambiguous = tuple(ambiguous)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What `find_engines` says of one engine: its version when usable, else why it is not."""
+
+    name: str
+    version: str = ""
+    path: str = ""
+    reason: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether `get_engine(name)` will return it."""
+        return not self.reason
+
+
+class Engine(Protocol):
+    """A model checker. Instances may be used from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """The name `get_engine` knows it by."""
+
+    def version(self) -> str:
+        """Name and version of what does the work."""
+
+    def check(self, task: Task, limits: Limits = ...) -> Result:
+        """Answer every query of `task`.
+
+        Raises
+        ------
+        EngineError: the model or a formula is defective, or the model has no meaning: no initial
+            state, a reachable state without successor, or no fair path from an initial state.
+        """

@@ -1,0 +1,172 @@
+"""Deciding queries on a loaded model: the algorithms, in terms of sets of states.
+
+Rule: the queries of a task share one search for the reachable states, whose layers (the states
+first reached after 0, 1, 2, ... steps) make the counterexamples of invariants and of `AG` shortest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .bindings import Formula, Model
+from .rejected import Rejected
+
+Frame = dict[str, Any]
+Emit = Callable[[Frame], None]
+
+
+class Reach:
+    """The reachable states of a model, layer by layer, computed as far as somebody asks."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.layers: list[Any] = []
+        self.states = model.initial
+        self._frontier = self.states
+
+    def walk(self) -> Iterator[Any]:
+        """All layers, those already known first."""
+        index = 0
+        while index < len(self.layers) or self._advance():
+            yield self.layers[index]
+            index += 1
+
+    def _advance(self) -> bool:
+        """Add one layer; False when there is none left."""
+        if self._frontier.is_false():
+            return False
+        layer = self._frontier
+        self.layers.append(layer)
+        self._frontier = self.model.post(layer) & ~self.states
+        self.states = self.states | self._frontier
+        return True
+
+    def all(self) -> Any:
+        """All reachable states."""
+        while self._advance():
+            pass
+        return self.states
+
+    def path(self, bad: Any) -> list[Any]:
+        """The states of a shortest path to a set; [] when the set is not reachable."""
+        for depth, layer in enumerate(self.walk()):
+            hit = layer & bad
+            if not hit.is_false():
+                return self._back(self.model.pick(hit), depth)
+        return []
+
+    def _back(self, state: Any, depth: int) -> list[Any]:
+        path = [state]
+        for layer in reversed(self.layers[:depth]):
+            state = self.model.pick(self.model.pre(state) & layer)
+            path.append(state)
+        return path[::-1]
+
+
+def check(
+    text: str, order: Sequence[str], queries: Sequence[tuple[str, str]], count_states: bool, emit: Emit
+) -> None:
+    """Decide the queries (kind, formula) and emit one frame for each as soon as it is decided.
+
+    Raises
+    ------
+    Rejected: the model or a formula is defective, or the model has no meaning.
+    """
+    model = Model(text, order)
+    formulas = []
+    for kind, formula in queries:
+        emit({"formula": formula})  # the last one is to blame should NuSMV exit while reading it
+        formulas.append((kind, model.formula(kind, formula)))
+    reach = Reach(model)
+    # From here on NuSMV has accepted the text: what ends the process now is not the text's fault.
+    emit({"phase": "search"})
+    _refuse_vacuous(model, reach, any(kind != "invar" for kind, _ in queries))
+    for index, (kind, formula) in enumerate(formulas):
+        truth, steps, loop = _DECIDE[kind](model, reach, formula)
+        emit({"answer": index, "truth": truth, "steps": _listed(model, steps), "loop": loop})
+    if count_states:
+        emit({"reachable": model.count(reach.all())})
+
+
+def _refuse_vacuous(model: Model, reach: Reach, temporal: bool) -> None:
+    """Refuse a model of which everything is true because it has no (infinite, fair) run at all."""
+    if reach.states.is_false():
+        raise Rejected(
+            "the model is vacuous: it has no initial state",
+            hint="INIT, init(...) and INVAR contradict each other",
+        )
+    stuck = model.without_successor()
+    # A total transition relation needs no search, and is what a model should have.
+    if not stuck.is_false():
+        path = reach.path(stuck)
+        if path:
+            raise Rejected(
+                f"the model deadlocks: after {len(path) - 1} steps there is no successor of the state "
+                + _show(model.values(path[-1])),
+                hint="TRANS and INVAR must leave every reachable state a next one",
+            )
+    if temporal and (model.initial & model.fair()).is_false():
+        raise Rejected(
+            "the model is vacuous: no fair path starts in an initial state",
+            hint="the FAIRNESS constraints cannot all be met again and again",
+        )
+
+
+def _show(values: dict[str, str]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+Decision = tuple[bool, list[Any], int | None]
+
+
+def _invariant(model: Model, reach: Reach, formula: Formula) -> Decision:
+    path = reach.path(~model.satisfying(formula.node))
+    return not path, path, None
+
+
+def _ctl(model: Model, reach: Reach, formula: Formula) -> Decision:
+    model.share_reachable(reach.all())
+    always = formula.always()
+    if always is not None:
+        # CTL quantifies over fair paths; every state on the way to a fair state is fair.
+        path = reach.path(~model.satisfying(always) & model.fair())
+        return not path, path, None
+    wrong = model.initial & model.fair() & ~model.satisfying(formula.node)
+    if wrong.is_false():
+        return True, [], None
+    state = model.pick(wrong)
+    path = model.explain(state, formula.node)
+    if not path and not formula.is_temporal():
+        path = [state]
+    return False, *_fold(path)
+
+
+def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
+    """Turn a path whose last state occurs before into a lasso that lists it once."""
+    for index, state in enumerate(path[:-1]):
+        if state == path[-1]:
+            return path[:-1], index
+    return path, None
+
+
+def _ltl(model: Model, reach: Reach, formula: Formula) -> Decision:
+    model.share_reachable(reach.all())
+    holds, states, loop = model.ltl(formula)
+    return holds, states if loop is None else states[:-1], loop
+
+
+_DECIDE: dict[str, Callable[[Model, Reach, Formula], Decision]] = {
+    "invar": _invariant,
+    "ctl": _ctl,
+    "ltl": _ltl,
+}
+
+
+def _listed(model: Model, path: list[Any]) -> list[dict[str, str]]:
+    """The values along a path, with the inputs under the step that they lead to."""
+    listed = [model.values(state) for state in path]
+    if model.has_inputs:
+        for before, after, values in zip(path, path[1:], listed[1:], strict=False):
+            values.update(model.inputs(before, after))
+    return listed

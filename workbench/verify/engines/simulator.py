@@ -1,0 +1,76 @@
+"""Simulation by NuSMV's own semantics: follow given values through a loaded model.
+
+Rule: a model is loaded once and serves many runs; formulas that fix values are built once each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .bindings import Model
+from .checker import Emit
+from .rejected import Rejected
+
+_MAIN = re.compile(r"^[ \t]*MODULE[ \t]+main\b(?:[ \t]*\([ \t]*\))?", re.MULTILINE)
+_WATCH = "workbench_watch_{}"
+
+Steps = Sequence[Mapping[str, str]]
+
+
+def simulate(text: str, order: Sequence[str], runs: Sequence[Steps], watch: Sequence[str], emit: Emit) -> None:
+    """Run every list of steps and emit one frame for each: the watched values, the ambiguous steps.
+
+    Raises
+    ------
+    Rejected: the model, a watched expression or a given value is defective, or no state matches.
+    """
+    model = Model(_with_watches(text, watch), order)
+    emit({"phase": "search"})
+    names = [_WATCH.format(index) for index in range(len(watch))]
+    simulator = _Simulator(model, model.symbols(names))
+    for index, steps in enumerate(runs):
+        values, ambiguous = simulator.run(index, steps)
+        emit({"run": index, "values": values, "ambiguous": ambiguous})
+
+
+def _with_watches(text: str, watch: Sequence[str]) -> str:
+    """The model with one DEFINE per watched expression, so that NuSMV evaluates them like any other."""
+    found = _MAIN.search(text)
+    if found is None or not watch:
+        return text  # without a module main NuSMV has its own words for it
+    defines = " ".join(f"{_WATCH.format(index)} := ({expression});" for index, expression in enumerate(watch))
+    # On the line of MODULE main: the line numbers of error messages stay those of the caller's text.
+    return f"{text[: found.end()]} DEFINE {defines} {text[found.end() :]}"
+
+
+class _Simulator:
+    def __init__(self, model: Model, symbols: Any) -> None:
+        self.model = model
+        self.symbols = symbols
+        self.initial = model.initial
+        self.fixed: dict[tuple[tuple[str, str], ...], Any] = {}
+
+    def run(self, index: int, steps: Steps) -> tuple[list[list[str]], list[int]]:
+        """The watched values at each step, and the steps at which more than one state matched."""
+        values, ambiguous, states = [], [], self.initial
+        for number, step in enumerate(steps):
+            matching = states & self.constraint(step) & self.model.mask
+            if matching.is_false():
+                given = ", ".join(f"{name} = {value}" for name, value in step.items())
+                raise Rejected(f"run {index}: no state matches step {number}", where=given)
+            state = self.model.pick(matching)
+            if state != matching:
+                ambiguous.append(number)
+            values.append(self.model.look(state, self.symbols))
+            states = self.model.post(state)
+        return values, ambiguous
+
+    def constraint(self, step: Mapping[str, str]) -> Any:
+        """The states with the given values; remembered, since the runs of a test repeat them."""
+        key = tuple(sorted(step.items()))
+        if key not in self.fixed:
+            formula = " & ".join(f"({name} = ({value}))" for name, value in key) or "TRUE"
+            self.fixed[key] = self.model.expression(formula)
+        return self.fixed[key]

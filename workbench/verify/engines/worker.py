@@ -1,0 +1,264 @@
+"""The process that runs NuSMV: `main` serves jobs from a pipe, in a forked child that it watches.
+
+NuSMV keeps global state, exits the process on some errors, crashes on others and cannot be
+interrupted. So there are two processes. The *supervisor* has loaded NuSMV and never runs it; it
+enforces the time limit and reports how a job ended. The *runner*, a fork of it, does the jobs one
+after the other, and resets NuSMV in between, which costs 2 ms. A runner that was killed, that died
+or that met an error is followed by a fresh fork (15 ms, mostly page faults), so no job ever sees
+what another one broke.
+
+The pipes carry frames: a JSON text after its length in bytes (4 bytes, big-endian). When the
+caller goes away its pipe ends, and with it both processes and the job that is running.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from typing import Any
+
+Frame = dict[str, Any]
+_LOG_TAIL = 4000  # bytes: enough for the last words, whatever was printed before
+_JOBS_OF_A_RUNNER = 300  # NuSMV's reset loses some kilobytes every time
+_GROWTH_OF_A_RUNNER = 64.0  # MB; what a large job leaves behind would count against the next one's limit
+_PR_SET_PDEATHSIG = 1
+
+
+def write_frame(fd: int, frame: Frame) -> None:
+    """Send one frame."""
+    data = json.dumps(frame).encode()
+    data = len(data).to_bytes(4, "big") + data
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def take_frames(buffer: bytearray) -> list[Frame]:
+    """Remove the complete frames from the front of a buffer and return them."""
+    frames = []
+    while len(buffer) >= 4 and len(buffer) >= 4 + (size := int.from_bytes(buffer[:4], "big")):
+        frames.append(json.loads(bytes(buffer[4 : 4 + size])))
+        del buffer[: 4 + size]
+    return frames
+
+
+def main() -> None:
+    """Serve jobs from standard input on standard output until standard input ends."""
+    requests, replies = 0, os.dup(1)
+    os.dup2(2, 1)  # what a library prints must not get between the frames
+    # Imported here, not by a job: every runner inherits them.
+    from . import bindings, checker, simulator  # noqa: F401
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's: it decides what stops
+    folder = tempfile.mkdtemp(prefix="workbench-")
+    supervisor = _Supervisor(requests, replies)
+    try:
+        os.chdir(folder)
+        bindings.start()
+        # The objects of the imports are here to stay: without this, collecting garbage is most of
+        # the cost of a reset, and copies every page that a runner shares with its supervisor.
+        gc.collect()
+        gc.freeze()
+        supervisor.fork()
+        write_frame(replies, {"ready": True, "folder": folder, "pid": os.getpid()})
+        buffer = bytearray()
+        while data := os.read(requests, 1 << 20):
+            buffer += data
+            for job in take_frames(buffer):
+                write_frame(replies, supervisor.serve(job))
+                supervisor.renew()
+    finally:
+        supervisor.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Supervisor:
+    """Has a runner, gives it jobs, and knows what became of them."""
+
+    def __init__(self, requests: int, replies: int) -> None:
+        self._callers = (requests, replies)
+        self._log = os.memfd_create("log") if hasattr(os, "memfd_create") else tempfile.TemporaryFile().fileno()
+        self._runner = 0
+        self._jobs = self._answers = -1
+        self._cpu_before = 0.0
+
+    def fork(self) -> None:
+        """Start a runner."""
+        jobs, self._jobs = os.pipe()
+        self._answers, answers = os.pipe()
+        self._cpu_before = 0.0
+        supervisor = os.getpid()
+        self._runner = os.fork()
+        if self._runner == 0:
+            for fd in (*self._callers, self._jobs, self._answers):
+                os.close(fd)
+            _runner(jobs, answers, self._log, supervisor)
+        os.close(jobs)
+        os.close(answers)
+
+    def renew(self) -> None:
+        """Start a new runner if there is none."""
+        if not self._runner:
+            self.fork()
+
+    def kill(self) -> None:
+        """End the runner."""
+        if self._runner:
+            os.kill(self._runner, signal.SIGKILL)
+            self._reap()
+
+    def _reap(self) -> tuple[int, resource.struct_rusage]:
+        _, status, usage = os.wait4(self._runner, 0)
+        self._runner = 0
+        os.close(self._jobs)
+        os.close(self._answers)
+        return os.waitstatus_to_exitcode(status), usage
+
+    def serve(self, job: Frame) -> Frame:
+        """Let the runner do one job; report what it emitted and how it ended."""
+        begin = time.monotonic()
+        try:
+            write_frame(self._jobs, job)
+            frames, ended = self._listen(None if job["seconds"] is None else begin + job["seconds"])
+        except BrokenPipeError:  # somebody has killed it
+            frames, ended = [], ""
+        done = frames.pop() if frames and "done" in frames[-1] else None
+        reply: Frame = {"frames": frames, "ended": ended, "wall_seconds": time.monotonic() - begin}
+        if done is not None:
+            cpu_total, peak_mb, status = done["done"], done["peak_mb"], 0
+            if done["retires"]:
+                self._reap()
+        else:
+            if ended:
+                os.kill(self._runner, signal.SIGKILL)
+            status, usage = self._reap()
+            cpu_total, peak_mb = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        reply |= {"status": status, "cpu_seconds": cpu_total - self._cpu_before, "peak_mb": peak_mb}
+        self._cpu_before = cpu_total
+        end = os.lseek(self._log, 0, os.SEEK_END)
+        reply["log"] = os.pread(self._log, _LOG_TAIL, max(0, end - _LOG_TAIL)).decode(errors="replace")
+        return reply
+
+    def _listen(self, deadline: float | None) -> tuple[list[Frame], str]:
+        """Collect frames until the runner is done, has died, or must be killed ("time")."""
+        buffer, frames = bytearray(), list[Frame]()
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready = select.select([self._answers, self._callers[0]], [], [], left)[0]
+            if self._answers in ready:
+                data = os.read(self._answers, 1 << 20)
+                buffer += data
+                frames += take_frames(buffer)
+                if not data or (frames and "done" in frames[-1]):
+                    return frames, ""
+            elif ready:  # no second job comes before the reply: the caller has gone
+                sys.exit(0)
+            else:
+                return frames, "time"
+
+
+def _runner(jobs: int, answers: int, log: int, supervisor: int) -> None:
+    """Do jobs until one goes wrong, and end the process without any clean-up of Python or NuSMV."""
+    try:
+        _die_with(supervisor)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected business here
+        _serve(jobs, answers)
+    except MemoryError:
+        os.write(2, b"out of memory\n")
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(70)
+
+
+def _serve(jobs: int, answers: int) -> None:
+    from . import bindings
+
+    buffer = bytearray()
+    base_mb = _resident_mb("VmRSS")
+    for count in range(1, _JOBS_OF_A_RUNNER + 1):
+        while not (todo := take_frames(buffer)):
+            data = os.read(jobs, 1 << 20)
+            if not data:
+                return
+            buffer += data
+        os.ftruncate(2, 0)
+        os.lseek(2, 0, os.SEEK_SET)
+        _forget_peak()
+        _limit_memory(todo[0]["memory_mb"])
+        clean = _run(todo[0], answers)
+        _limit_memory(None)
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        grown = _resident_mb("VmRSS") - base_mb > _GROWTH_OF_A_RUNNER
+        retires = not clean or grown or count == _JOBS_OF_A_RUNNER
+        done = {"done": usage.ru_utime + usage.ru_stime, "peak_mb": _resident_mb("VmHWM"), "retires": retires}
+        write_frame(answers, done)
+        if retires:
+            os._exit(0)
+        bindings.reset()  # after the answer: nobody waits for it
+
+
+def _run(job: Frame, answers: int) -> bool:
+    """Do one job; False when its text was at fault, and NuSMV may be in any state."""
+    from . import checker, simulator
+    from .rejected import Rejected
+
+    def emit(frame: Frame) -> None:
+        write_frame(answers, frame)
+
+    try:
+        if job["job"] == "check":
+            checker.check(job["model"], job["order"], job["queries"], job["count_states"], emit)
+        else:
+            simulator.simulate(job["model"], job["order"], job["runs"], job["watch"], emit)
+    except Rejected as error:
+        emit({"rejected": error.what, "where": error.where, "hint": error.hint, "printed": error.printed})
+        return False
+    return True
+
+
+def _limit_memory(memory_mb: int | None) -> None:
+    """Limit the data of this process. Not its address space: a library that is mapped costs nothing."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    soft = hard if memory_mb is None else memory_mb << 20
+    if hard != resource.RLIM_INFINITY:
+        soft = min(soft, hard) if memory_mb is not None else hard
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _forget_peak() -> None:
+    """Start a new measurement of the largest resident memory (Linux; elsewhere it is that of all jobs)."""
+    try:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+    except OSError:
+        pass
+
+
+def _resident_mb(field: str) -> float:
+    """Resident memory in megabytes: VmRSS now, VmHWM the largest so far."""
+    try:
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith(field)) / 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _die_with(parent: int) -> None:
+    """Ask the kernel to kill this process when its parent dies (Linux; elsewhere its pipe ends)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it was quicker
+            os._exit(0)
