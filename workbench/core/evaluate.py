@@ -13,10 +13,12 @@ from typing import Any
 
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.fold import Fold, postorder
-from workbench.core.ops import AND, ITE, NOT, OR, escapes
+from workbench.core.ops import AND, IMPLIES, ITE, OR, escapes, negate
 from workbench.core.term import FALSE, TRUE, Term, leaves
 
 SHARE_FROM = 2
+DEEPEST = 40
+"""Deepest expression written on one line; Python's parser gives up at 200 nested parentheses."""
 
 
 class Source(Fold[str]):
@@ -49,7 +51,9 @@ class Source(Fold[str]):
 
 def fitted(term: Term, exact: str) -> str:
     """Source of `term.domain.fit(exact)`."""
-    if not isinstance(term.domain, Integer) or (term.op is not None and term.op.name in ("ite", "min", "max")):
+    if not isinstance(term.domain, Integer) or (
+        term.op is not None and term.op.name in ("ite", "min", "max")
+    ):
         return exact
     if term.domain.overflow is Overflowing.MODULAR:
         return f"({exact} % {term.domain.n})"
@@ -68,10 +72,13 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
     source = Source(names, constants)
     uses: Counter[Term] = Counter(arg for node in postorder(roots) for arg in node.args)
     uses.update(roots)
-    lines = []
+    lines: list[str] = []
+    depth: dict[Term, int] = {}
     for node in postorder(roots):
         text = source(node)
-        if node.args and uses[node] >= SHARE_FROM:
+        depth[node] = 1 + max((depth[arg] for arg in node.args), default=0)
+        if node.args and (uses[node] >= SHARE_FROM or depth[node] >= DEEPEST):
+            depth[node] = 0
             lines.append(f"    t{len(lines)} = {text}")
             source.memo[node] = f"t{len(lines) - 1}"
     body = "".join(line + "\n" for line in lines)
@@ -104,6 +111,9 @@ def escape_condition(roots: Sequence[Any], kind: Overflowing, given: Term = TRUE
 
 
 def _branch(node: Term, position: int) -> Term:
-    if node.op is not ITE or position == 0:
+    """When this argument's value matters. `and`, `or`, `->` are short conditionals (`ite` simplifies to them)."""
+    if position == 0 or node.op not in (ITE, AND, OR, IMPLIES):
         return TRUE
-    return node.args[0] if position == 1 else NOT(node.args[0])  # type: ignore[no-any-return]
+    condition = node.args[0]
+    positive = node.op is not OR and position == 1
+    return condition if positive else negate(condition)

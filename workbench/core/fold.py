@@ -7,7 +7,7 @@ that names the operator and the fold, never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from workbench.core.domain import Domain
@@ -50,13 +50,13 @@ class Fold(Generic[R]):
         raise UnsupportedNode(f"{type(self).__name__} has no rule for {node} in {term!r}")
 
 
-def postorder(roots: Iterable[Term], seen: Iterable[Term] = ()) -> Iterator[Term]:
+def postorder(roots: Iterable[Term], seen: Container[Term] = ()) -> Iterator[Term]:
     """Every term reachable from the roots once, arguments before the terms that use them."""
-    done = set(seen)
+    done: set[Term] = set()
     stack = [(root, False) for root in reversed(list(roots))]
     while stack:
         node, ready = stack.pop()
-        if node in done:
+        if node in done or node in seen:
             continue
         if ready:
             done.add(node)
@@ -104,5 +104,3 @@ def map_leaves(function: Any, value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map_leaves(function, item) for item in value)
     return function(value)
-
-

@@ -14,7 +14,7 @@ from typing import Any
 from workbench.core import ops
 from workbench.core.domain import Bool, Domain, Integer, Overflowing, Range, Tuple, Value, resolve
 from workbench.core.evaluate import compile_terms, escape_condition
-from workbench.core.fold import substitute
+from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import Operator
 from workbench.core.term import FALSE, Term, const, domain_of, is_symbolic, leaves, unnamed, var
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
@@ -74,8 +74,7 @@ class Function:
         symbols = tuple(var(f"_{i}", d) for i, d in enumerate(domains))
         if not self.opaque:
             body = self.build(*symbols)
-            if not is_symbolic(body):
-                body = const(body, ops.literal_domain(body)) if not isinstance(body, tuple) else body
+            body = map_leaves(lambda v: v if isinstance(v, Term) else const(v, ops.literal_domain(v)), body)
             return TypedFunction(self, domains, symbols, body, domain_of(body))
         if self.result is None:
             raise TypingError(
@@ -96,7 +95,7 @@ class Function:
     def _decide(self, symbols: list[Any], values: list[Any], result: Domain, chosen: tuple[Any, ...]) -> Any:
         """A decision tree over the arguments, one conditional per value but the last."""
         if not symbols:
-            value = self.build(*chosen)
+            value = self._called(chosen)
             if value not in result:
                 raise DomainError(f"{self.name}{chosen} = {value!r} is not in its result domain {result}")
             return const(value, result)
@@ -106,6 +105,16 @@ class Function:
             branch = self._decide(symbols[1:], values[1:], result, (*chosen, value))
             tree = ops.ite(_equals(symbols[0], value), branch, tree)
         return tree
+
+    def _called(self, args: tuple[Any, ...]) -> Value:
+        """An opaque function's result; what it raises becomes an error that names it."""
+        try:
+            return self.build(*args)
+        except WorkbenchError:
+            raise
+        except Exception as error:
+            shown = ", ".join(map(repr, args))
+            raise WorkbenchError(f"the Python function '{self.name}' failed on {shown}: {error!r}") from error
 
     def __str__(self) -> str:
         return self.name
@@ -151,16 +160,20 @@ class TypedFunction:
             self._run = self._compiled()
         return self._run(*args)
 
+    @property
+    def obstacle(self) -> str:
+        """Why this function has no term, or an empty string."""
+        if self.body is not None:
+            return ""
+        infinite = next((d for d in (*self.domains, self.result) if not d.finite), None)
+        if infinite is not None:
+            return f"function '{self.name}' has no translation and its domain {infinite} is not finite"
+        return f"function '{self.name}' has no translation and more than {TABLE_LIMIT} argument values"
+
     def apply(self, args: tuple[Any, ...]) -> Any:
         """The function's term over symbolic arguments."""
-        if self.body is None:
-            infinite = next((d for d in (*self.domains, self.result) if not d.finite), None)
-            reason = (
-                f"function '{self.name}' has no translation and its domain {infinite} is not finite"
-                if infinite
-                else f"function '{self.name}' has no translation and more than {TABLE_LIMIT} argument values"
-            )
-            raise Refused(reason, hint="use workbench functions, or choose a smaller finite domain")
+        if self.obstacle:
+            raise Refused(self.obstacle, hint="use workbench functions, or choose a smaller finite domain")
         bindings: dict[Term, Term] = {}
         for symbol, arg, domain in zip(self.symbols, args, self.domains, strict=True):
             pairs = zip(leaves(symbol), leaves(ops.as_term(arg, domain)), strict=True)
@@ -190,13 +203,11 @@ class TypedFunction:
         return run
 
     def _opaque(self, *args: Any) -> Any:
-        try:
-            value = self.function.build(*args)
-        except WorkbenchError:
-            raise
-        except Exception as error:
-            raise WorkbenchError(f"the Python function '{self.name}' failed on {args}: {error!r}") from error
-        return self.result.check(value)
+        value = self.function._called(args)
+        if value not in self.result:
+            shown = ", ".join(map(repr, args))
+            raise DomainError(f"{self.name}({shown}) = {value!r} is not in its result domain {self.result}")
+        return value
 
     def __repr__(self) -> str:
         return f"{self.name}: {', '.join(map(str, self.domains))} -> {self.result}"
@@ -276,5 +287,3 @@ def as_function(value: Any) -> Function:
         f"{value!r} is not a function",
         hint="use a workbench function, a name such as '+', or user_function(f, result=DOMAIN)",
     )
-
-

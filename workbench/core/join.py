@@ -141,4 +141,7 @@ def _shift(eaten: Any, store: Sequence[Any], domain: Domain) -> list[Any]:
     """The store after its oldest event was taken; the last slot becomes unused."""
     if not store:
         return []
-    return [ite(eaten, new, old) for old, new in zip(store, [*store[1:], const(domain.default, domain)], strict=True)]
+    return [
+        ite(eaten, new, old)
+        for old, new in zip(store, [*store[1:], const(domain.default, domain)], strict=True)
+    ]

@@ -46,6 +46,10 @@ class Liftable(Protocol):
         """The stream of results of `function` applied event by event."""
 
 
+PLAIN = frozenset((bool, int, float, str, type(None)))
+"""Types of values that are neither terms nor streams, nor contain any."""
+
+
 @dataclass(frozen=True, eq=False)
 class Operator:
     """One row of the table. `python` is the format of its exact meaning as Python source."""
@@ -61,11 +65,16 @@ class Operator:
     def __call__(self, *args: Any) -> Any:
         """Apply to values, terms or streams."""
         for arg in args:
-            if isinstance(arg, Liftable):
+            if type(arg) not in PLAIN:
+                return self._overloaded(args)
+        return self.exact(*args)
+
+    def _overloaded(self, args: tuple[Any, ...]) -> Any:
+        for arg in args:
+            # not isinstance: a check against a protocol takes microseconds, and this is the inner loop
+            if hasattr(type(arg), "lift"):
                 return arg.lift(self, args)
-        if not is_symbolic(args):
-            return self.exact(*args)
-        return self.build(args)
+        return self.build(args) if is_symbolic(args) else self.exact(*args)
 
     def build(self, args: tuple[Any, ...]) -> Term:
         """The term, type-checked and simplified; Python values among the arguments become constants."""
@@ -352,9 +361,7 @@ AND = Operator("and", 2, "and", _logic, lambda a, b: a and b, "({0} and {1})", _
 OR = Operator("or", 2, "or", _logic, lambda a, b: a or b, "({0} or {1})", _simplify_or)
 IMPLIES = Operator("implies", 2, "->", _logic, _implies, "(not {0} or {1})")
 
-ITE = Operator(
-    "ite", 3, "if", _choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite
-)
+ITE = Operator("ite", 3, "if", _choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite)
 
 
 def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:  # noqa: ARG001 - a typing rule's signature
@@ -403,7 +410,28 @@ ESCAPES = {
 
 OPERATORS: dict[str, Operator] = {
     op.name: op
-    for op in (ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, ITE)
+    for op in (
+        ADD,
+        SUB,
+        MUL,
+        DIV,
+        MOD,
+        MIN,
+        MAX,
+        EVEN,
+        ODD,
+        EQ,
+        NE,
+        LT,
+        LE,
+        GT,
+        GE,
+        NOT,
+        AND,
+        OR,
+        IMPLIES,
+        ITE,
+    )
 }
 """The operators a user may name; conversions and escape tests have their own constructors."""
 
@@ -432,6 +460,7 @@ def ite(condition: Any, then: Any, otherwise: Any) -> Any:
     if not isinstance(condition, Term):
         return then if condition else otherwise
     if isinstance(then, tuple) and isinstance(otherwise, tuple):
+        _same_length("'if ... then ... else'", then, otherwise)
         return tuple(ite(condition, a, b) for a, b in zip(then, otherwise, strict=True))
     if not is_symbolic((then, otherwise)):
         # two literals: a range (or bool) that holds both
@@ -443,8 +472,14 @@ def ite(condition: Any, then: Any, otherwise: Any) -> Any:
 def equal(a: Any, b: Any) -> Any:
     """Equality; on tuples, of all fields."""
     if isinstance(a, tuple) and isinstance(b, tuple) and is_symbolic((a, b)):
+        _same_length("'='", a, b)
         return conjunction(equal(x, y) for x, y in zip(a, b, strict=True))
     return EQ(a, b)
+
+
+def _same_length(what: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
+    if len(a) != len(b):
+        raise TypingError(f"{what} combines a tuple of {len(a)} fields and one of {len(b)}")
 
 
 def both(a: Any, b: Any) -> Any:

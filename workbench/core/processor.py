@@ -18,6 +18,9 @@ from workbench.core.domain import Domain, Value, resolve
 from workbench.core.function import Function, TypedFunction
 from workbench.errors import PipelineError, Refused
 
+RUNS_PYTHON = ("reference", "threaded")
+"""Backends that call any Python function as it is; the others need its term."""
+
 Stream = Sequence[Value]
 State = tuple[Any, ...]
 
@@ -141,9 +144,11 @@ class Processor(ABC):
     # --- the finite machine ---
 
     def refusal(self, backend: str) -> str:
-        """Why `backend` cannot run this processor, or an empty string."""
-        del backend
-        return ""
+        """Why `backend` cannot run this (typed) processor, or an empty string."""
+        if backend in RUNS_PYTHON:
+            return ""
+        values = (getattr(self, item.name) for item in dataclasses.fields(self))
+        return next((v.obstacle for v in values if isinstance(v, TypedFunction) and v.obstacle), "")
 
     def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
         """Names and finite domains of the parts of the state, in the order of `initial()`."""
@@ -180,8 +185,9 @@ class Processor(ABC):
         """Instances that the conformance suite uses."""
 
     def __str__(self) -> str:
-        values = ", ".join(_show(getattr(self, f.name)) for f in dataclasses.fields(self) if f.repr)
-        return f"{type(self).__name__}({values})"
+        shown = [f for f in dataclasses.fields(self) if f.repr and getattr(self, f.name) != f.default]
+        values = ", ".join(_show(getattr(self, f.name)) for f in shown)
+        return f"{type(self).__name__}({values})" if shown else type(self).__name__
 
 
 def _show(value: Any) -> str:

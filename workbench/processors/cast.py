@@ -27,7 +27,9 @@ class Cast(Processor):
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         (source,) = inputs
         if not (source.numeric and self.domain.numeric):
-            raise TypingError(f"cannot convert values of {source} to {self.domain}", hint="cast converts numbers")
+            raise TypingError(
+                f"cannot convert values of {source} to {self.domain}", hint="cast converts numbers"
+            )
         if isinstance(self.domain, Range) and isinstance(source, Range | Integer):
             Conversion.to(var("_", source), self.domain)
         return self
@@ -53,4 +55,3 @@ class Cast(Processor):
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
         return (cls(Integer(3)), cls(Range(0, 15)))
-

@@ -38,7 +38,9 @@ class Cumulate(Processor):
         if not isinstance(self.function, TypedFunction):
             object.__setattr__(self, "function", as_function(self.function))
         if self._function.arity != 2:
-            raise PipelineError(f"cumulate needs a function of two arguments, '{self._function}' has {self._function.arity}")
+            raise PipelineError(
+                f"cumulate needs a function of two arguments, '{self._function}' has {self._function.arity}"
+            )
 
     @property
     def _function(self) -> Function:

@@ -24,7 +24,9 @@ class Filter(Processor):
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         if not isinstance(inputs[1], Bool | Anything):
-            raise TypingError(f"the condition of a filter is a bool stream, not {inputs[1]}", hint="compare it, e.g. x > 0")
+            raise TypingError(
+                f"the condition of a filter is a bool stream, not {inputs[1]}", hint="compare it, e.g. x > 0"
+            )
         return self
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:

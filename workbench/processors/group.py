@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
@@ -28,6 +29,11 @@ class Group(Processor):
     """The pipeline `body` as a processor of the same arity."""
 
     body: Pipeline
+
+    @cached_property
+    def flat(self) -> Pipeline:
+        """The body without groups: a group inside it is as transparent as this one (its inputs do not join)."""
+        return flatten(self.body)
 
     @property
     def in_arity(self) -> int:
@@ -68,42 +74,58 @@ class Group(Processor):
 
     def initial(self) -> State:
         return tuple(
-            (self.body.typed[node.name].initial(), ((),) * len(node.queues)) for node in self.body.nodes
+            (self.flat.typed[node.name].initial(), ((),) * len(node.queues)) for node in self.flat.nodes
         )
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        carried = {name: event(value) for (name, _), value in zip(self.body.inputs, front, strict=True)}
+        carried = {name: event(value) for (name, _), value in zip(self.flat.inputs, front, strict=True)}
         after = []
-        for node, (inner, queues) in zip(self.body.nodes, state, strict=True):
+        for node, (inner, queues) in zip(self.flat.nodes, state, strict=True):
             arrivals = [carried[pipe] for pipe in node.inputs]
             queues, consumed = _consume(queues, arrivals)
             results: tuple[Maybe, ...] = (NOTHING,) * len(node.outputs)
             if consumed is not None:
-                inner, results = self.body.typed[node.name].step(inner, consumed)
+                inner, results = self.flat.typed[node.name].step(inner, consumed)
             carried.update(zip(node.outputs, results, strict=True))
             after.append((inner, queues))
-        return tuple(after), tuple(carried[pipe] for _, pipe in self.body.outputs)
+        return tuple(after), tuple(carried[pipe] for _, pipe in self.flat.outputs)
+
+    def finish(self, state: State) -> tuple[Maybe, ...]:
+        """The last event of each output when all inputs end: what `finish` emits flows on downstream."""
+        carried: dict[str, list[Value]] = {name: [] for name, _ in self.flat.inputs}
+        for node, (inner, queues) in zip(self.flat.nodes, state, strict=True):
+            processor = self.flat.typed[node.name]
+            waiting = queues or ((),) * len(node.inputs)
+            streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, node.inputs, strict=True)]
+            results = []
+            for front in zip(*streams, strict=False):
+                inner, emitted = processor.step(inner, front)
+                results.append(emitted)
+            results.append(processor.finish(inner))
+            for position, pipe in enumerate(node.outputs):
+                carried[pipe] = [maybes[position].value for maybes in results if maybes[position].present]
+        return tuple(event(carried[p][-1]) if carried[p] else NOTHING for _, p in self.flat.outputs)
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
     def refusal(self, backend: str) -> str:
-        reasons = (self.body.typed[node.name].refusal(backend) for node in self.body.nodes)
+        reasons = (self.flat.typed[node.name].refusal(backend) for node in self.flat.nodes)
         return next((reason for reason in reasons if reason), "")
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         if horizon is None:
             raise Refused(f"the group {self.body.name} has no single machine: flatten the pipeline around it")
-        parts = [self._part(node, horizon) for node in self.body.nodes]
+        parts = [self._part(node, horizon) for node in self.flat.nodes]
         slots = tuple(
             Slot(f"{node.name}.{slot.name}", slot.domain, slot.initial)
-            for node, (machine, join) in zip(self.body.nodes, parts, strict=True)
+            for node, (machine, join) in zip(self.flat.nodes, parts, strict=True)
             for slot in (*machine.slots, *(join.slots() if join else ()))
         )
         return Machine(slots, self._walker(parts))
 
     def _part(self, node: Node, horizon: int) -> tuple[Machine, Join | None]:
-        domains = tuple(self.body.domains[pipe] for pipe in node.inputs)
-        machine = self.body.typed[node.name].machine(domains, horizon)
+        domains = tuple(self.flat.domains[pipe] for pipe in node.inputs)
+        machine = self.flat.typed[node.name].machine(domains, horizon)
         # at most `horizon` events enter before a reset, and none is stored by the last step: no overflow
         join = Join(domains, (horizon - 1,) * len(domains)) if node.queues else None
         return machine, join
@@ -112,10 +134,10 @@ class Group(Processor):
         self, parts: list[tuple[Machine, Join | None]]
     ) -> Callable[[State, tuple[Any, ...]], tuple[State, tuple[Maybe, ...]]]:
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-            carried = {name: Maybe(TRUE, v) for (name, _), v in zip(self.body.inputs, front, strict=True)}
+            carried = {name: Maybe(TRUE, v) for (name, _), v in zip(self.flat.inputs, front, strict=True)}
             after: list[Any] = []
             rest = list(state)
-            for node, (machine, join) in zip(self.body.nodes, parts, strict=True):
+            for node, (machine, join) in zip(self.flat.nodes, parts, strict=True):
                 inner, rest = tuple(rest[: len(machine.slots)]), rest[len(machine.slots) :]
                 arrivals = [carried[pipe] for pipe in node.inputs]
                 fires, consumed, queued = arrivals[0].present, (arrivals[0].value,), ()
@@ -131,7 +153,7 @@ class Group(Processor):
                     (pipe, Maybe(_and(fires, out.present), out.value))
                     for pipe, out in zip(node.outputs, results, strict=True)
                 )
-            return tuple(after), tuple(carried[pipe] for _, pipe in self.body.outputs)
+            return tuple(after), tuple(carried[pipe] for _, pipe in self.flat.outputs)
 
         return step
 
@@ -167,7 +189,7 @@ def flatten(pipeline: Pipeline) -> Pipeline:
     nodes: list[Node] = []
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
-            nodes.extend(_inlined(node, flatten(node.processor.body)))
+            nodes.extend(_inlined(node, node.processor.flat))
         else:
             nodes.append(node)
     return Pipeline(
@@ -197,6 +219,11 @@ def _inlined(call: Node, body: Pipeline) -> list[Node]:
         )
         for node in body.nodes
     ]
-    nodes += [Node(f"{call.name}.{outer}", Passthrough(), (renamed[p],), (outer,)) for outer, p in copies]
+    taken = {node.name for node in nodes}
+    for outer, p in copies:
+        name = f"{call.name}.{outer}"
+        while name in taken:
+            name += "'"
+        taken.add(name)
+        nodes.append(Node(name, Passthrough(), (renamed[p],), (outer,)))
     return nodes
-

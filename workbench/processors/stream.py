@@ -96,9 +96,22 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
         rest = iter(given)
         return function.build(*(next(rest) if hole else a for a, hole in zip(arguments, holes, strict=True)))
 
-    shown = ["_" if hole else str(a).lower() if isinstance(a, bool) else str(a) for a, hole in zip(arguments, holes, strict=True)]
-    name = f"{shown[0]} {function.name} {shown[1]}" if len(shown) == 2 else f"{function.name}({', '.join(shown)})"
-    return Function(name.replace("_ ", "", 1) if holes[0] and len(shown) == 2 else name, sum(holes), build, function.opaque, function.result)
+    shown = [
+        "_" if hole else str(a).lower() if isinstance(a, bool) else str(a)
+        for a, hole in zip(arguments, holes, strict=True)
+    ]
+    name = (
+        f"{shown[0]} {function.name} {shown[1]}"
+        if len(shown) == 2
+        else f"{function.name}({', '.join(shown)})"
+    )
+    return Function(
+        name.replace("_ ", "", 1) if holes[0] and len(shown) == 2 else name,
+        sum(holes),
+        build,
+        function.opaque,
+        function.result,
+    )
 
 
 class Builder:
@@ -119,7 +132,11 @@ class Builder:
         return Stream(self, pipe)
 
     def add(
-        self, processor: Processor | Pipeline, streams: Sequence[Any], name: str = "", where: Location | str = ""
+        self,
+        processor: Processor | Pipeline,
+        streams: Sequence[Any],
+        name: str = "",
+        where: Location | str = "",
     ) -> Any:
         """A new node: its output stream, or a tuple of them."""
         if isinstance(processor, Pipeline):
@@ -139,7 +156,11 @@ class Builder:
 
     def fresh(self, name: str) -> str:
         """`name`, or `name2`, `name3`, ... if it is taken."""
-        taken = {n.name for n in self.nodes} | {p for n in self.nodes for p in n.outputs} | {p for p, _ in self.inputs}
+        taken = (
+            {n.name for n in self.nodes}
+            | {p for n in self.nodes for p in n.outputs}
+            | {p for p, _ in self.inputs}
+        )
         candidate, count = name, 1
         while candidate in taken:
             count += 1
@@ -155,7 +176,13 @@ class Builder:
             return tuple(name if p == pipe else p for p in pipes)
 
         self.nodes = [
-            Node(name if n.outputs == (pipe,) else n.name, n.processor, swap(n.inputs), swap(n.outputs), n.where)
+            Node(
+                name if n.outputs == (pipe,) else n.name,
+                n.processor,
+                swap(n.inputs),
+                swap(n.outputs),
+                n.where,
+            )
             for n in self.nodes
         ]
 
@@ -164,7 +191,9 @@ class Builder:
         if isinstance(outputs, Stream):
             outputs = {"out": outputs}
         elif not isinstance(outputs, Mapping):
-            outputs = {f"out{i}": s for i, s in enumerate(outputs, 1)} if len(outputs) > 1 else {"out": outputs[0]}
+            outputs = (
+                {f"out{i}": s for i, s in enumerate(outputs, 1)} if len(outputs) > 1 else {"out": outputs[0]}
+            )
         shown = tuple((name, stream.pipe) for name, stream in outputs.items())
         return Pipeline(self.name, tuple(self.inputs), tuple(self.nodes), shown, doc=doc)
 

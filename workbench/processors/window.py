@@ -51,7 +51,9 @@ class Window(Processor):
         if isinstance(self.inner, Pipeline):
             object.__setattr__(self, "inner", Group(self.inner))
         if self._inner.out_arity != 1:
-            raise PipelineError(f"the processor in a window has one output, {self.inner} has {self._inner.out_arity}")
+            raise PipelineError(
+                f"the processor in a window has one output, {self.inner} has {self._inner.out_arity}"
+            )
 
     @property
     def _inner(self) -> Processor:
@@ -92,7 +94,10 @@ class Window(Processor):
             advanced.append((after, out if out.present else last))
         if len(advanced) < self.width:
             return tuple(advanced), (NOTHING,)
-        return tuple(advanced[:-1]), (advanced[-1][1],)
+        # the oldest copy has seen its whole window, which is the end of its stream
+        oldest, last = advanced.pop()
+        (final,) = self._inner.finish(oldest)
+        return tuple(advanced), (final if final.present else last,)
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
@@ -115,17 +120,22 @@ class Window(Processor):
 
     def _events(self, inner: Machine, inputs: tuple[Domain, ...]) -> Machine:
         """Slots `event1` (the latest) .. `event<k-1>`; the inner processor is run over them at each step."""
-        fronts = Tuple(inputs)
+        single = len(inputs) == 1
+        fronts = inputs[0] if single else Tuple(inputs)
         slots = [Slot(f"event{i}", fronts, fronts.default) for i in range(1, self.width)]
         start = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             seen, *kept = state
             current, last = start, Maybe(FALSE, const(self._default(inputs), self.results(inputs)[0]))
-            for events in (*reversed(kept), front):
-                current, last = _advance(inner, current, last, events)
+            for events in reversed(kept):
+                current, last = _advance(inner, current, last, (events,) if single else events)
+            current, last = _advance(inner, current, last, front)
+            latest = front[0] if single else front
             full = EQ(seen, self.width - 1)
-            return (self._count(seen), *(front, *kept)[: self.width - 1]), (Maybe(both(full, last.present), last.value),)
+            return (self._count(seen), *(latest, *kept)[: self.width - 1]), (
+                Maybe(both(full, last.present), last.value),
+            )
 
         return Machine((self._warm(), *slots), step)
 
@@ -149,7 +159,9 @@ class Window(Processor):
                 following, last = _advance(inner, copy[:size], before, front)
                 advanced = (*following, *((last.present, last.value) if silent else ()))
                 # copies that have not seen their first event yet stay as they are: the state is canonical
-                after.append(tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
+                after.append(
+                    tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True))
+                )
             full = EQ(seen, self.width - 1)
             flat = tuple(part for copy in after[: self.width - 1] for part in copy)
             return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
@@ -165,7 +177,13 @@ class Window(Processor):
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
         total = Cumulate(f.ADD)
-        return (cls(1, total), cls(2, total), cls(3, total, "events"), cls(3, total, "copies"), cls(2, cls(2, total)))
+        return (
+            cls(1, total),
+            cls(2, total),
+            cls(3, total, "events"),
+            cls(3, total, "copies"),
+            cls(2, cls(2, total)),
+        )
 
 
 def _advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) -> tuple[State, Maybe]:
@@ -178,7 +196,11 @@ def _advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) 
 
 def as_state(value: Any, slot: Slot) -> Any:
     """A next-state value as a term. Ranges are left as wide as arithmetic made them: the step keeps in bounds."""
-    return value if isinstance(slot.domain, Range) and not isinstance(value, int) else as_term(value, slot.domain)
+    return (
+        value
+        if isinstance(slot.domain, Range) and not isinstance(value, int)
+        else as_term(value, slot.domain)
+    )
 
 
 def _always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:

@@ -1,0 +1,234 @@
+"""The SMV printer: a transition system as a NuSMV model that people can read.
+
+One MODULE per processor (instances of equal modules share it), `main` shows the wiring as TIME 2021's Figure 3
+does, and names come from the source. A pipe is an instance with `present` and `value`; only queues, counters and
+memories are variables. Integer domains of 2^k values are words of k bits, other integers are ranges.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from workbench.backends.smv_terms import SmvTerms, bare, constant, enum_labels, type_of
+from workbench.core.domain import Domain, Integer
+from workbench.core.fold import postorder
+from workbench.core.ops import ITE
+from workbench.core.term import Term
+from workbench.ir.system import Instance, System, instance_of, local_of
+
+RESERVED = frozenset(
+    """MODULE DEFINE MDEFINE CONSTANTS VAR IVAR FROZENVAR INIT TRANS INVAR SPEC CTLSPEC LTLSPEC PSLSPEC COMPUTE
+    NAME INVARSPEC FAIRNESS JUSTICE COMPASSION ISA ASSIGN CONSTRAINT SIMPWFF CTLWFF LTLWFF PSLWFF COMPWFF IN MIN
+    MAX MIRROR PRED PREDICATES process array of boolean integer real word word1 bool signed unsigned extend resize
+    sizeof uwconst swconst EX AX EF AF EG AG E F O G H X Y Z A U S V T BU EBF ABF EBG ABG case esac mod next init
+    union in xor xnor self TRUE FALSE count toint abs max min main""".split()
+)
+
+
+@dataclass(frozen=True)
+class SmvModel:
+    """A printed model: its text, the variable order, and how names and values translate."""
+
+    text: str
+    order: tuple[str, ...]
+    names: Mapping[str, str]
+    """Qualified name of an input leaf, variable or definition to its SMV name."""
+    domains: Mapping[str, Domain]
+    terms: SmvTerms = field(compare=False)
+
+    def formula(self, term: Term) -> str:
+        """A term over the system's names as an SMV expression in `main`."""
+        return self.terms(term)
+
+    def value(self, name: str, text: str) -> object:
+        """The Python value that NuSMV printed for a qualified name."""
+        return self.terms.parse(self.domains[name], text)
+
+
+def print_model(
+    system: System,
+    *,
+    assume: Sequence[Term] = (),
+    fair: Sequence[Term] = (),
+    header: Sequence[str] = (),
+) -> SmvModel:
+    """Print a system.
+
+    Parameters
+    ----------
+    assume: conditions on the inputs that hold at every step (INVAR).
+    fair: conditions that hold infinitely often (JUSTICE).
+    header: comment lines for the top of the file.
+    """
+    return _Printer(system).model(assume, fair, header)
+
+
+class _Printer:
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.domains = system.domains
+        self.instance_names = _unique([i.name for i in system.instances])
+        self.labels = enum_labels(self.domains.values(), {*self.instance_names.values(), *RESERVED, *LOCALS})
+        self.names = {name: self._global(name) for name in self.domains}
+        self.initial = {v.name: v for v in system.variables}
+        self.bodies: dict[str, str] = {}
+        """Module body to module name."""
+        self.modules: list[str] = []
+
+    def _global(self, name: str) -> str:
+        return f"{self.instance_names[instance_of(name)]}.{_local(name)}"
+
+    def model(self, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> SmvModel:
+        lines = []
+        rows = [(self.instance_names[i.name], *self._instance(i), i.comment) for i in self.system.instances]
+        wide = max((len(f"{n} : {m}{p};") for n, m, p, _ in rows), default=0)
+        for name, module, params, comment in rows:
+            text = f"{name} : {module}{params};"
+            lines.append(f"    {text.ljust(wide)}  -- {comment}" if comment else f"    {text}")
+        terms = SmvTerms(self.names, self.labels)
+        main = ["MODULE main", "  VAR", *lines] if lines else ["MODULE main"]
+        main += [f"  INVAR {terms(term)};" for term in assume]
+        main += [f"  JUSTICE {terms(term)};" for term in fair]
+        top = [f"-- {line}".rstrip() for line in header]
+        text = "\n".join([*top, "", *self.modules, *main, ""])
+        return SmvModel(text, self._order(), self.names, self.domains, terms)
+
+    def _instance(self, instance: Instance) -> tuple[str, str]:
+        """Module name and actual parameters of an instance."""
+        own = self._members(instance)
+        others: list[str] = []
+        for term in own.values():
+            for t in postorder([term]):
+                other = instance_of(t.name) if t.is_var else instance.name
+                if other != instance.name and other not in others:
+                    others.append(other)
+        roles = {source: role for role, source in reversed(instance.roles)}
+        if len(others) > 1 and "overflow" in others:
+            others.remove("overflow")
+            others.append("overflow")
+        others.sort(key=lambda o: [s for _, s in instance.roles].index(o) if o in roles else len(roles))
+        formal = _unique([roles.get(o, o) for o in others])
+        params = {o: formal[roles.get(o, o)] for o in others}
+        body = self._body(instance, own, params)
+        shown = f"({', '.join(params.values())})" if params else ""
+        name = self._module(instance, f"{shown}\n{body}")
+        actual = f"({', '.join(self.instance_names[o] for o in others)})" if others else ""
+        return name, actual
+
+    def _members(self, instance: Instance) -> dict[str, Term]:
+        names = self.system.names()
+        return {name: term for name, term in names.items() if instance_of(name) == instance.name}
+
+    def _body(self, instance: Instance, own: Mapping[str, Term], params: Mapping[str, str]) -> str:
+        local = {}
+        for name in self.names:
+            owner = instance_of(name)
+            if owner == instance.name:
+                local[name] = _local(name)
+            elif owner in params:
+                local[name] = f"{params[owner]}.{_local(name)}"
+        terms = SmvTerms(local, self.labels)
+        variables = [name for name in own if name in self.initial]
+        free = [name for name in self.system.free if instance_of(name) == instance.name]
+        lines = []
+        if variables or free:
+            lines.append("  VAR")
+            lines += [
+                f"    {_local(n)} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)
+            ]
+        definitions = [name for name in own if name not in self.initial]
+        if definitions:
+            lines.append("  DEFINE")
+            lines += [f"    {_local(n)} := {bare(terms(own[n]))};" for n in definitions]
+        if variables:
+            lines.append("  ASSIGN")
+        for name in variables:
+            lines.append(
+                f"    init({_local(name)}) := {constant(self.domains[name], self.initial[name].initial, self.labels)};"
+            )
+            lines.append(f"    next({_local(name)}) := {_cases(own[name], terms)};")
+        return "\n".join(lines) + "\n"
+
+    def _module(self, instance: Instance, body: str) -> str:
+        if body in self.bodies:
+            return self.bodies[body]
+        words = re.sub(r"\S+", lambda m: SIGNS.get(m[0], m[0]), re.sub(r"([(),])", r" \1 ", instance.module))
+        base = re.sub(r"\W+", "_", words).strip("_") or "Module"
+        base = base if base not in RESERVED and base[0].isalpha() else f"M_{base}"
+        taken = set(self.bodies.values())
+        name = next(n for n in (base, *(f"{base}_{i}" for i in range(2, len(taken) + 3))) if n not in taken)
+        self.bodies[body] = name
+        self.modules.append(f"MODULE {name}{body}")
+        return name
+
+    def _order(self) -> tuple[str, ...]:
+        """Control first, then the data bits interleaved: all the high bits, then the next, ... (rule 3)."""
+        flags, data = [], []
+        present = {i.present.name for i in self.system.inputs}
+        stored = [v.name for v in self.system.variables]
+        for name in [*self.system.free, *stored]:
+            control = name in present or not isinstance(self.domains[name], Integer)
+            (flags if control else data).append(name)
+        width = {name: bit_count(self.domains[name]) for name in (*flags, *data)}
+        first = [bit for name in flags for bit in _bits(self.names[name], width[name])]
+        deepest = max((width[n] for n in data), default=0)
+        mixed = [
+            _bits(self.names[n], width[n])[level]
+            for level in range(deepest)
+            for n in data
+            if level < width[n]
+        ]
+        return (*first, *mixed)
+
+
+LOCALS = frozenset({"present", "value", "happened", "now", "fires", "lead", "seen", "total", "position"})
+
+
+SIGNS = {
+    "+": "plus", "-": "minus", "*": "times", "=": "equals", "!=": "differs", "<": "less", "<=": "at_most",
+    ">": "greater", ">=": "at_least", "->": "implies", "%": "mod",
+}  # fmt: skip
+"""How signs are spelled in module names."""
+
+
+def bit_count(domain: Domain) -> int:
+    """Boolean variables NuSMV uses for a domain; 0 means a Boolean, named without a bit number."""
+    size = domain.size or 1
+    return 0 if str(domain) == "bool" else (size - 1).bit_length()
+
+
+def _bits(name: str, width: int) -> list[str]:
+    return [f"{name}.{i}" for i in reversed(range(width))] if width else [name]
+
+
+def _local(name: str) -> str:
+    text = re.sub(r"\W", "_", local_of(name))
+    return f"{text}_" if text in RESERVED else text
+
+
+def _unique(names: Sequence[str]) -> dict[str, str]:
+    """SMV identifiers for names: dots become underscores, clashes get a number."""
+    found: dict[str, str] = {}
+    for name in names:
+        base = re.sub(r"\W", "_", name)
+        base = f"{base}_" if base in RESERVED or not (base[0].isalpha() or base[0] == "_") else base
+        candidate, count = base, 1
+        while candidate in found.values():
+            count += 1
+            candidate = f"{base}{count}"
+        found[name] = candidate
+    return found
+
+
+def _cases(term: Term, terms: SmvTerms) -> str:
+    """A next-state term, its conditionals as one case expression with a line per case."""
+    rows = []
+    while term.op is ITE:
+        condition, then, term = term.args
+        rows.append((bare(terms(condition)), bare(terms(then))))
+    if not rows:
+        return bare(terms(term))
+    rows.append(("TRUE", bare(terms(term))))
+    return "case\n" + "".join(f"        {c} : {v};\n" for c, v in rows) + "      esac"

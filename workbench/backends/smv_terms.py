@@ -1,0 +1,282 @@
+"""Terms as SMV expressions.
+
+Integers of 2^k values are `unsigned word[k]`, whose arithmetic costs k bits instead of N*N cases; every other
+integer is a range, whose arithmetic is exact in NuSMV, so the domain's rule is written out. Division is guarded
+because NuSMV evaluates the branch not taken and ends the process on a zero divisor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Set
+
+from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Range, Value
+from workbench.core.fold import Fold
+from workbench.core.term import Term
+from workbench.errors import DomainError, Refused
+
+CAST_LIMIT = 4096
+"""Most cases of a conversion from a range to a word."""
+
+
+def word_width(domain: Domain) -> int:
+    """Bits of the word that holds a domain; 0 when it is not held in a word."""
+    if isinstance(domain, Integer) and domain.n > 1 and domain.n & (domain.n - 1) == 0:
+        return domain.n.bit_length() - 1
+    return 0
+
+
+def type_of(domain: Domain, labels: Mapping[str, str]) -> str:
+    """The SMV type of a scalar finite domain."""
+    if isinstance(domain, Bool):
+        return "boolean"
+    if word_width(domain):
+        return f"unsigned word[{word_width(domain)}]"
+    if isinstance(domain, Integer | Range):
+        return f"{domain.lo}..{domain.hi}"
+    if isinstance(domain, Enum):
+        return "{" + ", ".join(labels[label] for label in domain.labels) + "}"
+    raise Refused(f"{domain} has no SMV type: it is not a finite scalar domain")
+
+
+def constant(domain: Domain, value: Value, labels: Mapping[str, str]) -> str:
+    """A value of a domain in SMV."""
+    if isinstance(domain, Bool):
+        return "TRUE" if value else "FALSE"
+    if word_width(domain):
+        return f"0ud{word_width(domain)}_{value}"
+    return labels[value] if isinstance(domain, Enum) else str(value)
+
+
+def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
+    """SMV constants for the labels of all enumerations: the labels themselves where nothing else is so called."""
+    names = dict.fromkeys(label for d in domains if isinstance(d, Enum) for label in d.labels)
+    found: dict[str, str] = {}
+    for label in names:
+        base = re.sub(r"\W", "_", label)
+        base = base if base[:1].isalpha() or base[:1] == "_" else f"c_{base}"
+        while base in taken or base in found.values():
+            base += "_"
+        found[label] = base
+    return found
+
+
+class SmvTerms(Fold[str]):
+    """The SMV text of terms; `names` translates qualified names, `labels` enumeration constants."""
+
+    def __init__(self, names: Mapping[str, str], labels: Mapping[str, str]) -> None:
+        super().__init__()
+        self.names = names
+        self.labels = labels
+
+    def parse(self, domain: Domain, text: str) -> Value:
+        """The value that NuSMV prints as `text` (words as `0ud2_3`)."""
+        if isinstance(domain, Bool):
+            return text in ("TRUE", "1")
+        if isinstance(domain, Enum):
+            return next(label for label, smv in self.labels.items() if smv == text)
+        word = re.fullmatch(r"0[us]?([bodhBODH])\d*_([0-9a-fA-F_]+)", text)
+        if word:
+            base = {"b": 2, "o": 8, "d": 10, "h": 16}[word[1].lower()]
+            return int(word[2].replace("_", ""), base)
+        return int(text)
+
+    def on_const(self, term: Term) -> str:
+        return constant(term.domain, term.payload, self.labels)
+
+    def on_var(self, term: Term) -> str:
+        if term.name not in self.names:
+            raise DomainError(f"the model has nothing called {term.name}")
+        return self.names[term.name]
+
+    # --- logic ---
+
+    def on_not(self, _: Term, a: str) -> str:
+        return f"!{a}"
+
+    def on_and(self, term: Term, a: str, b: str) -> str:
+        return f"({self._open(term, 0, a)} & {self._open(term, 1, b)})"
+
+    def on_or(self, term: Term, a: str, b: str) -> str:
+        return f"({self._open(term, 0, a)} | {self._open(term, 1, b)})"
+
+    @staticmethod
+    def _open(term: Term, position: int, text: str) -> str:
+        """An operand of the same connective without its parentheses."""
+        return text[1:-1] if term.args[position].op is term.op else text
+
+    def on_implies(self, _: Term, a: str, b: str) -> str:
+        return f"({a} -> {b})"
+
+    def on_ite(self, _: Term, c: str, a: str, b: str) -> str:
+        return f"case {c} : {a}; TRUE : {b}; esac"
+
+    # --- comparison ---
+
+    def _compare(self, term: Term, sign: str, a: str, b: str) -> str:
+        left, right = (arg.domain for arg in term.args)
+        if word_width(left) != word_width(right):
+            a, b = _plain(left, a), _plain(right, b)
+        return f"({a} {sign} {b})"
+
+    def on_eq(self, term: Term, a: str, b: str) -> str:
+        return self._compare(term, "=", a, b)
+
+    def on_ne(self, term: Term, a: str, b: str) -> str:
+        return self._compare(term, "!=", a, b)
+
+    def on_lt(self, term: Term, a: str, b: str) -> str:
+        return self._compare(term, "<", a, b)
+
+    def on_le(self, term: Term, a: str, b: str) -> str:
+        return self._compare(term, "<=", a, b)
+
+    def on_gt(self, term: Term, a: str, b: str) -> str:
+        return self._compare(term, ">", a, b)
+
+    def on_ge(self, term: Term, a: str, b: str) -> str:
+        return self._compare(term, ">=", a, b)
+
+    def on_even(self, term: Term, a: str) -> str:
+        return f"({a}[0:0] = 0ud1_0)" if word_width(term.args[0].domain) else f"(({a}) mod 2 = 0)"
+
+    def on_odd(self, term: Term, a: str) -> str:
+        return f"({a}[0:0] = 0ud1_1)" if word_width(term.args[0].domain) else f"(({a}) mod 2 != 0)"
+
+    # --- arithmetic ---
+
+    def on_add(self, term: Term, a: str, b: str) -> str:
+        return self._fit(term, f"{a} + {b}", f"{a} + {b} < {a}", top=True)
+
+    def on_sub(self, term: Term, a: str, b: str) -> str:
+        return self._fit(term, f"{a} - {b}", f"{a} < {b}", top=False)
+
+    def on_mul(self, term: Term, a: str, b: str) -> str:
+        return self._fit(term, f"{a} * {b}", self._product_escapes(term.domain, a, b), top=True)
+
+    def _fit(self, term: Term, exact: str, escapes: str, *, top: bool) -> str:
+        domain = term.domain
+        if not isinstance(domain, Integer):
+            return f"({exact})"
+        end = constant(domain, domain.hi if top else 0, self.labels)
+        if word_width(domain):
+            if domain.overflow is Overflowing.MODULAR:
+                return f"({exact})"
+            return f"case {escapes} : {end}; TRUE : {exact}; esac"
+        if domain.overflow is Overflowing.MODULAR:
+            return f"(({exact}) mod {domain.n})" if top else f"(({exact} + {domain.n}) mod {domain.n})"
+        out = f"{exact} > {domain.hi}" if top else f"{exact} < 0"
+        return f"case {out} : {end}; TRUE : {exact}; esac"
+
+    def _product_escapes(self, domain: Domain, a: str, b: str) -> str:
+        k = word_width(domain)
+        if not k:
+            return ""
+        return f"extend({a}, {k}) * extend({b}, {k}) > 0ud{2 * k}_{2**k - 1}"
+
+    def on_escapes_add(self, term: Term, a: str, b: str) -> str:
+        domain = term.args[0].domain
+        return f"({a} + {b} < {a})" if word_width(domain) else f"({a} + {b} > {_hi(domain)})"
+
+    def on_escapes_sub(self, _: Term, a: str, b: str) -> str:
+        return f"({a} < {b})"
+
+    def on_escapes_mul(self, term: Term, a: str, b: str) -> str:
+        domain = term.args[0].domain
+        return (
+            f"({self._product_escapes(domain, a, b)})"
+            if word_width(domain)
+            else f"({a} * {b} > {_hi(domain)})"
+        )
+
+    def on_min(self, _: Term, a: str, b: str) -> str:
+        return f"case {a} <= {b} : {a}; TRUE : {b}; esac"
+
+    def on_max(self, _: Term, a: str, b: str) -> str:
+        return f"case {a} >= {b} : {a}; TRUE : {b}; esac"
+
+    def on_div(self, term: Term, a: str, b: str) -> str:
+        zero, one = (
+            constant(term.args[1].domain, v, self.labels) if v in term.args[1].domain else str(v)
+            for v in (0, 1)
+        )
+        safe, cases = _nonzero(term, b, zero, one)
+        whole = f"({a} / {safe})"
+        if _signed(term):
+            whole = f"case {_remainder(a, safe)} : {whole} - 1; TRUE : {whole}; esac"
+        return f"case {b} = {zero} : {zero}; TRUE : {whole}; esac" if cases else whole
+
+    def on_mod(self, term: Term, a: str, b: str) -> str:
+        zero, one = (
+            constant(term.args[1].domain, v, self.labels) if v in term.args[1].domain else str(v)
+            for v in (0, 1)
+        )
+        safe, cases = _nonzero(term, b, zero, one)
+        rest = f"({a} mod {safe})"
+        if _signed(term):
+            rest = f"case {_remainder(a, safe)} : {rest} + {safe}; TRUE : {rest}; esac"
+        return f"case {b} = {zero} : {a}; TRUE : {rest}; esac" if cases else rest
+
+    # --- conversion ---
+
+    def on_cast(self, term: Term, a: str) -> str:
+        source, target = term.args[0].domain, term.domain
+        if not isinstance(source, Range | Integer) or not isinstance(target, Range | Integer):
+            return self.default(term)
+        plain = _plain(source, a)
+        modular = isinstance(target, Integer) and target.overflow is Overflowing.MODULAR
+        if isinstance(target, Range) or (
+            not word_width(target) and 0 <= source.lo and source.hi <= target.hi
+        ):
+            return plain
+        if not word_width(target):
+            if modular:
+                lift = ((-source.lo + target.n - 1) // target.n) * target.n if source.lo < 0 else 0
+                return f"(({plain} + {lift}) mod {target.hi + 1})"
+            return f"case {plain} < 0 : 0; {plain} > {target.hi} : {target.hi}; TRUE : {plain}; esac"
+        if source.hi - source.lo >= CAST_LIMIT:
+            raise Refused(f"a conversion from {source} to {target} has too many cases for the model")
+        rows = [
+            f"{plain} = {v} : {constant(target, target.fit(v), self.labels)};"
+            for v in range(source.lo, source.hi)
+        ]
+        last = constant(target, target.fit(source.hi), self.labels)
+        return f"case {' '.join(rows)} TRUE : {last}; esac"
+
+
+def bare(text: str) -> str:
+    """`text` without the parentheses around the whole of it."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for position, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return text[1:-1] if position == len(text) - 1 else text
+    return text
+
+
+def _hi(domain: Domain) -> int:
+    assert isinstance(domain, Integer | Range)
+    return domain.hi
+
+
+def _plain(domain: Domain, text: str) -> str:
+    return f"toint({text})" if word_width(domain) else text
+
+
+def _nonzero(term: Term, b: str, zero: str, one: str) -> tuple[str, bool]:
+    """A divisor NuSMV can divide by, and whether zero has to be treated apart."""
+    divisor = term.args[1]
+    if divisor.is_const and divisor.payload != 0:
+        return b, False
+    return f"case {b} = {zero} : {one}; TRUE : {b}; esac", True
+
+
+def _signed(term: Term) -> bool:
+    return any(isinstance(arg.domain, Range) and arg.domain.lo < 0 for arg in term.args)
+
+
+def _remainder(a: str, b: str) -> str:
+    """Whether NuSMV's remainder, which has the dividend's sign, differs from ours, which has the divisor's."""
+    return f"(({a} mod {b}) != 0) & ((({a} mod {b}) < 0) != ({b} < 0))"

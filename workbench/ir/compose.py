@@ -1,0 +1,215 @@
+"""The crawl: from a pipeline to its transition system (TIME 2021, section 3.2).
+
+Every processor's `step` is run once on symbols (`Processor.machine`); pipes become definitions; every join gets
+its bounded queues. One upstream push and all it triggers is one transition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.core.domain import BOOL, Domain, Range, scalars
+from workbench.core.join import Join
+from workbench.core.ops import AND, as_term, ite
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Machine, Maybe, Slot
+from workbench.core.term import Term, leaves, var
+from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
+from workbench.ir.system import Definition, Input, Instance, Queue, System, Variable
+from workbench.processors.group import flatten
+
+DEFAULT_CAPACITY = 2
+"""The queue capacity where none is chosen, as in the paper's examples."""
+
+
+def compose(pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY) -> System:
+    """The transition system of a pipeline over finite domains.
+
+    Parameters
+    ----------
+    pipeline: resolved to finite domains (`Pipeline.resolve`).
+    capacity: of every queue in events, or per queue name; queues not named get the pipeline's own
+        capacity, else 2.
+
+    Raises
+    ------
+    Refused: a domain is infinite, or a processor or function has no finite translation.
+    """
+    return _Crawl(flatten(pipeline), capacity).system()
+
+
+class _Crawl:
+    """One walk over a flat pipeline, node by node in topological order."""
+
+    def __init__(self, pipeline: Pipeline, capacity: int | Mapping[str, int]) -> None:
+        self.pipeline = pipeline
+        self.capacities = _capacities(pipeline, capacity)
+        self.pipes: dict[str, Maybe] = {}
+        self.sources: dict[str, str] = {}
+        """The instance that drives each pipe."""
+        self.inputs: list[Input] = []
+        self.variables: list[Variable] = []
+        self.definitions: list[Definition] = []
+        self.instances: list[Instance] = []
+        self.queues: dict[str, Queue] = {}
+        self.uses: dict[str, Term] = {}
+
+    def system(self) -> System:
+        for name, domain in self.pipeline.inputs:
+            self._input(name, domain)
+        for node in self.pipeline.nodes:
+            try:
+                self._node(node)
+            except WorkbenchError as error:
+                error.where = error.where or node.where
+                raise
+        return System(
+            self.pipeline.name,
+            tuple(self.inputs),
+            tuple(self.variables),
+            tuple(self.definitions),
+            tuple(self.instances),
+            self.pipes,
+            self.pipeline.outputs,
+            self.queues,
+            {leaf.name: leaf.domain for i in self.inputs for leaf in leaves((i.present, i.value))},
+            self.uses,
+        )
+
+    def _input(self, name: str, domain: Domain) -> None:
+        if not domain.finite:
+            raise Refused(
+                f"input '{name}' carries {domain}, which is not finite: the model needs finite domains",
+                hint="choose one with -N, or a finite type such as 0..7",
+            )
+        found = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
+        self.inputs.append(Input(name, domain, *found))
+        self.instances.append(Instance(name, f"Input {domain}", "", ()))
+        self.pipes[name] = found
+        self.sources[name] = name
+
+    def _node(self, node: Node) -> None:
+        domains = tuple(self.pipeline.domains[pipe] for pipe in node.inputs)
+        machine = self._machine(node, domains)
+        arrivals = [self.pipes[pipe] for pipe in node.inputs]
+        roles = tuple(
+            (role, self.sources[pipe]) for role, pipe in zip(node.processor.ports, node.inputs, strict=True)
+        )
+        if node.queues:
+            fires, front = self._join(node, domains, arrivals, roles)
+            roles = (("queue", f"{node.name}.queue"),)
+        else:
+            fires, front = arrivals[0].present, (arrivals[0].value,)
+            roles = (("input", roles[0][1]),)
+        self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
+        state = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
+        following, results = machine.step(state, front)
+        for slot, old, new in zip(machine.slots, state, following, strict=True):
+            self._store(slot, old, _guarded(fires, new, old, slot.domain))
+        for position, (pipe, out) in enumerate(zip(node.outputs, results, strict=True), 1):
+            prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
+            present = self._define(f"{prefix}present", AND(fires, as_term(out.present, BOOL)))
+            value = self._define_value(f"{prefix}value", out.value, self.pipeline.domains[pipe], present)
+            self.pipes[pipe] = Maybe(present, value)
+            self.sources[pipe] = node.name
+
+    def _machine(self, node: Node, domains: tuple[Domain, ...]) -> Machine:
+        machine = self.pipeline.typed[node.name].machine(domains)
+        for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
+            (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
+        ]:
+            if not domain.finite:
+                raise Refused(
+                    f"{what} of processor '{node.name}' holds {domain}, which is not finite",
+                    where=node.where,
+                    hint="choose a domain with -N, or a finite type such as 0..7",
+                )
+        return machine
+
+    def _join(
+        self,
+        node: Node,
+        domains: tuple[Domain, ...],
+        arrivals: list[Maybe],
+        roles: tuple[tuple[str, str], ...],
+    ) -> tuple[Term, tuple[Any, ...]]:
+        """The queues of a node as an instance of their own."""
+        name = f"{node.name}.queue"
+        join = Join(domains, tuple(self.capacities[q] for q in node.queues))
+        shown = ", ".join(map(str, join.capacities))
+        self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
+        state = tuple(var(f"{name}:{slot.name}", slot.domain) for slot in join.slots())
+        result = join.step(state, arrivals)
+        for slot, old, new in zip(join.slots(), state, result.state, strict=True):
+            self._store(slot, old, new)
+        fires = self._define(f"{name}:fires", result.fires)
+        front = []
+        for port, queue, domain, value, length, overflow in zip(
+            node.processor.ports,
+            node.queues,
+            domains,
+            result.front,
+            result.lengths,
+            result.overflows,
+            strict=True,
+        ):
+            front.append(self._define_value(f"{name}:{port}_event", value, domain, fires))
+            waiting = as_term(length, Range(0, 0)) if isinstance(length, int) else length
+            self.queues[queue] = Queue(
+                queue,
+                self.capacities[queue],
+                self._define(f"{name}:length_{port}", waiting),
+                self._define(f"{name}:overflow_{port}", overflow),
+            )
+        return fires, tuple(front)
+
+    def _store(self, slot: Slot, old: Any, new: Any) -> None:
+        initial = list(leaves(slot.initial)) if isinstance(slot.initial, tuple) else [slot.initial]
+        parts = zip(scalars(slot.domain), leaves(old), leaves(new), initial, strict=True)
+        for (_, domain), symbol, following, value in parts:
+            self.variables.append(Variable(symbol.name, domain, value, following))
+
+    def _define(self, name: str, term: Term) -> Term:
+        self.definitions.append(Definition(name, term))
+        symbol: Term = var(name, term.domain)
+        return symbol
+
+    def _define_value(self, name: str, value: Any, domain: Domain, present: Term) -> Any:
+        if isinstance(value, tuple):
+            fields = zip(getattr(domain, "names")(), value, getattr(domain, "fields"), strict=True)  # noqa: B009
+            return tuple(self._define_value(f"{name}.{n}", v, d, present) for n, v, d in fields)
+        self.uses[name] = present
+        return self._define(name, as_term(value, domain))
+
+
+def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
+    """The next state: the new one when the processor fires, else the old one. Ranges stay exact."""
+    if isinstance(new, tuple):
+        fields = getattr(domain, "fields", ())
+        return tuple(_guarded(fires, n, o, d) for n, o, d in zip(new, old, fields, strict=True))
+    if not isinstance(domain, Range) or not isinstance(new, Term):
+        new = as_term(new, domain)
+    return ite(fires, new, old)
+
+
+def _wiring(node: Node) -> str:
+    return f"{', '.join(node.inputs)} -> {', '.join(node.outputs)}"
+
+
+def _capacities(pipeline: Pipeline, capacity: int | Mapping[str, int]) -> dict[str, int]:
+    own = dict(pipeline.capacities)
+    if isinstance(capacity, int):
+        found = {queue: own.get(queue, capacity) for queue in pipeline.queues}
+    else:
+        for queue in capacity:
+            if queue not in pipeline.queues:
+                raise PipelineError(
+                    f"pipeline {pipeline.name} has no queue '{queue}'",
+                    hint=f"there are: {', '.join(pipeline.queues) or 'none'}",
+                )
+        found = {q: capacity.get(q, own.get(q, DEFAULT_CAPACITY)) for q in pipeline.queues}
+    for queue, size in found.items():
+        if size < 0:
+            raise DomainError(f"the capacity of queue '{queue}' cannot be negative: {size}")
+    return found

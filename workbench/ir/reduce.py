@@ -1,0 +1,125 @@
+"""What a property needs of a system, and the flag that keeps overflow out of every conclusion.
+
+`focus` keeps the cone of influence of a property: data that the property does not look at is sliced away, so a
+question about queues or liveness costs the same for every N (design section 5, rule 6). Then the queues in the
+cone, and the checked numbers in it, get one sticky flag; once it is set the state goes back to its initial value
+and stays there, so nothing after an overflow costs states or can be concluded from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.core.domain import BOOL, Integer, Overflowing
+from workbench.core.evaluate import escape_condition
+from workbench.core.ops import OR, disjunction, ite
+from workbench.core.term import FALSE, TRUE, Term, const, var
+from workbench.ir.system import Definition, Instance, Queue, System, Variable, instance_of
+
+FLAG = "overflow"
+"""The instance that holds the sticky flag."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A system cut down to what a property needs.
+
+    Attributes
+    ----------
+    system: the cone, with the overflow flag in place.
+    overflow: true from the step on at which a queue overflows or a checked number leaves its domain;
+        the constant false where neither can happen in the cone.
+    queues: the queues in the cone.
+    escapes: whether a checked number leaves its domain at this step, somewhere in the cone.
+    wraps: whether arithmetic wraps (modular) at this step, somewhere in the cone.
+    clamps: the same for saturating numbers.
+    numbers: whether any integer of a chosen domain is in the cone; if not, verdicts hold for every N.
+    """
+
+    system: System
+    overflow: Term
+    queues: tuple[Queue, ...]
+    escapes: Term
+    wraps: Term
+    clamps: Term
+    numbers: bool
+
+
+def focus(system: System, roots: Iterable[Any]) -> Model:
+    """The part of `system` on which the terms `roots` depend, with its overflow flag."""
+    roots = tuple(roots)
+    names = system.cone(roots)
+    while True:
+        flags = _flags(system, names)
+        grown = system.cone((*roots, *flags)) | names
+        if grown == names:
+            break
+        names = grown
+    queues = _queues(system, names)
+    escaping = escape_in(system, names, Overflowing.CHECKED)
+    cut = system.restrict(names)
+    overflow: Term = FALSE
+    if flags:
+        cut, overflow = _with_flag(cut, disjunction(flags))
+    return Model(
+        cut,
+        overflow,
+        queues,
+        escaping,
+        escape_in(system, names, Overflowing.MODULAR),
+        escape_in(system, names, Overflowing.SATURATING),
+        any(isinstance(domain, Integer) for domain in cut.domains.values()),
+    )
+
+
+def _flags(system: System, names: set[str]) -> list[Term]:
+    flags = [queue.overflow for queue in _queues(system, names)]
+    escaping = escape_in(system, names, Overflowing.CHECKED)
+    return flags if escaping is FALSE else [*flags, escaping]
+
+
+def _queues(system: System, names: set[str]) -> tuple[Queue, ...]:
+    """The queues of every join that has any part in the cone."""
+    instances = {instance_of(name) for name in names}
+    return tuple(q for q in system.queues.values() if instance_of(q.overflow.name) in instances)
+
+
+def escape_in(system: System, names: set[str], kind: Overflowing) -> Term:
+    """When any of these names is computed by an operation that leaves a domain of this kind."""
+    found: Term = FALSE
+    for name, term in system.names().items():
+        if name in names:
+            used = system.uses.get(name, TRUE)
+            found = OR(found, escape_condition([term], kind, used))
+    return found
+
+
+def _with_flag(system: System, overflows: Term) -> tuple[System, Term]:
+    """The system with its sticky flag; every variable returns to its initial value when the flag is set."""
+    happened = var(f"{FLAG}:happened", BOOL)
+    now = var(f"{FLAG}:now", BOOL)
+    reset = [v._replace(next=ite(now, const(v.initial, v.domain), v.next)) for v in system.variables]
+    flag = Variable(happened.name, BOOL, False, now)
+    definition = Definition(now.name, OR(happened, overflows))
+    shown = Instance(FLAG, "Overflow", "an event came to a full queue, now or before", ())
+    done = replace(
+        system,
+        variables=(*reset, flag),
+        definitions=(*system.definitions, definition),
+        instances=(*system.instances, shown),
+    )
+    return done, now
+
+
+def observe(
+    system: System, name: str, variables: Iterable[Variable], definitions: Iterable[Definition]
+) -> System:
+    """The system with an observer: an instance that watches and influences nothing."""
+    return replace(
+        system,
+        variables=(*system.variables, *variables),
+        definitions=(*system.definitions, *definitions),
+        instances=(*system.instances, Instance(name, name.capitalize(), "an observer", ())),
+    )

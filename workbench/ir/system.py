@@ -1,0 +1,143 @@
+"""Transition systems: what a pipeline becomes, and all that the model-side backends ever look at.
+
+A system is flat: variables with initial values and next-state terms, and definitions (wires) in dependency
+order. Names are `instance:local`; an instance is an input, a processor, a processor's queues, or an observer that
+a property adds. Only queues, counters and processor memory are variables; pipes are definitions (design section
+5, rule 1). Variables and definitions are scalar: a tuple has one per field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from workbench.core.domain import Domain, Value
+from workbench.core.fold import Substitute, map_leaves, postorder
+from workbench.core.processor import Maybe
+from workbench.core.term import Term, leaves, var
+
+
+class Variable(NamedTuple):
+    """A state variable. `next` is over variables, definitions and inputs of the current step."""
+
+    name: str
+    domain: Domain
+    initial: Value
+    next: Term
+
+
+class Definition(NamedTuple):
+    """A named term: a wire, a queue's length, an overflow condition."""
+
+    name: str
+    term: Term
+
+
+class Input(NamedTuple):
+    """An open input: the environment chooses freely whether it carries an event, and which."""
+
+    name: str
+    domain: Domain
+    present: Term
+    value: Any
+    """A variable, or nested tuples of variables."""
+
+
+class Queue(NamedTuple):
+    """A queue: its capacity, the length at the end of a step, and when an event arrives at it full."""
+
+    name: str
+    capacity: int
+    length: Term
+    overflow: Term
+
+
+class Instance(NamedTuple):
+    """How an instance is presented: the module it belongs to and what a comment says of it."""
+
+    name: str
+    module: str
+    comment: str
+    roles: tuple[tuple[str, str], ...]
+    """Parameter name and the instance it stands for."""
+
+
+@dataclass(frozen=True)
+class System:
+    """A transition system with labels for a pipeline's pipes and queues."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    variables: tuple[Variable, ...]
+    definitions: tuple[Definition, ...]
+    instances: tuple[Instance, ...]
+    pipes: Mapping[str, Maybe]
+    """What each pipe carries, as terms."""
+    outputs: tuple[tuple[str, str], ...]
+    queues: Mapping[str, Queue] = field(default_factory=dict)
+    free: Mapping[str, Domain] = field(default_factory=dict)
+    """The leaves of the inputs that are in the system: presence flags and values."""
+    uses: Mapping[str, Term] = field(default_factory=dict)
+    """For definitions of values: when the value is used (its pipe's presence)."""
+
+    def names(self) -> dict[str, Term]:
+        """Every defined name with its defining term: next-state terms of variables, terms of definitions."""
+        return {v.name: v.next for v in self.variables} | dict(self.definitions)
+
+    def inlined(self, value: Any) -> Any:
+        """`value` with all definitions replaced by their terms."""
+        bindings: dict[Term, Term] = {}
+        fold = Substitute(bindings)
+        wanted = self.cone(value, through_state=False)
+        for name, term in self.definitions:
+            if name in wanted:
+                bindings[_symbol(name, term)] = fold(term)
+        return map_leaves(fold, value)
+
+    def cone(self, value: Any, *, through_state: bool = True) -> set[str]:
+        """The names that `value` depends on (the cone of influence), inputs included."""
+        known = self.names()
+        if not through_state:
+            known = dict(self.definitions)
+        found: set[str] = set()
+        todo = [leaf for leaf in leaves(value) if isinstance(leaf, Term)]
+        while todo:
+            fresh = {t.name for t in postorder(todo) if t.is_var} - found
+            found |= fresh
+            todo = [known[name] for name in fresh if name in known]
+        return found
+
+    def restrict(self, names: set[str]) -> System:
+        """The part of the system with these names; `names` must be closed under dependency."""
+        kept_instances = {instance_of(name) for name in names}
+        return replace(
+            self,
+            free={name: domain for name, domain in self.free.items() if name in names},
+            variables=tuple(v for v in self.variables if v.name in names),
+            definitions=tuple(d for d in self.definitions if d.name in names),
+            instances=tuple(i for i in self.instances if i.name in kept_instances),
+        )
+
+    @property
+    def domains(self) -> dict[str, Domain]:
+        """The domain of every input leaf, variable and definition."""
+        found = dict(self.free)
+        found.update((v.name, v.domain) for v in self.variables)
+        found.update((d.name, d.term.domain) for d in self.definitions)
+        return found
+
+
+def _symbol(name: str, term: Term) -> Term:
+    symbol: Term = var(name, term.domain)
+    return symbol
+
+
+def instance_of(name: str) -> str:
+    """The instance part of a qualified name."""
+    return name.partition(":")[0]
+
+
+def local_of(name: str) -> str:
+    """The local part of a qualified name."""
+    return name.partition(":")[2]

@@ -1,0 +1,112 @@
+"""Formulas: state terms under Boolean and temporal operators, and what overflow may conclude about them.
+
+A full queue is where the model stops knowing. `weaken` builds, from a formula in negation normal form, the one
+that is true wherever the original *could* be (every literal holds once the overflow flag is set) and the one that
+is true only where it *must* be. The flag is sticky, so temporal operators carry this over to whole runs: a false
+optimistic formula is a definite failure, a true pessimistic one a definite success.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from workbench.core.ops import AND, IMPLIES, NOT, OR
+from workbench.core.term import FALSE, Term
+
+BOOLEAN = {"not", "and", "or", "implies"}
+CTL_UNARY = {"AG", "AF", "AX", "EG", "EF", "EX"}
+LTL_UNARY = {"G", "F", "X"}
+BINARY = {"AU", "EU", "U", "V"}
+DUAL = {"AG": "EF", "EF": "AG", "AF": "EG", "EG": "AF", "AX": "EX", "EX": "AX", "G": "F", "F": "G", "X": "X"}
+"""The operator that negation turns each unary one into; `U` and `V` are each other's."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """An operator over formulas; `atom` holds a Boolean term over a system's names."""
+
+    op: str
+    args: tuple[Formula, ...] = ()
+    term: Term | None = None
+
+    def atoms(self) -> Iterator[Term]:
+        """The terms in it."""
+        if self.term is not None:
+            yield self.term
+        for arg in self.args:
+            yield from arg.atoms()
+
+    def operators(self) -> set[str]:
+        """The temporal operators in it."""
+        return {self.op for _ in [0] if self.op not in BOOLEAN | {"atom"}} | {
+            op for arg in self.args for op in arg.operators()
+        }
+
+
+def atom(term: Term) -> Formula:
+    """A state formula."""
+    return Formula("atom", term=term)
+
+
+def build(op: str, *args: Formula) -> Formula:
+    """An operator applied; Boolean operators over state formulas give a state formula."""
+    if op in BOOLEAN and all(a.term is not None for a in args):
+        terms = [a.term for a in args]
+        return atom({"not": NOT, "and": AND, "or": OR, "implies": IMPLIES}[op](*terms))
+    return Formula(op, args)
+
+
+def nnf(formula: Formula, *, negated: bool = False) -> Formula:
+    """Negation normal form: negation only inside atoms, no implication."""
+    op, args = formula.op, formula.args
+    if formula.term is not None:
+        return atom(NOT(formula.term)) if negated else formula
+    if op == "not":
+        return nnf(args[0], negated=not negated)
+    if op == "implies":
+        return nnf(Formula("or", (Formula("not", args[:1]), args[1])), negated=negated)
+    inner = tuple(nnf(arg, negated=negated) for arg in args)
+    if not negated:
+        return Formula(op, inner)
+    if op in ("and", "or"):
+        return Formula("or" if op == "and" else "and", inner)
+    if op in DUAL:
+        return Formula(DUAL[op], inner)
+    if op in ("U", "V"):
+        return Formula("V" if op == "U" else "U", inner)
+    p, q = inner  # both already negated; !A[p U q] = E[!q U !p & !q] | EG !q, and dually
+    path = "E" if op == "AU" else "A"
+    return Formula("or", (Formula(f"{path}U", (q, Formula("and", (p, q)))), Formula(f"{path}G", (q,))))
+
+
+def weaken(formula: Formula, overflow: Term, *, optimistic: bool = True) -> Formula:
+    """The formula that is true where `formula` could be (or must be) true, given what overflow hides."""
+    if overflow is FALSE:
+        return formula
+    return _literals(nnf(formula), lambda t: OR(t, overflow) if optimistic else AND(t, NOT(overflow)))
+
+
+def _literals(formula: Formula, change: Callable[[Term], Term]) -> Formula:
+    if formula.term is not None:
+        return atom(change(formula.term))
+    return Formula(formula.op, tuple(_literals(arg, change) for arg in formula.args))
+
+
+SIGNS = {"not": "!", "and": " & ", "or": " | ", "implies": " -> "}
+
+
+def to_smv(formula: Formula, terms: Callable[[Term], str]) -> str:
+    """SMV text of a formula."""
+    if formula.term is not None:
+        return terms(formula.term)
+    parts = [to_smv(arg, terms) for arg in formula.args]
+    if formula.op == "not":
+        return f"!({parts[0]})"
+    if formula.op in BOOLEAN:
+        return "(" + SIGNS[formula.op].join(parts) + ")"
+    if formula.op in ("AU", "EU"):
+        return f"{formula.op[0]} [{parts[0]} U {parts[1]}]"
+    if formula.op in BINARY:
+        return f"({parts[0]} {formula.op} {parts[1]})"
+    return f"{formula.op} ({parts[0]})"

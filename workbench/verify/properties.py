@@ -1,0 +1,207 @@
+"""Properties: what can be asked of a pipeline, turned into questions about its transition system.
+
+`liveness` is AG EF some output; `response` is GF inputs -> GF outputs; they differ, and both say what is meant
+where the paper's liveness fails merely because the environment may stop sending. Properties that are invariants
+are asked as invariants (design section 5, rule 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from workbench.core.domain import BOOL, Range
+from workbench.core.ops import AND, EQ, GE, LT, NOT, both, conjunction, disjunction, either, ite, negate
+from workbench.core.term import TRUE, Term, leaves, var
+from workbench.errors import PipelineError
+from workbench.ir.reduce import FLAG, observe
+from workbench.ir.system import Queue, System, Variable
+from workbench.verify.formula import Formula, atom, build
+
+Kind = Literal["invar", "ctl", "ltl"]
+SILENCE = "silence"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A property of one system, ready to be asked.
+
+    Attributes
+    ----------
+    system: the pipeline's system, with an observer where the property needs one.
+    kind, formula: what the engine decides.
+    stutter: whether steps without input may be left out of the model (sound for this property).
+    about_overflow: the property itself speaks of overflow, so it is not weakened by it.
+    failure: what a counterexample shows, in words.
+    kleene: also ask the pessimistic formula, which can hold although a queue overflows.
+    """
+
+    system: System
+    kind: Kind
+    formula: Formula
+    stutter: bool = True
+    about_overflow: bool = False
+    failure: str = ""
+    kleene: bool = False
+
+
+@dataclass(frozen=True)
+class Property:
+    """A named property; `question` is given the system of a pipeline."""
+
+    name: str
+    question: Callable[[System], Question]
+    explanation: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def outputs(system: System) -> list[Term]:
+    """When each output carries an event."""
+    return [system.pipes[pipe].present for _, pipe in system.outputs]
+
+
+def arrivals(system: System) -> list[Term]:
+    """When each input carries an event."""
+    return [i.present for i in system.inputs]
+
+
+def liveness() -> Property:
+    """From every reachable state some continuation emits an output (AG EF out)."""
+
+    def question(system: System) -> Question:
+        some = atom(disjunction(outputs(system)))
+        text = "from here no continuation of the input emits an output"
+        return Question(system, "ctl", build("AG", build("EF", some)), failure=text)
+
+    return Property("liveness", question, "AG EF some output")
+
+
+def response() -> Property:
+    """Events for ever on every input give outputs for ever (GF in -> GF out)."""
+
+    def question(system: System) -> Question:
+        def often(terms: list[Term]) -> Formula:
+            found = build("G", build("F", atom(terms[0])))
+            for term in terms[1:]:
+                found = build("and", found, build("G", build("F", atom(term))))
+            return found
+
+        formula = build("implies", often(arrivals(system)), often(outputs(system)))
+        text = "the loop feeds every input for ever, and an output falls silent"
+        return Question(system, "ltl", formula, failure=text)
+
+    return Property("response", question, "GF every input -> GF every output")
+
+
+def bounded_liveness(k: int) -> Property:
+    """Never more than k steps in a row with an input event and without an output."""
+    if k < 0:
+        raise PipelineError(f"bounded-liveness needs a number of steps that is not negative, not {k}")
+
+    def question(system: System) -> Question:
+        count = var(f"{SILENCE}:count", Range(0, k))
+        silent = both(disjunction(arrivals(system)), negate(disjunction(outputs(system))))
+        speaks = disjunction(outputs(system))
+        after = ite(speaks, 0, ite(both(silent, LT(count, k)), count + 1, count))
+        watched = observe(system, SILENCE, [Variable(count.name, Range(0, k), 0, after)], [])
+        broken = both(silent, GE(count, k))
+        text = f"more than {k} steps with input and without output"
+        return Question(watched, "invar", atom(NOT(broken)), failure=text)
+
+    return Property(f"bounded-liveness({k})", question, f"at most {k} silent steps in a row")
+
+
+def no_overflow() -> Property:
+    """No event ever arrives at a full queue."""
+
+    def question(system: System) -> Question:
+        happened = var(f"{FLAG}:happened", BOOL)
+        found = [both(q.overflow, NOT(happened)) for q in system.queues.values()]
+        formula = atom(NOT(disjunction(found))) if found else atom(TRUE)
+        text = "an event arrives at a full queue"
+        return Question(system, "invar", formula, about_overflow=True, failure=text)
+
+    return Property("no-overflow", question, "no event arrives at a full queue")
+
+
+def no_full_queues() -> Property:
+    """The paper's condition: no queue ever holds as many events as it can (TIME 2021, section 4.2)."""
+
+    def question(system: System) -> Question:
+        full = [EQ(q.length, q.capacity) for q in system.queues.values()]
+        formula = atom(NOT(disjunction(full))) if full else atom(TRUE)
+        return Question(system, "invar", formula, failure="a queue is full at the end of a step")
+
+    return Property("no-full-queues", question, "no queue holds its capacity (TIME 2021, 4.2)")
+
+
+def always(make: Callable[[System], Term], text: str) -> Property:
+    """An invariant of every step, as a term over the system's labels."""
+    return Property(
+        f"always {text}",
+        lambda system: Question(system, "invar", atom(make(system)), failure=f"'{text}' is false"),
+        "an invariant",
+    )
+
+
+def temporal(kind: Kind, make: Callable[[System], Formula], text: str) -> Property:
+    """A CTL or LTL formula over the system's labels, asked of the unreduced model."""
+
+    def question(system: System) -> Question:
+        return Question(
+            system,
+            kind,
+            make(system),
+            stutter=False,
+            failure=f"the run violates {text}",
+            kleene=kind == "ctl",
+        )
+
+    return Property(f"{kind}({text})", question, f"a {kind.upper()} formula")
+
+
+def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Property:
+    """Two pipes carry the same event, or none, at every step (TIME 2021, section 4.1)."""
+
+    def question(system: System) -> Question:
+        return Question(
+            system,
+            "invar",
+            atom(_agree(system, left, right, approximates=approximates)),
+            failure=f"'{left}' and '{right}' differ",
+        )
+
+    name = "approximates" if approximates else "stepwise-equal"
+    return Property(f"{name}({left}, {right})", question)
+
+
+def _agree(system: System, left: str, right: str, *, approximates: bool) -> Term:
+    a, b = system.pipes[left], system.pipes[right]
+    if approximates:
+        same: Term = either(negate(b.value), a.value)
+    else:
+        same = conjunction(EQ(x, y) for x, y in zip(leaves(a.value), leaves(b.value), strict=True))
+    together: Term = AND(EQ(a.present, b.present), either(negate(a.present), same))
+    return together
+
+
+def conjoined(name: str, parts: list[Property]) -> Property:
+    """Several invariants asked as one."""
+
+    def question(system: System) -> Question:
+        asked = [part.question(system) for part in parts]
+        terms = [q.formula.term for q in asked]
+        return replace(asked[0], formula=atom(conjunction(terms)), failure=asked[0].failure)
+
+    return Property(name, question)
+
+
+def queue_named(system: System, name: str) -> Queue:
+    """The queue of that name; PipelineError listing those there are."""
+    if name not in system.queues:
+        known = ", ".join(system.queues) or "none"
+        raise PipelineError(f"{system.name} has no queue '{name}'", hint=f"queues: {known}")
+    return system.queues[name]
