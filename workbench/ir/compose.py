@@ -74,6 +74,7 @@ class _Crawl:
             self.pipeline.outputs,
             self.queues,
             {leaf.name: leaf.domain for i in self.inputs for leaf in leaves((i.present, i.value))},
+            dict(self.pipeline.domains),
             self.uses,
         )
 

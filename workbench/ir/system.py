@@ -78,6 +78,7 @@ class System:
     queues: Mapping[str, Queue] = field(default_factory=dict)
     free: Mapping[str, Domain] = field(default_factory=dict)
     """The leaves of the inputs that are in the system: presence flags and values."""
+    domains_of_pipes: Mapping[str, Domain] = field(default_factory=dict)
     uses: Mapping[str, Term] = field(default_factory=dict)
     """For definitions of values: when the value is used (its pipe's presence)."""
 

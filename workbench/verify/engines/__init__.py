@@ -1,0 +1,23 @@
+"""Model checkers behind one interface: SMV text and queries in, verdicts and traces out.
+
+Here and below nothing is known of pipelines. `get_engine` is the way in; `base` has the data.
+"""
+
+from .base import Answer, Engine, Found, Limits, Query, RawTrace, Result, Run, Task
+from .registry import ENGINES, find_engines, get_engine, get_simulator
+
+__all__ = [
+    "ENGINES",
+    "Answer",
+    "Engine",
+    "Found",
+    "Limits",
+    "Query",
+    "RawTrace",
+    "Result",
+    "Run",
+    "Task",
+    "find_engines",
+    "get_engine",
+    "get_simulator",
+]

@@ -36,13 +36,14 @@ from pynusmv_lower_interface.nusmv.parser import parser as ns_parser  # noqa: E4
 from pynusmv_lower_interface.nusmv.prop import prop as ns_prop  # noqa: E402
 from pynusmv_lower_interface.nusmv.utils import utils as ns_utils  # noqa: E402
 
-from .rejected import Rejected  # noqa: E402
+from .rejected import RejectedError  # noqa: E402
 
 MODEL_FILE = "model.smv"  # relative: NuSMV's messages repeat it, and should show no folder
 _ORDER_FILE = "model.ord"
 _TYPES = {"invar": "Invariant", "ctl": "CTL", "ltl": "LTL"}
 _CTL_OPERATORS = frozenset(
-    getattr(ns_parser, name) for name in ("AX", "AG", "AF", "AU", "EX", "EG", "EF", "EU", "ABU", "EBU")
+    getattr(ns_parser, name)
+    for name in ("AX", "AG", "AF", "AU", "EX", "EG", "EF", "EU", "ABU", "EBU")
     if hasattr(ns_parser, name)
 )
 
@@ -114,7 +115,7 @@ class Model:
 
     Raises
     ------
-    Rejected: the text does not parse or type-check (details may also be on stderr).
+    RejectedError: the text does not parse or type-check (details may also be on stderr).
     """
 
     def __init__(self, text: str, order: Sequence[str] = ()) -> None:
@@ -123,9 +124,9 @@ class Model:
         try:
             self._build(order)
         except NuSMVParsingError as error:
-            raise Rejected(_syntax(error)) from error
+            raise RejectedError(_syntax(error)) from error
         except PyNuSMVError as error:
-            raise Rejected("", printed=True) from error
+            raise RejectedError("", printed=True) from error
         self.fsm = BddFsm(ns_prop.Prop_get_bdd_fsm(ns_prop.PropDb_get_master(_database())))
         self._enc = self.fsm.bddEnc._ptr
         self._manager = self.fsm.bddEnc.DDmanager
@@ -160,11 +161,15 @@ class Model:
         if index < 0:
             errors = ns_parser.Parser_get_syntax_errors_list()
             if errors is None:
-                raise Rejected("the formula is not correct", where=text, printed=True)
-            raise Rejected(_syntax(NuSMVParsingError.from_nusmv_errors_list(errors), lines=False), where=text)
+                raise RejectedError("the formula is not correct", where=text, printed=True)
+            raise RejectedError(
+                _syntax(NuSMVParsingError.from_nusmv_errors_list(errors), lines=False), where=text
+            )
         prop = ns_prop.PropDb_get_prop_at_index(_database(), index)
         if kind == "invar" and ns_prop.Prop_needs_rewriting(prop):
-            raise Rejected("an invariant speaks of single states: no next(...) and no IVAR in it", where=text)
+            raise RejectedError(
+                "an invariant speaks of single states: no next(...) and no IVAR in it", where=text
+            )
         return Formula(prop)
 
     def satisfying(self, node: Any) -> Any:
@@ -230,7 +235,7 @@ class Model:
         for name in names:
             node, failed = ns_parser.ReadIdentifierExprFromString(name)
             if failed:
-                raise Rejected("not a name", where=name)
+                raise RejectedError("not a name", where=name)
             resolved = ns_symbols.SymbTable_resolve_symbol(self._table, _uncontext(ns_node.car(node)), None)
             ns_utils.NodeList_append(nodes, ns_symbols.ResolveSymbol_get_resolved_name(resolved))
         return nodes

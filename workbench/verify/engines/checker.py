@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .bindings import Formula, Model
-from .rejected import Rejected
+from .rejected import (
+    DEADLOCK,
+    DEADLOCK_HINT,
+    NO_FAIR_PATH,
+    NO_FAIR_PATH_HINT,
+    NO_INITIAL_STATE,
+    NO_INITIAL_STATE_HINT,
+    RejectedError,
+)
 
 Frame = dict[str, Any]
 Emit = Callable[[Frame], None]
@@ -71,13 +79,13 @@ def check(
 
     Raises
     ------
-    Rejected: the model or a formula is defective, or the model has no meaning.
+    RejectedError: the model or a formula is defective, or the model has no meaning.
     """
     model = Model(text, order)
     formulas = []
-    for kind, formula in queries:
-        emit({"formula": formula})  # the last one is to blame should NuSMV exit while reading it
-        formulas.append((kind, model.formula(kind, formula)))
+    for kind, words in queries:
+        emit({"formula": words})  # the last one is to blame should NuSMV exit while reading it
+        formulas.append((kind, model.formula(kind, words)))
     reach = Reach(model)
     # From here on NuSMV has accepted the text: what ends the process now is not the text's fault.
     emit({"phase": "search"})
@@ -92,29 +100,14 @@ def check(
 def _refuse_vacuous(model: Model, reach: Reach, temporal: bool) -> None:
     """Refuse a model of which everything is true because it has no (infinite, fair) run at all."""
     if reach.states.is_false():
-        raise Rejected(
-            "the model is vacuous: it has no initial state",
-            hint="INIT, init(...) and INVAR contradict each other",
-        )
+        raise RejectedError(NO_INITIAL_STATE, hint=NO_INITIAL_STATE_HINT)
     stuck = model.without_successor()
     # A total transition relation needs no search, and is what a model should have.
-    if not stuck.is_false():
-        path = reach.path(stuck)
-        if path:
-            raise Rejected(
-                f"the model deadlocks: after {len(path) - 1} steps there is no successor of the state "
-                + _show(model.values(path[-1])),
-                hint="TRANS and INVAR must leave every reachable state a next one",
-            )
+    if not stuck.is_false() and (path := reach.path(stuck)):
+        state = ", ".join(f"{name} = {value}" for name, value in model.values(path[-1]).items())
+        raise RejectedError(DEADLOCK.format(state=state), hint=DEADLOCK_HINT)
     if temporal and (model.initial & model.fair()).is_false():
-        raise Rejected(
-            "the model is vacuous: no fair path starts in an initial state",
-            hint="the FAIRNESS constraints cannot all be met again and again",
-        )
-
-
-def _show(values: dict[str, str]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
+        raise RejectedError(NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
 
 
 Decision = tuple[bool, list[Any], int | None]

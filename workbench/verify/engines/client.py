@@ -39,7 +39,7 @@ main()
 """
 
 
-class WorkerGone(Exception):
+class WorkerLostError(Exception):
     """The worker process ended, or was ended, without a reply; the message says how."""
 
 
@@ -73,7 +73,7 @@ class Worker:
         self._folder = ""
         try:
             self._folder = str(self._receive(_START_SECONDS)["folder"])
-        except WorkerGone as error:
+        except WorkerLostError as error:
             words = self._last_words()
             self.kill()
             raise EngineError(
@@ -99,14 +99,14 @@ class Worker:
 
         Raises
         ------
-        WorkerGone: the worker ended without a reply.
+        WorkerLostError: the worker ended without a reply.
         """
         limit = None if job["seconds"] is None else job["seconds"] + _GRACE_SECONDS
         try:
             try:
                 write_frame(self._requests.fileno(), job)
             except BrokenPipeError:
-                raise WorkerGone(self._how()) from None
+                raise WorkerLostError(self._how()) from None
             return self._receive(limit)
         except BaseException:
             self.kill()
@@ -119,10 +119,10 @@ class Worker:
         while True:
             left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
             if not poll.poll(left):
-                raise WorkerGone("the worker does not answer")
+                raise WorkerLostError("the worker does not answer")
             data = os.read(self._replies.fileno(), 1 << 20)
             if not data:
-                raise WorkerGone(self._how())
+                raise WorkerLostError(self._how())
             self._buffer += data
             frames = take_frames(self._buffer)
             if frames:
@@ -131,7 +131,8 @@ class Worker:
     def _how(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(_GRACE_SECONDS)
-            return f"the worker process was killed by signal {-status}" if status < 0 else f"exit status {status}"
+            how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+            return f"the worker process {how}"
         return "the worker process closed its pipe"
 
     def _last_words(self) -> str:

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from workbench.errors import EngineError, EngineMissing
 
 from .base import Answer, Limits, RawTrace, Result, Run, Task
-from .client import Worker, WorkerGone
+from .client import Worker, WorkerLostError
 from .outcome import Ending, defect
 from .worker import Frame
 
+INSTALL_HINT = "install the extra 'nusmv' as the installation guide says, or put a NuSMV executable on PATH"
 _EMBEDDED = "NuSMV 2.5.4"  # the version inside pynusmv 1.0rc8, the only release that builds
 _KEPT = 4  # idle workers; each holds 30 MB, mostly shared
 
@@ -39,7 +40,7 @@ class PynusmvEngine:
         if importlib.util.find_spec("pynusmv") is None:
             raise EngineMissing(
                 "the engine 'pynusmv' is not installed",
-                hint="install the extra 'nusmv' as the installation guide says, or a NuSMV executable on PATH",
+                hint=INSTALL_HINT,
             )
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
@@ -117,7 +118,8 @@ class PynusmvEngine:
         EngineError: the model, an expression or a value is defective; no state matches a step; or
             a limit was met.
         """
-        job = {"job": "simulate", "runs": [[dict(step) for step in run] for run in runs], "watch": list(watch)}
+        plain = [[dict(step) for step in run] for run in runs]
+        job = {"job": "simulate", "runs": plain, "watch": list(watch)}
         reply = self._call(job, model, order, limits)
         _refuse_defects(reply, model, limits)
         if _unfinished(reply):
@@ -147,7 +149,7 @@ class PynusmvEngine:
         try:
             with self._worker() as worker:
                 return worker.call(job)
-        except WorkerGone as error:
+        except WorkerLostError as error:
             return {
                 "frames": [],
                 "ended": "gone",

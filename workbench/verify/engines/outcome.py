@@ -18,8 +18,8 @@ MODEL_FILE = "model.smv"
 
 _PLACE = re.compile(r"(TYPE ERROR )?file \S+: line \d+ ?: ?")
 _LINE = re.compile(r"\bline (\d+)")
-_MEMORY = re.compile(r"out of memory|memory exhausted|bad_alloc|cannot allocate|allocation fail|MMout", re.IGNORECASE)
-_NOISE = re.compile(r"^(WARNING|\*\*\*|NuSMV >|nuXmv >|aborting 'source|Memory|Use \"quit\")|^\s*$|^ERROR: Property")
+_MEMORY = re.compile(r"out of memory|memory exhausted|bad_alloc|cannot allocate", re.IGNORECASE)
+_NOISE = re.compile(r"^(WARNING|\*\*\*|aborting 'source|ERROR: Property)|^\s*$")
 _LAST_WORDS = 3  # lines
 
 
@@ -63,8 +63,9 @@ class Ending:
             return self.gone
         died = f"signal {_signal_name(-self.status)}" if self.status < 0 else f"exit status {self.status}"
         if self.memory_limit_met():
-            limit = f"memory limit of {self.limits.memory_mb} MB" if self.limits.memory_mb else "out of memory"
-            return f"{limit} (reached {self.peak_mb:.0f} MB, {died})"
+            limit = self.limits.memory_mb
+            what = "out of memory" if limit is None else f"memory limit of {limit} MB"
+            return f"{what} (reached {self.peak_mb:.0f} MB, {died})"
         words = "; ".join(_words(self.log)[-_LAST_WORDS:])
         return f"the engine crashed ({died})" + (f": {words}" if words else "")
 
@@ -78,7 +79,7 @@ def defect(log: str, model: str, *, what: str = "", where: str = "", hint: str =
     words = "\n".join(dict.fromkeys(_words(log)))  # NuSMV repeats itself
     if where:
         words = _PLACE.sub("", words)
-    message = ": ".join(part for part in (what, words) if part) or "the engine refused the model without a word"
+    message = ": ".join(part for part in (what, words) if part) or "the engine refuses it without a word"
     if where:
         return EngineError(message, where=where, hint=hint)
     found = _LINE.search(message)

@@ -5,26 +5,27 @@ Rule: a model is loaded once and serves many runs; formulas that fix values are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .bindings import Model
 from .checker import Emit
-from .rejected import Rejected
+from .rejected import RejectedError
+from .smv import insert_into_main
 
-_MAIN = re.compile(r"^[ \t]*MODULE[ \t]+main\b(?:[ \t]*\([ \t]*\))?", re.MULTILINE)
 _WATCH = "workbench_watch_{}"
 
 Steps = Sequence[Mapping[str, str]]
 
 
-def simulate(text: str, order: Sequence[str], runs: Sequence[Steps], watch: Sequence[str], emit: Emit) -> None:
+def simulate(
+    text: str, order: Sequence[str], runs: Sequence[Steps], watch: Sequence[str], emit: Emit
+) -> None:
     """Run every list of steps and emit one frame for each: the watched values, the ambiguous steps.
 
     Raises
     ------
-    Rejected: the model, a watched expression or a given value is defective, or no state matches.
+    RejectedError: the model, a watched expression or a given value is defective, or no state matches.
     """
     model = Model(_with_watches(text, watch), order)
     emit({"phase": "search"})
@@ -37,12 +38,10 @@ def simulate(text: str, order: Sequence[str], runs: Sequence[Steps], watch: Sequ
 
 def _with_watches(text: str, watch: Sequence[str]) -> str:
     """The model with one DEFINE per watched expression, so that NuSMV evaluates them like any other."""
-    found = _MAIN.search(text)
-    if found is None or not watch:
-        return text  # without a module main NuSMV has its own words for it
+    if not watch:
+        return text
     defines = " ".join(f"{_WATCH.format(index)} := ({expression});" for index, expression in enumerate(watch))
-    # On the line of MODULE main: the line numbers of error messages stay those of the caller's text.
-    return f"{text[: found.end()]} DEFINE {defines} {text[found.end() :]}"
+    return insert_into_main(text, f"DEFINE {defines}")
 
 
 class _Simulator:
@@ -59,11 +58,16 @@ class _Simulator:
             matching = states & self.constraint(step) & self.model.mask
             if matching.is_false():
                 given = ", ".join(f"{name} = {value}" for name, value in step.items())
-                raise Rejected(f"run {index}: no state matches step {number}", where=given)
+                raise RejectedError(f"run {index}: no state matches step {number}", where=given)
             state = self.model.pick(matching)
             if state != matching:
                 ambiguous.append(number)
-            values.append(self.model.look(state, self.symbols))
+            seen = self.model.look(state, self.symbols)
+            if failed := next((value for value in seen if value.startswith("FAILURE(")), ""):
+                raise RejectedError(
+                    f"run {index}, step {number}: a watched expression has no value: {failed}"
+                )
+            values.append(seen)
             states = self.model.post(state)
         return values, ambiguous
 

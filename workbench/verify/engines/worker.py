@@ -86,7 +86,8 @@ class _Supervisor:
 
     def __init__(self, requests: int, replies: int) -> None:
         self._callers = (requests, replies)
-        self._log = os.memfd_create("log") if hasattr(os, "memfd_create") else tempfile.TemporaryFile().fileno()
+        self._log_file = tempfile.TemporaryFile()  # noqa: SIM115 - for the life of the process
+        self._log = self._log_file.fileno()
         self._runner = 0
         self._jobs = self._answers = -1
         self._cpu_before = 0.0
@@ -134,16 +135,16 @@ class _Supervisor:
         done = frames.pop() if frames and "done" in frames[-1] else None
         reply: Frame = {"frames": frames, "ended": ended, "wall_seconds": time.monotonic() - begin}
         if done is not None:
-            cpu_total, peak_mb, status = done["done"], done["peak_mb"], 0
+            reply |= {"status": 0, "cpu_seconds": done["cpu"], "peak_mb": done["peak_mb"]}
+            self._cpu_before = done["cpu_total"]
             if done["retires"]:
                 self._reap()
         else:
             if ended:
                 os.kill(self._runner, signal.SIGKILL)
             status, usage = self._reap()
-            cpu_total, peak_mb = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-        reply |= {"status": status, "cpu_seconds": cpu_total - self._cpu_before, "peak_mb": peak_mb}
-        self._cpu_before = cpu_total
+            cpu = usage.ru_utime + usage.ru_stime - self._cpu_before
+            reply |= {"status": status, "cpu_seconds": cpu, "peak_mb": usage.ru_maxrss / 1024}
         end = os.lseek(self._log, 0, os.SEEK_END)
         reply["log"] = os.pread(self._log, _LOG_TAIL, max(0, end - _LOG_TAIL)).decode(errors="replace")
         return reply
@@ -198,13 +199,14 @@ def _serve(jobs: int, answers: int) -> None:
         os.lseek(2, 0, os.SEEK_SET)
         _forget_peak()
         _limit_memory(todo[0]["memory_mb"])
+        begin = _cpu_seconds()
         clean = _run(todo[0], answers)
         _limit_memory(None)
-        usage = resource.getrusage(resource.RUSAGE_SELF)
+        total = _cpu_seconds()
         grown = _resident_mb("VmRSS") - base_mb > _GROWTH_OF_A_RUNNER
         retires = not clean or grown or count == _JOBS_OF_A_RUNNER
-        done = {"done": usage.ru_utime + usage.ru_stime, "peak_mb": _resident_mb("VmHWM"), "retires": retires}
-        write_frame(answers, done)
+        done = {"done": True, "cpu": total - begin, "cpu_total": total, "retires": retires}
+        write_frame(answers, done | {"peak_mb": _resident_mb("VmHWM")})
         if retires:
             os._exit(0)
         bindings.reset()  # after the answer: nobody waits for it
@@ -213,7 +215,7 @@ def _serve(jobs: int, answers: int) -> None:
 def _run(job: Frame, answers: int) -> bool:
     """Do one job; False when its text was at fault, and NuSMV may be in any state."""
     from . import checker, simulator
-    from .rejected import Rejected
+    from .rejected import RejectedError
 
     def emit(frame: Frame) -> None:
         write_frame(answers, frame)
@@ -223,19 +225,24 @@ def _run(job: Frame, answers: int) -> bool:
             checker.check(job["model"], job["order"], job["queries"], job["count_states"], emit)
         else:
             simulator.simulate(job["model"], job["order"], job["runs"], job["watch"], emit)
-    except Rejected as error:
+    except RejectedError as error:
         emit({"rejected": error.what, "where": error.where, "hint": error.hint, "printed": error.printed})
         return False
     return True
 
 
+def _cpu_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
 def _limit_memory(memory_mb: int | None) -> None:
     """Limit the data of this process. Not its address space: a library that is mapped costs nothing."""
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    soft = hard if memory_mb is None else memory_mb << 20
-    if hard != resource.RLIM_INFINITY:
-        soft = min(soft, hard) if memory_mb is not None else hard
-    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    wanted = hard if memory_mb is None else memory_mb << 20
+    resource.setrlimit(
+        resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+    )
 
 
 def _forget_peak() -> None:

@@ -1,0 +1,288 @@
+"""The engines `nusmv` and `nuxmv`: an executable in batch mode, one process per task."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.errors import EngineError, EngineMissing
+
+from .base import Answer, Limits, Query, RawTrace, Result, Task
+from .outcome import MODEL_FILE, Ending, defect
+from .output import MARK, read_answer, read_count, read_deadlock, sections
+from .rejected import (
+    DEADLOCK,
+    DEADLOCK_HINT,
+    NO_FAIR_PATH,
+    NO_FAIR_PATH_HINT,
+    NO_INITIAL_STATE,
+    NO_INITIAL_STATE_HINT,
+)
+from .smv import insert_into_main
+
+_COMMANDS = {"invar": "check_invar", "ctl": "check_ctlspec", "ltl": "check_ltlspec"}
+_LONGEST_LINE = 60_000  # bytes; NuSMV cuts the lines of its scripts at 65536
+_NAMES = {"nusmv": "NuSMV", "nuxmv": "nuXmv"}
+# FALSE is true only where there is nothing that it could be false of.
+_NO_STATE = re.compile(r"^-- invariant FALSE +is true", re.MULTILINE)
+_NO_PATH = re.compile(r"^-- specification +FALSE +is true", re.MULTILINE)
+_TEMPORAL = re.compile(r"\b[AE][GFX]\b|\b[AE]\s*\[")
+_BANNER = re.compile(r"This is (\S+) (\S+)")
+
+
+def find_executable(name: str) -> str | None:
+    """The path of an engine's executable, None if there is none.
+
+    Looked for in the environment variable (WORKBENCH_NUSMV, WORKBENCH_NUXMV; a path or a name on
+    PATH), in the folder of the running Python interpreter, and on PATH.
+    """
+    configured = os.environ.get(f"WORKBENCH_{name.upper()}")
+    if configured:
+        return shutil.which(configured)
+    beside = shutil.which(_NAMES[name], path=str(Path(sys.executable).parent))
+    return beside or shutil.which(_NAMES[name])
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """A process that has ended, and what it printed."""
+
+    ending: Ending
+    text: str
+    cpu_seconds: float
+
+
+class ExecutableEngine:
+    """NuSMV or nuXmv in batch mode.
+
+    Parameters
+    ----------
+    name: `nusmv` or `nuxmv`.
+
+    Raises
+    ------
+    EngineMissing: there is no such executable.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        path = find_executable(name)
+        if path is None:
+            variable = f"WORKBENCH_{name.upper()}"
+            configured = os.environ.get(variable)
+            raise EngineMissing(
+                f"{variable} names no executable: {configured}"
+                if configured
+                else f"the engine '{name}' is not installed: no {_NAMES[name]} on PATH",
+                hint=f"install {_NAMES[name]} and put it on PATH, or set {variable} to its path",
+            )
+        self.path = path
+
+    @functools.cached_property
+    def _version(self) -> str:
+        finished = self._run("quit\n", {}, Limits(seconds=30))
+        found = _BANNER.search(finished.text)
+        if found is None:
+            raise EngineError(
+                f"{self.path} does not present itself as NuSMV or nuXmv: {finished.ending.reason()}",
+                hint=f"set WORKBENCH_{self.name.upper()} to the right executable",
+            )
+        return f"{found[1]} {found[2]}"
+
+    def version(self) -> str:
+        """Name and version, as the executable says them."""
+        return self._version
+
+    def check(self, task: Task, limits: Limits = Limits()) -> Result:  # noqa: B008 - immutable
+        """Answer every query of `task` (see `Engine.check`)."""
+        version = self.version()
+        begin = time.monotonic()
+        files = {MODEL_FILE: task.model}
+        if task.order:
+            files["model.ord"] = "\n".join(task.order) + "\n"
+        finished = self._run(_script(task), files, limits)
+        parts = sections(finished.text)
+        self._refuse_defects(task, finished.ending, parts)
+        reason = finished.ending.reason() if "end" not in parts else ""
+        answers = []
+        for index, query in enumerate(task.queries):
+            read = read_answer(parts.get(str(index), ""), str(index + 1) in parts or "count" in parts)
+            if read is None:
+                answers.append(Answer(None, reason=reason or "the engine did not say"))
+            else:
+                answers.append(self._with_path(task, query, read[0], read[1], limits))
+        return Result(
+            tuple(answers),
+            version,
+            cpu_seconds=finished.cpu_seconds,
+            wall_seconds=time.monotonic() - begin,
+            reachable_states=read_count(parts.get("count", "")) if task.count_states else None,
+            peak_mb=finished.ending.peak_mb,
+        )
+
+    def _refuse_defects(self, task: Task, ending: Ending, parts: dict[str, str]) -> None:
+        """Raise the error for a defective or vacuous model, or a defective formula."""
+        if _NO_STATE.search(parts.get("vacuous", "")):
+            raise defect("", task.model, what=NO_INITIAL_STATE, hint=NO_INITIAL_STATE_HINT)
+        if deadlock := read_deadlock(parts.get("fsm", "")):
+            raise defect("", task.model, what=DEADLOCK.format(state=deadlock), hint=DEADLOCK_HINT)
+        if _NO_PATH.search(parts.get("vacuous", "")):
+            raise defect("", task.model, what=NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
+        if "end" in parts or ending.timed_out or ending.status <= 0 or ending.memory_limit_met():
+            return
+        numbers = [int(name) for name in parts if name.isdigit()]
+        if not numbers:
+            raise defect(ending.log, task.model)
+        if read_answer(parts[str(max(numbers))], complete=False) is None:
+            formula = task.queries[max(numbers)].formula
+            raise defect(ending.log, task.model, what="the formula is not correct", where=formula)
+
+    def _with_path(
+        self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: Limits
+    ) -> Answer:
+        """Settle what the printed trace leaves open.
+
+        Where more than one step looks like the last, the loop may start at any of them. It starts where
+        the model, confined to the lasso, violates the formula.
+        """
+        if query.kind == "ctl" and answer.trace is not None and len(answer.trace.steps) == 1 and not loops:
+            # NuSMV has no path to show, and shows the initial state. It shows something all the same
+            # where one state is enough: for AG, and for a formula about the initial states themselves.
+            one_is_enough = re.match(r"[\s(]*AG\b", query.formula) or not _TEMPORAL.search(query.formula)
+            return answer if one_is_enough else Answer(False)
+        if answer.trace is None or len(loops) < 2:
+            return answer
+        for loop in loops:
+            trace = RawTrace(answer.trace.steps, loop)
+            confined = Task(confine(task.model, trace), (query,))
+            finished = self._run(_script(confined), {MODEL_FILE: confined.model}, limits)
+            section = sections(finished.text).get("0", "")
+            read = read_answer(section, complete=True) if "is false" in section else None
+            if read is not None:
+                return Answer(False, trace)
+        return Answer(False, None)
+
+    def _run(self, script: str, files: dict[str, str], limits: Limits) -> _Finished:
+        with tempfile.TemporaryDirectory(prefix="workbench-") as folder, tempfile.TemporaryFile() as log:
+            for name, content in {**files, "script": script}.items():
+                Path(folder, name).write_text(content, encoding="utf-8")
+            process = subprocess.Popen(
+                [self.path, "-source", "script"],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
+                start_new_session=True,  # Ctrl-C reaches the caller, who ends the process below
+            )
+            assert process.stdout is not None
+            begin = time.monotonic()
+            try:
+                _restrict(process.pid, limits)
+                deadline = None if limits.seconds is None else begin + limits.seconds
+                text, timed_out = _read(process.stdout.fileno(), deadline)
+            finally:
+                # Also after the end of output: a process that has closed it must not go on.
+                process.stdout.close()
+                if sys.exc_info()[0] is not None or timed_out:
+                    os.killpg(process.pid, signal.SIGKILL)
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            log.seek(0)
+            return _Finished(
+                Ending(
+                    status=process.returncode,
+                    log=log.read().decode(errors="replace"),
+                    peak_mb=usage.ru_maxrss / 1024,
+                    limits=limits,
+                    timed_out=timed_out,
+                ),
+                text,
+                usage.ru_utime + usage.ru_stime,
+            )
+
+
+def _restrict(pid: int, limits: Limits) -> None:
+    """Limit the memory of a child that has just started (it allocates little in its first moments)."""
+    if limits.memory_mb is not None and hasattr(resource, "prlimit"):
+        size = limits.memory_mb << 20
+        with contextlib.suppress(ProcessLookupError):  # it may have ended already
+            resource.prlimit(pid, resource.RLIMIT_DATA, (size, size))
+
+
+def _read(fd: int, deadline: float | None) -> tuple[str, bool]:
+    """All that comes from a pipe, and whether the deadline came first."""
+    data = bytearray()
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    while True:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
+        if not poll.poll(left):
+            return data.decode(errors="replace"), True
+        chunk = os.read(fd, 1 << 20)
+        if not chunk:
+            return data.decode(errors="replace"), False
+        data += chunk
+
+
+def _script(task: Task) -> str:
+    """The commands that decide a task."""
+    lines = [
+        "set on_failure_script_quits",
+        "set keep_single_value_vars",  # else such a variable is a DEFINE and missing from traces
+        "unset traces_show_defines",
+        "" if task.order else "set dynamic_reorder",
+        f"read_model -i {MODEL_FILE}",
+        "flatten_hierarchy",
+        "encode_variables -i model.ord" if task.order else "encode_variables",
+        "build_model",
+        f"echo {MARK} fsm",
+        "check_fsm",
+        f"echo {MARK} vacuous",
+        'check_invar -p "FALSE"',
+    ]
+    if any(query.kind != "invar" for query in task.queries):
+        lines.append('check_ctlspec -p "FALSE"')
+    for index, query in enumerate(task.queries):
+        formula = " ".join(line.split("--")[0] for line in query.formula.splitlines())
+        line = f'{_COMMANDS[query.kind]} -p "{formula}"'
+        if '"' in formula or len(line.encode()) > _LONGEST_LINE:
+            raise EngineError(
+                "this formula cannot be given to an executable: it has a quotation mark or is too long",
+                where=f"{formula[:60]}...",
+                hint="use the engine 'pynusmv'",
+            )
+        lines += [f"echo {MARK} {index}", line]
+    lines.append(f"echo {MARK} count")
+    if task.count_states:
+        lines.append("print_reachable_states")
+    lines += [f"echo {MARK} end", "quit", ""]
+    return "\n".join(lines)
+
+
+def confine(model: str, trace: RawTrace) -> str:
+    """The model with its runs confined to one lasso."""
+    last = len(trace.steps) - 1
+    clock = "workbench_step"
+    states = " & ".join(
+        f"({clock} = {index} -> " + (" & ".join(f"{n} = {v}" for n, v in step.items()) or "TRUE") + ")"
+        for index, step in enumerate(trace.steps)
+    )
+    return insert_into_main(
+        model,
+        f"VAR {clock} : 0..{last}; ASSIGN init({clock}) := 0; "
+        f"next({clock}) := case {clock} < {last} : {clock} + 1; TRUE : {trace.loop}; esac; INVAR {states};",
+    )

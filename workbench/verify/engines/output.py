@@ -1,0 +1,94 @@
+"""Reading what a NuSMV or nuXmv executable prints: verdicts, traces, counts, vacuity.
+
+Rule: the script of `executable` prints a mark before each query, so a text cut anywhere (a killed
+process) still says which answers it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .base import Answer, RawTrace
+
+MARK = "workbench-mark"
+"""Printed, followed by the number of the query or a word, before what belongs to it."""
+
+_VERDICT = re.compile(r"^-- (?:invariant|specification)\b.* is (true|false)\s*$", re.MULTILINE)
+_STEP = re.compile(r"^\s*-> (State|Input): \d+\.(\d+) <-\s*$")
+_VALUE = re.compile(r"^\s+(\S.*?) = (.*?)\s*$")
+_LOOP = "-- Loop starts here"
+_COUNT = re.compile(r"^reachable states: (\S+)", re.MULTILINE)
+_DEADLOCK = re.compile(r"A deadlock state is:\n(.*?)\n#", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ReadTrace:
+    """A printed trace and all the steps that a loop may start at.
+
+    The executable marks every step that looks like the last one; when there are several, only one of
+    them need be the start of the loop that it found.
+    """
+
+    trace: RawTrace
+    loops: tuple[int, ...]
+
+
+def sections(text: str) -> dict[str, str]:
+    """The text after each mark, by what follows the mark; only complete lines count."""
+    found: dict[str, str] = {}
+    parts = re.split(rf"^{MARK} (\S+)[^\n]*\n", text[: text.rfind("\n") + 1], flags=re.MULTILINE)
+    for name, part in zip(parts[1::2], parts[2::2], strict=True):
+        found[name] = part
+    return found
+
+
+def read_answer(section: str, complete: bool) -> tuple[Answer, tuple[int, ...]] | None:
+    """The answer in the section of a query, and the possible loops of its trace; None if there is none.
+
+    A false answer needs `complete`, that all of the section is there: its trace comes last.
+    """
+    verdict = _VERDICT.search(section)
+    if verdict is None or (verdict[1] == "false" and not complete):
+        return None
+    if verdict[1] == "true":
+        return Answer(True), ()
+    read = read_trace(section)
+    return (Answer(False, read.trace), read.loops) if read else (Answer(False), ())
+
+
+def read_trace(text: str) -> ReadTrace | None:
+    """The trace in a text; values that are not repeated are carried forward. None if there is none."""
+    steps: list[dict[str, str]] = []
+    loops: list[int] = []
+    current: dict[str, str] | None = None
+    inputs: dict[str, str] = {}
+    for line in text.splitlines():
+        if _LOOP in line:
+            loops.append(len(steps))
+        elif step := _STEP.match(line):
+            if step[1] == "Input":
+                current = inputs = {}
+            else:
+                current = {**(steps[-1] if steps else {}), **inputs}
+                steps.append(current)
+        elif current is not None and (value := _VALUE.match(line)):
+            current[value[1]] = value[2]
+    if not steps:
+        return None
+    loops = [loop for loop in loops if loop < len(steps) - 1]
+    if not loops:
+        return ReadTrace(RawTrace(tuple(steps)), ())
+    return ReadTrace(RawTrace(tuple(steps[:-1]), loops[0]), tuple(loops))
+
+
+def read_count(text: str) -> int | None:
+    """The number of reachable states (exact up to 2**53, as the executables compute it)."""
+    found = _COUNT.search(text)
+    return int(float(found[1])) if found else None
+
+
+def read_deadlock(text: str) -> str:
+    """The reachable state without successor that `check_fsm` reports, "" if it reports none."""
+    found = _DEADLOCK.search(text)
+    return ", ".join(line.strip() for line in found[1].splitlines()) if found else ""

@@ -1,0 +1,88 @@
+"""Which engines there are, and which are installed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from workbench.errors import EngineError, EngineMissing, WorkbenchError
+
+from .base import Engine, Found, Query, Task
+from .embedded import INSTALL_HINT, PynusmvEngine
+from .executable import ExecutableEngine
+
+_MAKERS: dict[str, Callable[[], PynusmvEngine | ExecutableEngine]] = {
+    "pynusmv": PynusmvEngine,
+    "nusmv": lambda: ExecutableEngine("nusmv"),
+    "nuxmv": lambda: ExecutableEngine("nuxmv"),
+}
+"""In the order in which `auto` prefers them."""
+
+ENGINES = tuple(_MAKERS)
+
+
+@functools.cache
+def _made(name: str) -> PynusmvEngine | ExecutableEngine:
+    return _MAKERS[name]()
+
+
+def get_engine(name: str = "auto") -> Engine:
+    """The engine of that name, the same object every time.
+
+    `auto` is the first that works of `pynusmv`, `nusmv`, `nuxmv`.
+
+    Raises
+    ------
+    EngineMissing: it is not installed; the hint says what to install.
+    """
+    if name == "auto":
+        return _auto()
+    if name not in _MAKERS:
+        raise EngineMissing(f"there is no engine '{name}'", hint=f"engines: auto, {', '.join(ENGINES)}")
+    return _made(name)
+
+
+def get_simulator() -> PynusmvEngine:
+    """The engine that can also simulate.
+
+    Raises
+    ------
+    EngineMissing: pynusmv is not installed.
+    """
+    engine = _made("pynusmv")
+    assert isinstance(engine, PynusmvEngine)
+    return engine
+
+
+@functools.cache
+def _auto() -> Engine:
+    reasons = []
+    for name in ENGINES:
+        try:
+            engine = _made(name)
+            if isinstance(engine, PynusmvEngine):
+                engine.start()  # pynusmv can be installed and yet fail at import
+            return engine
+        except (EngineMissing, EngineError) as error:
+            reasons.append(error.what)
+    raise EngineMissing(
+        "no model checker is installed: " + "; ".join(reasons),
+        hint=INSTALL_HINT,
+    )
+
+
+def find_engines() -> list[Found]:
+    """Every engine, with its version if it decides a small model as it should, else with the reason."""
+    return [_probe(name) for name in ENGINES]
+
+
+def _probe(name: str) -> Found:
+    try:
+        engine = _made(name)
+        result = engine.check(Task("MODULE main\nVAR b : boolean;", (Query("ctl", "EF b"),)))
+        truth = result.answers[0].truth
+        if truth is not True:
+            return Found(name, reason=f"it does not work: {result.answers[0].reason or truth}")
+        return Found(name, version=engine.version(), path=getattr(engine, "path", ""))
+    except WorkbenchError as error:
+        return Found(name, reason=error.what)

@@ -1,0 +1,71 @@
+"""Properties as written (`check ...` lines, `-p`) turned into properties that can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from workbench.core.pipeline import Pipeline
+from workbench.errors import LanguageError
+from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
+from workbench.verify.check import Settings, check
+from workbench.verify.equivalence import Mode, equivalent
+from workbench.verify.labels import Labels
+from workbench.verify.properties import (
+    Property,
+    always,
+    bounded_liveness,
+    liveness,
+    no_full_queues,
+    no_overflow,
+    response,
+    temporal,
+)
+from workbench.verify.verdict import Verdict
+
+Find = Callable[[PipelineReference], Pipeline]
+"""Finds the pipeline that a property names."""
+
+EQUIVALENCES: dict[str, Mode] = {"equivalent": "sequence", "stepwise-equivalent": "stepwise"}
+
+
+class _Plain(Protocol):
+    def __call__(self) -> Property: ...
+
+
+PLAIN: dict[str, _Plain] = {
+    "liveness": liveness,
+    "response": response,
+    "no-overflow": no_overflow,
+    "no-full-queues": no_full_queues,
+}
+
+
+def property_from(syntax: PropertySyntax) -> Property:
+    """The property that `syntax` writes; comparisons of pipelines are for `decide`."""
+    name, argument = syntax.name, syntax.argument
+    if name in PLAIN:
+        return PLAIN[name]()
+    if name == "bounded-liveness" and isinstance(argument, int):
+        return bounded_liveness(argument)
+    if isinstance(argument, Expression):
+        return _expressed(name, argument)
+    raise LanguageError(f"'{syntax}' is not a property of one pipeline", where=syntax.where)
+
+
+def _expressed(name: str, e: Expression) -> Property:
+    if name == "always":
+        return always(lambda system: Labels(system).invariant(e), str(e))
+    kind = "ctl" if name == "ctl" else "ltl"
+    return temporal(kind, lambda system: Labels(system).formula(e), str(e))  # type: ignore[arg-type]
+
+
+def decide(pipeline: Pipeline, syntax: PropertySyntax, settings: Settings, find: Find) -> Verdict:
+    """The verdict on a property as written; `find` looks up pipelines that it names."""
+    if syntax.name in EQUIVALENCES and isinstance(syntax.argument, PipelineReference):
+        other = find(syntax.argument)
+        verdict = equivalent(pipeline, other, EQUIVALENCES[syntax.name], settings)
+    else:
+        verdict = check(pipeline, property_from(syntax), settings)
+    return replace(verdict, pipeline=pipeline.name, property=str(syntax))

@@ -1,0 +1,120 @@
+"""Expressions over pipe and queue names (`y.present`, `y.value`, `queue(add.left).length`) as terms of a system.
+
+A pipe that carries no event has no value. A condition of `ctl` and `ltl` that looks at values is therefore false
+where one of its pipes carries none, and `always` speaks of the steps at which all pipes whose values it mentions
+carry an event.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.core.domain import Bool, Domain, Enum, Tuple
+from workbench.core.function import LIBRARY, Function
+from workbench.core.ops import EQ, conjunction, disjunction, either, negate
+from workbench.core.term import TRUE, Term, const, is_symbolic
+from workbench.errors import LanguageError
+from workbench.ir.system import System
+from workbench.language import syntax as s
+from workbench.language.evaluate import Evaluator, at, suggestion
+from workbench.language.properties import dotted
+from workbench.verify.formula import BOOLEAN, Formula, atom, build
+from workbench.verify.properties import queue_named
+
+CONNECTIVES = {"and": "and", "or": "or", "not": "not", "->": "implies"}
+TEMPORAL = {"R": "V"}
+"""SMV's names for operators that have another one here."""
+
+
+class Labels(Evaluator):
+    """Evaluates expressions over the labels of one system."""
+
+    def __init__(self, system: System) -> None:
+        domains = system.domains_of_pipes.values()
+        labels = frozenset(label for d in domains if isinstance(d, Enum) for label in d.labels)
+        super().__init__({}, LIBRARY, labels)
+        self.system = system
+        self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
+        self.mentioned: list[Term] = []
+        """Presence of the pipes whose values were asked for."""
+
+    def invariant(self, e: s.Expression) -> Term:
+        """The condition of an `always`."""
+        self.mentioned = []
+        term = self._condition(e)
+        guard: Term = either(negate(conjunction(self.mentioned)), term) if self.mentioned else term
+        return guard
+
+    def formula(self, e: s.Expression) -> Formula:
+        """A CTL or LTL formula."""
+        if isinstance(e, s.Temporal):
+            return build(TEMPORAL.get(e.operator, e.operator), *map(self.formula, e.operands))
+        if isinstance(e, s.Operation) and CONNECTIVES.get(e.operator) in BOOLEAN:
+            return build(CONNECTIVES[e.operator], *map(self.formula, e.operands))
+        self.mentioned = []
+        term = self._condition(e)
+        return atom(conjunction([*self.mentioned, term]))
+
+    def _condition(self, e: s.Expression) -> Term:
+        value = self.value(e)
+        if isinstance(value, bool):
+            value = const(value, Bool())
+        if not isinstance(value, Term) or not isinstance(value.domain, Bool):
+            raise LanguageError(f"'{e}' is not a condition", where=e.where, hint="compare it, e.g. y >= 0")
+        return value
+
+    def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
+        with at(e.where):
+            return function.build(*arguments) if is_symbolic(tuple(arguments)) else function(*arguments)
+
+    def value(self, e: s.Expression) -> Any:
+        path = dotted(e)
+        if path is not None and (isinstance(e, s.Field) or e.name not in self.labels):  # type: ignore[attr-defined]
+            return self._pipe(e, path.split("."))
+        if isinstance(e, s.Field) and isinstance(e.value, s.Call) and e.value.name == "queue":
+            return self._queue(e)
+        return super().value(e)
+
+    def _pipe(self, e: s.Expression, parts: list[str]) -> Any:
+        if parts == ["overflow"] and "overflow" not in self.pipes:
+            return disjunction(q.overflow for q in self.system.queues.values()) if self.system.queues else False
+        for size in range(len(parts), 0, -1):
+            name = self.pipes.get(".".join(parts[:size]))
+            if name is not None:
+                return self._label(e, name, parts[size:])
+        known = [*self.pipes, *self.labels]
+        raise LanguageError(
+            f"pipeline {self.system.name} has no pipe '{dotted(e)}'",
+            where=e.where,
+            hint=suggestion(parts[0] if len(parts) < 3 else ".".join(parts[:-1]), known, "pipes: "),
+        )
+
+    def _label(self, e: s.Expression, pipe: str, rest: list[str]) -> Any:
+        found = self.system.pipes[pipe]
+        if rest == ["present"]:
+            return found.present
+        if found.present not in self.mentioned and found.present is not TRUE:
+            self.mentioned.append(found.present)
+        value, domain = found.value, self.system.domains_of_pipes[pipe]
+        for label in rest[1:] if rest[:1] == ["value"] else rest:
+            value, domain = _part(e, pipe, value, domain, label)
+        return value
+
+    def _queue(self, e: s.Field) -> Any:
+        assert isinstance(e.value, s.Call)
+        name = dotted(e.value.arguments[0]) if len(e.value.arguments) == 1 else None
+        if name is None or e.name not in ("length", "full"):
+            raise LanguageError(
+                f"'{e}' is not a label of a queue", where=e.where, hint="write queue(add.left).length or .full"
+            )
+        with at(e.where):
+            queue = queue_named(self.system, name)
+        return queue.length if e.name == "length" else EQ(queue.length, queue.capacity)
+
+
+def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) -> tuple[Any, Domain]:
+    if not isinstance(domain, Tuple) or label not in domain.names():
+        fields = ", ".join(domain.names()) if isinstance(domain, Tuple) else "present, value"
+        raise LanguageError(f"pipe '{pipe}' ({domain}) has no '{label}'", where=e.where, hint=f"it has: {fields}")
+    position = domain.names().index(label)
+    return value[position], domain.fields[position]
