@@ -97,16 +97,31 @@ def escape_condition(roots: Sequence[Any], kind: Overflowing, given: Term = TRUE
     """
     terms = [leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)]
     order = list(postorder(terms))
-    reached: dict[Term, Term] = dict.fromkeys(order, FALSE)
-    for root in terms:
-        reached[root] = given
+    culprits = {
+        node: leaves_domain
+        for node in order
+        if isinstance(node.domain, Integer)
+        and node.domain.overflow is kind
+        and (leaves_domain := escapes(node)) is not FALSE
+    }
+    if not culprits:
+        return FALSE
+    above: set[Term] = set()  # the culprits and every node whose value depends on one
+    for node in order:
+        if node in culprits or not above.isdisjoint(node.args):
+            above.add(node)
+    reached = dict.fromkeys(above, FALSE)
+    reached.update((root, given) for root in terms if root in above)
     found = FALSE
     for node in reversed(order):
+        if node not in above:
+            continue
         here = reached[node]
-        if isinstance(node.domain, Integer) and node.domain.overflow is kind:
-            found = OR(found, AND(here, escapes(node)))
+        if node in culprits:
+            found = OR(found, AND(here, culprits[node]))
         for position, arg in enumerate(node.args):
-            reached[arg] = OR(reached[arg], AND(here, _branch(node, position)))
+            if arg in above:
+                reached[arg] = OR(reached[arg], AND(here, _branch(node, position)))
     return found
 
 

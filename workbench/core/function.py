@@ -154,8 +154,9 @@ class TypedFunction:
 
     def __call__(self, *args: Any) -> Any:
         """The result on values, or a term when any argument is symbolic."""
-        if is_symbolic(args):
-            return self.apply(args)
+        for arg in args:
+            if type(arg) not in ops.PLAIN and is_symbolic(arg):
+                return self.apply(args)
         if self._run is None:
             self._run = self._compiled()
         return self._run(*args)
