@@ -1,3 +1,58 @@
-"""workbench: formal verification and simulation of event-stream pipelines."""
+"""workbench: formal verification and simulation of event-stream pipelines.
+
+    import workbench as wb
+
+    source = wb.read_file("models/time2021/sum_of_odds.pipe")
+    verdict = wb.check(source.get().pipeline, wb.liveness())
+    print(verdict.outcome, verdict.rests_on)
+
+Everything listed in `__all__` is imported on first use, so `import workbench` is cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "workbench.core.domain": ("ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "Integer", "Overflowing", "Range", "Record", "Tuple"),
+    "workbench.core.function": (
+        "ABS", "ADD", "AND", "DIV", "EQ", "EVEN", "GE", "GT", "IF", "IMPLIES", "LE", "LT", "MAX", "MIN", "MOD", "MUL",
+        "NE", "NEG", "NOT", "ODD", "OR", "SUB", "Function", "user_function",
+    ),
+    "workbench.core.pipeline": ("Node", "Pipeline"),
+    "workbench.core.processor": ("Processor",),
+    "workbench.processors": (
+        "ApplyFunction", "Cast", "CountDecimate", "Cumulate", "Filter", "Fork", "Group", "Passthrough", "Trim",
+        "TurnInto", "Window",
+    ),
+    "workbench.processors.stream": ("Builder", "pipeline"),
+    "workbench.language": ("parse", "parse_property", "read_file"),
+    "workbench.ir.compose": ("compose",),
+    "workbench.backends.reference": ("Reference",),
+    "workbench.verify.check": ("Settings", "check"),
+    "workbench.verify.environment": ("Environment",),
+    "workbench.verify.equivalence": ("equivalent",),
+    "workbench.verify.from_syntax": ("property_from",),
+    "workbench.verify.properties": (
+        "always", "bounded_liveness", "liveness", "no_full_queues", "no_overflow", "response", "temporal",
+    ),
+    "workbench.verify.verdict": ("Outcome", "Verdict"),
+}  # fmt: skip
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE)  # noqa: PLE0605 - computed from the one table above
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"workbench has no '{name}'")
+    found = getattr(importlib.import_module(_MODULE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -46,6 +46,10 @@ class SmvModel:
         """The Python value that NuSMV printed for a qualified name."""
         return self.terms.parse(self.domains[name], text)
 
+    def constant(self, name: str, value: object) -> str:
+        """The SMV text of a value of a qualified name's domain."""
+        return constant(self.domains[name], value, self.terms.labels)
+
 
 def print_model(
     system: System,
@@ -165,7 +169,8 @@ class _Printer:
 
     def _order(self) -> tuple[str, ...]:
         """Control first, then the data bits interleaved: all the high bits, then the next, ... (rule 3)."""
-        flags, data = [], []
+        flags: list[str] = []
+        data: list[str] = []
         present = {i.present.name for i in self.system.inputs}
         stored = [v.name for v in self.system.variables]
         for name in [*self.system.free, *stored]:

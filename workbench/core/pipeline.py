@@ -120,7 +120,7 @@ class Pipeline:
         raise _unknown(self.name, "pipe", name, known, "")
 
     @property
-    def graph(self) -> nx.MultiDiGraph:
+    def graph(self) -> nx.MultiDiGraph[tuple[str, str]]:
         """The wiring as a networkx graph: inputs, processors and outputs; an edge per pipe and reader."""
         return _graph(self.inputs, self.nodes, self.outputs)
 
@@ -159,8 +159,8 @@ class Pipeline:
 
 def _graph(
     inputs: Iterable[tuple[str, Domain]], nodes: Iterable[Node], outputs: Iterable[tuple[str, str]]
-) -> nx.MultiDiGraph:
-    graph: nx.MultiDiGraph = nx.MultiDiGraph()
+) -> nx.MultiDiGraph[tuple[str, str]]:
+    graph: nx.MultiDiGraph[tuple[str, str]] = nx.MultiDiGraph()
     producer: dict[str, tuple[str, str]] = {}
     for name, _ in inputs:
         producer[name] = ("input", name)

@@ -112,8 +112,14 @@ class System:
     def restrict(self, names: set[str]) -> System:
         """The part of the system with these names; `names` must be closed under dependency."""
         kept_instances = {instance_of(name) for name in names}
+
+        def whole(value: Any) -> bool:
+            return all(leaf.name in names for leaf in leaves(value))
+
         return replace(
             self,
+            pipes={name: pipe for name, pipe in self.pipes.items() if whole(tuple(pipe))},
+            queues={name: q for name, q in self.queues.items() if whole((q.length, q.overflow))},
             free={name: domain for name, domain in self.free.items() if name in names},
             variables=tuple(v for v in self.variables if v.name in names),
             definitions=tuple(d for d in self.definitions if d.name in names),

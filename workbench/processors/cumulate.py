@@ -80,7 +80,7 @@ class Cumulate(Processor):
         start = self._function.start_in(events) if self.start is None else self.start
         if isinstance(start, bool) and not isinstance(events, Bool):
             return BOOL
-        if isinstance(start, int) and isinstance(events, Bool):
+        if isinstance(start, int) and not isinstance(start, bool) and isinstance(events, Bool):
             return self.integers
         return events
 

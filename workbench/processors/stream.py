@@ -147,12 +147,14 @@ class Builder:
                     f"{processor} is applied to {stream!r}, which is not a stream of pipeline {self.name}",
                     where=where,
                 )
-        name = self.fresh(name or _short(processor))
-        many = processor.out_arity > 1
-        outputs = tuple(f"{name}{i}" for i in range(1, processor.out_arity + 1)) if many else (name,)
+        name = wanted = self.fresh(name or _short(processor))
+        outputs = _output_names(name, processor.out_arity)
+        while any(self.fresh(pipe) != pipe for pipe in outputs):
+            name = self.fresh(f"{wanted}_")
+            wanted, outputs = name, _output_names(name, processor.out_arity)
         self.nodes.append(Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
         made = tuple(map(self.stream, outputs))
-        return made if many else made[0]
+        return made if len(made) > 1 else made[0]
 
     def fresh(self, name: str) -> str:
         """`name`, or `name2`, `name3`, ... if it is taken."""
@@ -169,6 +171,10 @@ class Builder:
 
     def rename(self, pipe: str, name: str) -> None:
         """Rename a pipe, and its processor if that has one output."""
+        if name != pipe and pipe in dict(self.inputs):
+            raise PipelineError(
+                f"pipeline {self.name}: the input '{pipe}' keeps its name", hint="name what is made of it"
+            )
         if name != pipe and self.fresh(name) != name:
             raise PipelineError(f"pipeline {self.name}: two pipes are called '{name}'", hint="rename one")
 
@@ -196,6 +202,10 @@ class Builder:
             )
         shown = tuple((name, stream.pipe) for name, stream in outputs.items())
         return Pipeline(self.name, tuple(self.inputs), tuple(self.nodes), shown, doc=doc)
+
+
+def _output_names(name: str, arity: int) -> tuple[str, ...]:
+    return (name,) if arity == 1 else tuple(f"{name}{i}" for i in range(1, arity + 1))
 
 
 SHORT = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 import re
 import resource
@@ -22,7 +23,7 @@ from workbench.errors import EngineError, EngineMissing
 
 from .base import Answer, Limits, Query, RawTrace, Result, Task
 from .outcome import MODEL_FILE, Ending, defect
-from .output import MARK, read_answer, read_count, read_deadlock, sections
+from .output import read_answer, read_count, read_deadlock
 from .rejected import (
     DEADLOCK,
     DEADLOCK_HINT,
@@ -33,6 +34,7 @@ from .rejected import (
 )
 from .smv import insert_into_main
 
+_OUTPUT = "out-"
 _COMMANDS = {"invar": "check_invar", "ctl": "check_ctlspec", "ltl": "check_ltlspec"}
 _LONGEST_LINE = 60_000  # bytes; NuSMV cuts the lines of its scripts at 65536
 _NAMES = {"nusmv": "NuSMV", "nuxmv": "nuXmv"}
@@ -58,10 +60,11 @@ def find_executable(name: str) -> str | None:
 
 @dataclass(frozen=True)
 class _Finished:
-    """A process that has ended, and what it printed."""
+    """A process that has ended, what it printed, and what its commands wrote to files of their own."""
 
     ending: Ending
     text: str
+    parts: dict[str, str]
     cpu_seconds: float
 
 
@@ -114,14 +117,14 @@ class ExecutableEngine:
         if task.order:
             files["model.ord"] = "\n".join(task.order) + "\n"
         finished = self._run(_script(task), files, limits)
-        parts = sections(finished.text)
+        parts = finished.parts
         self._refuse_defects(task, finished.ending, parts)
-        reason = finished.ending.reason() if "end" not in parts else ""
+        reason = "the engine did not say" if "end" in parts else finished.ending.reason()
         answers = []
         for index, query in enumerate(task.queries):
-            read = read_answer(parts.get(str(index), ""), str(index + 1) in parts or "count" in parts)
+            read = read_answer(parts.get(str(index), ""), complete=f"{index}.done" in parts)
             if read is None:
-                answers.append(Answer(None, reason=reason or "the engine did not say"))
+                answers.append(Answer(None, reason=reason))
             else:
                 answers.append(self._with_path(task, query, read[0], read[1], limits))
         return Result(
@@ -135,19 +138,19 @@ class ExecutableEngine:
 
     def _refuse_defects(self, task: Task, ending: Ending, parts: dict[str, str]) -> None:
         """Raise the error for a defective or vacuous model, or a defective formula."""
-        if _NO_STATE.search(parts.get("vacuous", "")):
+        if _NO_STATE.search(parts.get("state", "")):
             raise defect("", task.model, what=NO_INITIAL_STATE, hint=NO_INITIAL_STATE_HINT)
         if deadlock := read_deadlock(parts.get("fsm", "")):
             raise defect("", task.model, what=DEADLOCK.format(state=deadlock), hint=DEADLOCK_HINT)
-        if _NO_PATH.search(parts.get("vacuous", "")):
+        if _NO_PATH.search(parts.get("path", "")):
             raise defect("", task.model, what=NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
         if "end" in parts or ending.timed_out or ending.status <= 0 or ending.memory_limit_met():
             return
-        numbers = [int(name) for name in parts if name.isdigit()]
-        if not numbers:
+        decided = sum(f"{index}.done" in parts for index in range(len(task.queries)))
+        if "built" not in parts:
             raise defect(ending.log, task.model)
-        if read_answer(parts[str(max(numbers))], complete=False) is None:
-            formula = task.queries[max(numbers)].formula
+        if decided < len(task.queries):
+            formula = task.queries[decided].formula
             raise defect(ending.log, task.model, what="the formula is not correct", where=formula)
 
     def _with_path(
@@ -169,9 +172,8 @@ class ExecutableEngine:
             trace = RawTrace(answer.trace.steps, loop)
             confined = Task(confine(task.model, trace), (query,))
             finished = self._run(_script(confined), {MODEL_FILE: confined.model}, limits)
-            section = sections(finished.text).get("0", "")
-            read = read_answer(section, complete=True) if "is false" in section else None
-            if read is not None:
+            read = read_answer(finished.parts.get("0", ""), complete=True)
+            if read is not None and read[0].truth is False:
                 return Answer(False, trace)
         return Answer(False, None)
 
@@ -202,6 +204,7 @@ class ExecutableEngine:
                 _, status, usage = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)
             log.seek(0)
+            outputs = Path(folder).glob(f"{_OUTPUT}*")
             return _Finished(
                 Ending(
                     status=process.returncode,
@@ -211,16 +214,25 @@ class ExecutableEngine:
                     timed_out=timed_out,
                 ),
                 text,
+                {path.name.removeprefix(_OUTPUT): path.read_text(errors="replace") for path in outputs},
                 usage.ru_utime + usage.ru_stime,
             )
 
 
 def _restrict(pid: int, limits: Limits) -> None:
-    """Limit the memory of a child that has just started (it allocates little in its first moments)."""
-    if limits.memory_mb is not None and hasattr(resource, "prlimit"):
-        size = limits.memory_mb << 20
-        with contextlib.suppress(ProcessLookupError):  # it may have ended already
-            resource.prlimit(pid, resource.RLIMIT_DATA, (size, size))
+    """Limit the resources of a child that has just started (it needs little in its first moments)."""
+    wanted = {resource.RLIMIT_CORE: 0}
+    if limits.memory_mb is not None:
+        wanted[resource.RLIMIT_DATA] = limits.memory_mb << 20
+    if limits.seconds is not None:
+        # Wall-clock time is the caller's to watch; this is for a caller that was killed.
+        wanted[resource.RLIMIT_CPU] = math.ceil(limits.seconds) + 1
+    if hasattr(resource, "prlimit"):
+        with contextlib.suppress(
+            ProcessLookupError, PermissionError, ValueError
+        ):  # it may have ended already
+            for kind, limit in wanted.items():
+                resource.prlimit(pid, kind, (limit, limit))
 
 
 def _read(fd: int, deadline: float | None) -> tuple[str, bool]:
@@ -239,37 +251,38 @@ def _read(fd: int, deadline: float | None) -> tuple[str, bool]:
 
 
 def _script(task: Task) -> str:
-    """The commands that decide a task."""
+    """The commands that decide a task.
+
+    Each writes to a file of its own: standard output is buffered, and lost when the process is killed.
+    """
     lines = [
         "set on_failure_script_quits",
         "set keep_single_value_vars",  # else such a variable is a DEFINE and missing from traces
         "unset traces_show_defines",
-        "" if task.order else "set dynamic_reorder",
+        "set dynamic_reorder",  # also with an order: nothing here can turn it on once a BDD has grown
         f"read_model -i {MODEL_FILE}",
         "flatten_hierarchy",
         "encode_variables -i model.ord" if task.order else "encode_variables",
         "build_model",
-        f"echo {MARK} fsm",
-        "check_fsm",
-        f"echo {MARK} vacuous",
-        'check_invar -p "FALSE"',
+        f"echo -o {_OUTPUT}built yes",
+        f"check_fsm -o {_OUTPUT}fsm",
+        f'check_invar -o {_OUTPUT}state -p "FALSE"',
     ]
     if any(query.kind != "invar" for query in task.queries):
-        lines.append('check_ctlspec -p "FALSE"')
+        lines.append(f'check_ctlspec -o {_OUTPUT}path -p "FALSE"')
     for index, query in enumerate(task.queries):
         formula = " ".join(line.split("--")[0] for line in query.formula.splitlines())
-        line = f'{_COMMANDS[query.kind]} -p "{formula}"'
+        line = f'{_COMMANDS[query.kind]} -o {_OUTPUT}{index} -p "{formula}"'
         if '"' in formula or len(line.encode()) > _LONGEST_LINE:
             raise EngineError(
                 "this formula cannot be given to an executable: it has a quotation mark or is too long",
                 where=f"{formula[:60]}...",
                 hint="use the engine 'pynusmv'",
             )
-        lines += [f"echo {MARK} {index}", line]
-    lines.append(f"echo {MARK} count")
+        lines += [line, f"echo -o {_OUTPUT}{index}.done yes"]
     if task.count_states:
-        lines.append("print_reachable_states")
-    lines += [f"echo {MARK} end", "quit", ""]
+        lines.append(f"print_reachable_states -o {_OUTPUT}count")
+    lines += [f"echo -o {_OUTPUT}end yes", "quit", ""]
     return "\n".join(lines)
 
 

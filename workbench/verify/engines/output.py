@@ -1,7 +1,7 @@
 """Reading what a NuSMV or nuXmv executable prints: verdicts, traces, counts, vacuity.
 
-Rule: the script of `executable` prints a mark before each query, so a text cut anywhere (a killed
-process) still says which answers it holds.
+Rule: a text may be cut anywhere, since its process may have been killed; only what it says for
+certain is taken from it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,7 @@ from dataclasses import dataclass
 
 from .base import Answer, RawTrace
 
-MARK = "workbench-mark"
-"""Printed, followed by the number of the query or a word, before what belongs to it."""
-
-_VERDICT = re.compile(r"^-- (?:invariant|specification)\b.* is (true|false)\s*$", re.MULTILINE)
+_VERDICT = re.compile(r"^-- (?:invariant|specification)\b.* is (true|false)[ \t]*\n", re.MULTILINE)
 _STEP = re.compile(r"^\s*-> (State|Input): \d+\.(\d+) <-\s*$")
 _VALUE = re.compile(r"^\s+(\S.*?) = (.*?)\s*$")
 _LOOP = "-- Loop starts here"
@@ -34,26 +31,17 @@ class ReadTrace:
     loops: tuple[int, ...]
 
 
-def sections(text: str) -> dict[str, str]:
-    """The text after each mark, by what follows the mark; only complete lines count."""
-    found: dict[str, str] = {}
-    parts = re.split(rf"^{MARK} (\S+)[^\n]*\n", text[: text.rfind("\n") + 1], flags=re.MULTILINE)
-    for name, part in zip(parts[1::2], parts[2::2], strict=True):
-        found[name] = part
-    return found
+def read_answer(text: str, complete: bool) -> tuple[Answer, tuple[int, ...]] | None:
+    """The answer in what a query printed, and the possible loops of its trace; None if there is none.
 
-
-def read_answer(section: str, complete: bool) -> tuple[Answer, tuple[int, ...]] | None:
-    """The answer in the section of a query, and the possible loops of its trace; None if there is none.
-
-    A false answer needs `complete`, that all of the section is there: its trace comes last.
+    A false answer needs `complete`, that all of the text is there: its trace comes last.
     """
-    verdict = _VERDICT.search(section)
+    verdict = _VERDICT.search(text)
     if verdict is None or (verdict[1] == "false" and not complete):
         return None
     if verdict[1] == "true":
         return Answer(True), ()
-    read = read_trace(section)
+    read = read_trace(text)
     return (Answer(False, read.trace), read.loops) if read else (Answer(False), ())
 
 

@@ -1,0 +1,316 @@
+"""The reference executor: runs a pipeline on any Python objects, one step at a time.
+
+The rule of this module: a step happens completely or not at all. One step is one upstream push and all that
+it triggers; a queue's length is counted when the step is over, so an event that arrives and is consumed in
+the same step needs no slot. After an error (overflow, a value outside its domain, a failing function) the
+executor is as it was before the step. Pull mode is a second, demand driven algorithm (`reference_pull`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from workbench.backends.base import (
+    StepRecord,
+    Steps,
+    by_input,
+    check_support,
+    input_position,
+    suggestion,
+)
+from workbench.backends.reference_node import ABSENT, Cell, failure
+from workbench.backends.reference_pull import Pull
+from workbench.core.domain import Anything, Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import NOTHING, Maybe
+from workbench.errors import DomainError, Overflow, PipelineError, Refused
+from workbench.processors.group import flatten
+
+
+class Reference:
+    """A running pipeline.
+
+    Parameters
+    ----------
+    pipeline: what to run; its groups are flattened, so pipes and queues of groups are called `group.name`.
+    capacities: queue name to capacity; None takes the pipeline's own. Queues without one are unbounded.
+    """
+
+    name = "reference"
+
+    def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
+        check_support(pipeline, self.name)
+        self.pipeline = pipeline
+        self.flat = flatten(pipeline)
+        self.capacities = self._checked(pipeline.capacities if capacities is None else capacities)
+        self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
+        slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
+        self._cells = [Cell(node, self.flat.typed[node.name], slots) for node in self.flat.nodes]
+        self._plan = [cell.plan(index) for index, cell in enumerate(self._cells)]
+        self._shown = [(output, slots[pipe]) for output, pipe in self.flat.outputs]
+        self._empty = [ABSENT] * len(self._pipes)
+        self._sources = [
+            (name, None if isinstance(domain, Anything) else domain) for name, domain in self.flat.inputs
+        ]
+        self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
+        self._bounded = [
+            (queue, self.capacities[name], name)
+            for cell in self._cells
+            for queue, name in zip(cell.queues, cell.node.queues, strict=True)
+            if name in self.capacities
+        ]
+        self.reset()
+
+    def _checked(self, capacities: Mapping[str, int]) -> dict[str, int]:
+        for name, capacity in capacities.items():
+            if name not in self.flat.queues:
+                raise PipelineError(
+                    f"pipeline {self.flat.name} has no queue '{name}'",
+                    hint=suggestion(name, self.flat.queues),
+                )
+            if capacity < 0:
+                raise PipelineError(f"the capacity of queue '{name}' is {capacity}", hint="0 is the least")
+        return dict(capacities)
+
+    def reset(self) -> None:
+        """Back to the state before the first event; sources connected for pulling are let go."""
+        for cell in self._cells:
+            cell.reset()
+        self._states = [cell.processor.initial() for cell in self._cells]
+        self._ended = [False] * len(self._sources)
+        self._closed = False
+        self._pull: Pull | None = None
+        self.steps = 0
+        """Number of steps so far; the first one is step 0."""
+
+    # --- pushing ------------------------------------------------------------------------------------------
+
+    def step(self, events: Mapping[str, Value]) -> StepRecord:
+        """One step: these events arrive together. `{}` is an idle step, which changes nothing."""
+        current = self._empty.copy()
+        for name, value in events.items():
+            position = self._positions.get(name)
+            if position is None:
+                position = input_position(self.flat, name)
+            current[position] = self._admitted(position, value)
+        self._advance(current)
+        return StepRecord(
+            {
+                p: NOTHING if v is ABSENT else Maybe(True, v)
+                for p, v in zip(self._pipes, current, strict=True)
+            },
+            {output: [] if current[slot] is ABSENT else [current[slot]] for output, slot in self._shown},
+            self.lengths(),
+        )
+
+    def trace(self, steps: Steps) -> list[StepRecord]:
+        """The records of several steps."""
+        return [self.step(events) for events in steps]
+
+    def push(self, value: Value, input: str | None = None) -> Any:
+        """One event on one input; the output's events, or a dictionary of them where there are several."""
+        outputs = self.step({self._only("input", input, [n for n, _ in self._sources]): value}).outputs
+        return next(iter(outputs.values())) if len(outputs) == 1 else dict(outputs)
+
+    def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
+        """Whole streams in lockstep (step i carries the i-th event of each), then their end.
+
+        Streams are a mapping by input name, a sequence in the order of the inputs, or, for a single input,
+        the stream itself. With `end=False` the inputs stay open.
+        """
+        shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
+        sinks = [(shown[output].append, slot) for output, slot in self._shown]
+        empty, advance, admitted = self._empty, self._advance, self._admitted
+        given = by_input(self.flat, streams)
+        positions = range(len(given))
+        for front in itertools.zip_longest(*given.values(), fillvalue=ABSENT):
+            current = empty.copy()
+            for position in positions:
+                if front[position] is not ABSENT:
+                    current[position] = admitted(position, front[position])
+            advance(current)
+            for append, slot in sinks:
+                if current[slot] is not ABSENT:
+                    append(current[slot])
+        if end:
+            for output, values in self.end().items():
+                shown[output] += values
+        return shown
+
+    def lengths(self) -> dict[str, int]:
+        """Queue name to the number of events waiting now."""
+        return {
+            name: len(queue)
+            for cell in self._cells
+            for queue, name in zip(cell.queues, cell.node.queues, strict=True)
+        }
+
+    def _admitted(self, position: int, value: Value) -> Value:
+        if self._closed:
+            self._check_open(position)
+        name, domain = self._sources[position]
+        if domain is not None and value not in domain:
+            raise DomainError(
+                f"step {self.steps}: {value!r} on input '{name}' is not a value of {domain}",
+                hint="True and False are not numbers: use 1 and 0"
+                if isinstance(value, bool)
+                else "declare the input with a domain that has it",
+            )
+        return value
+
+    def _check_open(self, position: int) -> None:
+        name, _ = self._sources[position]
+        if self._ended[position]:
+            raise PipelineError(
+                f"step {self.steps}: input '{name}' has ended",
+                hint="call reset() to start afresh",
+            )
+        if self._pull is not None:
+            raise PipelineError(
+                f"step {self.steps}: pipeline {self.flat.name} is connected to sources and is pulled",
+                hint="push into an executor of its own, or call reset() first",
+            )
+
+    def _advance(self, current: list[Any]) -> None:
+        """Run one step over the pipes' contents, in place."""
+        states = self._states
+        before = states.copy()
+        met: list[Cell] = []
+        cell = None
+        front: tuple[Any, ...] | None = ()
+        try:
+            for index, cell, step, source, target, targets in self._plan:
+                if source >= 0:
+                    value = current[source]
+                    if value is ABSENT:
+                        continue
+                    front = (value,)
+                else:
+                    met.append(cell)
+                    front = cell.join(current)
+                    if front is None:
+                        continue
+                states[index], results = step(states[index], front)
+                if target >= 0:
+                    ((present, value),) = results
+                    if present:
+                        current[target] = value
+                else:
+                    for slot, (present, value) in zip(targets, results, strict=True):
+                        if present:
+                            current[slot] = value
+            cell = None
+            if self._bounded:
+                self._check_capacities()
+        except BaseException as error:
+            for touched in reversed(met):
+                touched.unjoin()
+            states[:] = before
+            if cell is None or not isinstance(error, Exception):
+                raise
+            raise failure(f"step {self.steps}", cell.node, front or (), error) from error
+        self.steps += 1
+
+    def _check_capacities(self) -> None:
+        for queue, capacity, name in self._bounded:
+            if len(queue) > capacity:
+                raise Overflow(
+                    f"step {self.steps}: queue '{name}' of pipeline {self.flat.name} overflows: "
+                    f"its capacity is {capacity} and {len(queue)} events would wait",
+                    hint="give it a larger capacity; `workbench buffers` computes the smallest",
+                )
+
+    # --- the end of streams -------------------------------------------------------------------------------
+
+    def end(self, name: str | None = None) -> dict[str, list[Value]]:
+        """End one input, or all that are still open; the outputs' events that this causes.
+
+        A processor finishes when all its inputs have ended; what it emits then flows on before the processors
+        downstream finish in their turn.
+        """
+        names = [name] if name is not None else [n for n, i in self._positions.items() if not self._ended[i]]
+        if not names:
+            raise PipelineError(
+                f"all inputs of pipeline {self.flat.name} have ended", hint="call reset() to start afresh"
+            )
+        positions = [input_position(self.flat, each) for each in names]
+        for position in positions:
+            self._check_open(position)
+        cells = [cell.save() for cell in self._cells]
+        states, ended, closed = self._states.copy(), self._ended.copy(), self._closed
+        try:
+            for position in positions:
+                self._ended[position] = self._closed = True
+            carried = self._drain()
+            self._check_capacities()
+        except BaseException:
+            for cell, saved in zip(self._cells, cells, strict=True):
+                cell.restore(saved)
+            self._states, self._ended, self._closed = states, ended, closed
+            raise
+        self.steps += 1
+        return {output: list(carried[slot]) for output, slot in self._shown}
+
+    def _drain(self) -> list[list[Value]]:
+        """Let the processors whose inputs have all ended finish; the events on every pipe meanwhile."""
+        carried: list[list[Value]] = [[] for _ in self._pipes]
+        over = self._ended + [False] * (len(self._pipes) - len(self._ended))
+        when = f"step {self.steps}"
+        for index, cell in enumerate(self._cells):
+            self._states[index], emitted = cell.feed(
+                self._states[index], [carried[slot] for slot in cell.sources], when
+            )
+            if all(over[slot] for slot in cell.sources):
+                emitted += cell.finish(self._states[index], when)
+                for slot in cell.targets:
+                    over[slot] = True
+            for results in emitted:
+                for slot, (present, value) in zip(cell.targets, results, strict=True):
+                    if present:
+                        carried[slot].append(value)
+        return carried
+
+    # --- pulling ------------------------------------------------------------------------------------------
+
+    def connect(self, **sources: Iterable[Value]) -> Self:
+        """Connect every input to a source (any iterable) to pull from; returns the executor itself."""
+        if self.capacities:
+            raise Refused(
+                "pull mode has no steps, so queue capacities have no meaning in it",
+                hint="use Reference(pipeline, capacities={}) for pulling",
+            )
+        if self.steps or self._pull is not None:
+            raise PipelineError(f"pipeline {self.flat.name} is already running", hint="call reset() first")
+        missing = [name for name in self._positions if name not in sources]
+        if missing:
+            raise PipelineError(f"input '{missing[0]}' of pipeline {self.flat.name} has no source")
+        self._pull = Pull(self.flat, by_input(self.flat, sources))
+        self._closed = True
+        return self
+
+    def pull(self, output: str | None = None) -> Value:
+        """The next event of an output; StopIteration when the sources have ended and no more can come."""
+        if self._pull is None:
+            raise PipelineError(
+                f"pipeline {self.flat.name} has no sources", hint="call connect(x=iterable) first"
+            )
+        return self._pull.next(self._only("output", output, [name for name, _ in self._shown]))
+
+    def __iter__(self) -> Iterator[Value]:
+        return self
+
+    def __next__(self) -> Value:
+        return self.pull()
+
+    def _only(self, kind: str, name: str | None, names: list[str]) -> str:
+        if name is None and len(names) != 1:
+            raise PipelineError(
+                f"pipeline {self.flat.name} has {len(names)} {kind}s", hint=f"say which: {', '.join(names)}"
+            )
+        if name is not None and name not in names:
+            raise PipelineError(
+                f"pipeline {self.flat.name} has no {kind} '{name}'", hint=suggestion(name, names)
+            )
+        return names[0] if name is None else name

@@ -1,0 +1,147 @@
+"""The running processors of the reference executor: explicit state, and a deque per input of a join.
+
+The rule of this module: whatever a cell does within a step can be undone, because a step that fails must
+leave nothing half-done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.core.pipeline import Node
+from workbench.core.processor import Maybe, Processor, State
+from workbench.errors import WorkbenchError
+
+Results = tuple[Maybe, ...]
+Saved = tuple[list[list[Value]], bool]
+Plan = tuple[
+    int, "Cell", Callable[[State, tuple[Any, ...]], tuple[State, Results]], int, int, tuple[int, ...]
+]
+
+
+class _Absent:
+    """The content of a pipe that carries no event; a type of its own, since any value may be an event."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "(no event)"
+
+
+ABSENT: Any = _Absent()
+
+
+class Cell:
+    """One processor that runs: its queues, and the slots of the pipes it reads and writes.
+
+    The states of all processors lie in one list of the executor, which a step copies to be undone.
+    """
+
+    __slots__ = ("_arrived", "_popped", "finished", "node", "processor", "queues", "sources", "targets")
+
+    def __init__(self, node: Node, processor: Processor, slots: Mapping[str, int]) -> None:
+        self.node = node
+        self.processor = processor
+        self.sources = tuple(slots[pipe] for pipe in node.inputs)
+        self.targets = tuple(slots[pipe] for pipe in node.outputs)
+        self.queues: tuple[deque[Value], ...] = tuple(deque() for _ in node.queues)
+        self._arrived: list[deque[Value]] = []
+        self._popped: tuple[Value, ...] | None = None
+        self.reset()
+
+    def plan(self, index: int) -> Plan:
+        """What a step needs to know: a single source or target pipe is given directly, else -1."""
+        source = -1 if self.queues else self.sources[0]
+        target = self.targets[0] if len(self.targets) == 1 else -1
+        return index, self, self.processor.step, source, target, self.targets
+
+    def reset(self) -> None:
+        """Empty the queues."""
+        self.finished = False
+        for queue in self.queues:
+            queue.clear()
+
+    # --- within a step ---
+
+    def join(self, current: Sequence[Any]) -> tuple[Value, ...] | None:
+        """Queue what has arrived; the front that is consumed, if every queue holds an event."""
+        self._arrived, self._popped = [], None
+        complete = True
+        for queue, slot in zip(self.queues, self.sources, strict=True):
+            if current[slot] is not ABSENT:
+                queue.append(current[slot])
+                self._arrived.append(queue)
+            elif not queue:
+                complete = False
+        if complete:
+            self._popped = tuple([queue.popleft() for queue in self.queues])
+        return self._popped
+
+    def unjoin(self) -> None:
+        """Undo the last `join`."""
+        if self._popped is not None:
+            for queue, value in zip(self.queues, self._popped, strict=True):
+                queue.appendleft(value)
+        for queue in self._arrived:
+            queue.pop()
+        self._arrived, self._popped = [], None
+
+    # --- at the end of streams, where a pipe can carry several events ---
+
+    def feed(
+        self, state: State, arrivals: Sequence[Sequence[Value]], when: str
+    ) -> tuple[State, list[Results]]:
+        """The state after every front that these arrivals complete, and the results."""
+        fronts: list[tuple[Value, ...]] = []
+        if not self.queues:
+            fronts = [(value,) for value in arrivals[0]]
+        else:
+            for queue, values in zip(self.queues, arrivals, strict=True):
+                queue.extend(values)
+            while all(self.queues):
+                fronts.append(tuple([queue.popleft() for queue in self.queues]))
+        emitted = []
+        for front in fronts:
+            try:
+                state, results = self.processor.step(state, front)
+            except Exception as error:
+                raise failure(when, self.node, front, error) from error
+            emitted.append(results)
+        return state, emitted
+
+    def finish(self, state: State, when: str) -> list[Results]:
+        """What the processor emits at its end; nothing the second time."""
+        if self.finished:
+            return []
+        self.finished = True
+        try:
+            return [self.processor.finish(state)]
+        except Exception as error:
+            raise failure(f"{when} (end of the stream)", self.node, (), error) from error
+
+    def save(self) -> Saved:
+        """A copy of what can change."""
+        return [list(queue) for queue in self.queues], self.finished
+
+    def restore(self, saved: Saved) -> None:
+        """Back to a saved copy."""
+        contents, self.finished = saved
+        for queue, content in zip(self.queues, contents, strict=True):
+            queue.clear()
+            queue.extend(content)
+
+
+def failure(when: str, node: Node, front: tuple[Value, ...], error: Exception) -> WorkbenchError:
+    """An error in a processor's step, saying when, where and on which events."""
+    shown = ", ".join(f"{port} = {value!r}" for port, value in zip(node.processor.ports, front, strict=False))
+    start = f"{when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
+    if isinstance(error, WorkbenchError):
+        return type(error)(f"{start}: {error.what}", where=error.where or node.where, hint=error.hint)
+    return WorkbenchError(
+        f"{start} failed: {type(error).__name__}: {error}",
+        where=node.where,
+        hint="the original error is its __cause__",
+    )

@@ -1,0 +1,51 @@
+"""Decide properties of a pipeline with a model checker."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from workbench.cli import options as o
+
+if TYPE_CHECKING:
+    from workbench.language import Loaded, PropertySyntax
+
+HELP = "decide properties of a pipeline"
+DEFAULT = ("liveness", "response", "no-overflow")
+"""What is checked when neither the command line nor the file says."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    o.pipeline_argument(parser)
+    property_option(parser)
+    o.check_options(parser)
+
+
+def property_option(parser: argparse.ArgumentParser) -> None:
+    """The properties."""
+    parser.add_argument(
+        "-p", "--property", action="append", default=[], metavar="PROPERTY",
+        help="liveness, response, bounded-liveness(3), no-overflow, no-full-queues, 'always (y >= 0)', 'ctl(...)', "
+        f"'ltl(...)', 'equivalent(other)' (repeat; default: the file's checks, else {', '.join(DEFAULT)})",
+    )  # fmt: skip
+
+
+def properties(loaded: Loaded, given: list[str]) -> list[PropertySyntax]:
+    """What to check: as given, else as the file says, else the usual."""
+    from workbench.language import parse_property
+
+    if given or not loaded.checks:
+        return [parse_property(text) for text in given or DEFAULT]
+    return list(loaded.checks)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Check and print."""
+    from workbench.cli.output import decide_all
+    from workbench.cli.problem import problem
+
+    loaded = o.load(args.file, args.param)
+    settings = o.settings(args, loaded.pipeline)
+    problems = [problem(loaded, syntax, settings) for syntax in properties(loaded, args.property)]
+    return decide_all(problems, as_json=args.json, quiet=args.quiet)

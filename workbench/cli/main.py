@@ -1,0 +1,144 @@
+"""The command `workbench`: one thin module per command, and what they share about ending.
+
+The rule of this module: whatever happens, a script can tell from the exit code (0 holds, 1 fails, 2 the input or
+the installation is at fault, 3 undecided, 130 interrupted), a person gets one message, and `WORKBENCH_DEBUG=1` gets
+the traceback. Commands import what they need when they run, so that `workbench --help` is fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NoReturn
+
+from workbench.cli import check, demo, doctor, draw, equiv, export, run
+from workbench.errors import Location, WorkbenchError
+
+COMMANDS: dict[str, ModuleType] = {
+    "check": check,
+    "equiv": equiv,
+    "export": export,
+    "run": run,
+    "draw": draw,
+    "doctor": doctor,
+    "demo": demo,
+}
+"""Command to its module; each has `HELP`, `options(parser)` and `execute(args) -> exit code`."""
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+DEFECT = 3
+EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the installation is at
+fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
+
+
+class UsageError(WorkbenchError):
+    """The command line itself is wrong."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Mistakes in the arguments are errors like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see {self.prog} --help")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
+    top = _Parser(prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG)
+    top.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        doc = (module.__doc__ or "").partition("\n")[0]
+        one = commands.add_parser(name, help=module.HELP, description=doc, epilog=EPILOG)
+        module.options(one)
+    return top
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from workbench.cli.about import version
+
+        print(f"workbench {version()}")
+        parser.exit()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; the exit code."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    _encodable()
+    try:
+        args = parser().parse_args(argv)
+        code = int(COMMANDS[args.command].execute(args))
+        sys.stdout.flush()
+        return code
+    except SystemExit as end:  # --help, --version
+        return end.code if isinstance(end.code, int) else 0
+    except KeyboardInterrupt:
+        _debug()
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has had enough
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except WorkbenchError as error:
+        return _fail(error, argv)
+    except OSError as error:
+        place = str(error.filename or "")
+        return _fail(WorkbenchError(error.strerror or str(error), where=place), argv)
+    except Exception as error:
+        told = WorkbenchError(
+            f"unexpected {type(error).__name__}: {error}",
+            hint="this is a defect of workbench, please report it; WORKBENCH_DEBUG=1 shows where",
+        )
+        told.exit_code = DEFECT
+        return _fail(told, argv)
+
+
+def _encodable() -> None:
+    """Signs that the terminal's encoding lacks become question marks instead of errors."""
+    for stream in (sys.stdout, sys.stderr):
+        change = getattr(stream, "reconfigure", None)
+        if change is not None:
+            change(errors="replace")
+
+
+def _fail(error: WorkbenchError, argv: Sequence[str]) -> int:
+    _debug()
+    if "--json" in argv:
+        print(json.dumps(error_object(error)))
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+    print(f"workbench: {error.message}", file=sys.stderr)
+    return error.exit_code
+
+
+def error_object(error: WorkbenchError) -> dict[str, object]:
+    """What `--json` prints of an error."""
+    found: dict[str, object] = {
+        "error": error.message,
+        "what": error.what,
+        "where": str(error.where),
+        "hint": error.hint,
+        "exit_code": error.exit_code,
+    }
+    if isinstance(error.where, Location):
+        found |= {"file": error.where.file, "line": error.where.line, "column": error.where.column}
+    return found
+
+
+def _debug() -> None:
+    if os.environ.get("WORKBENCH_DEBUG", "0") not in ("", "0"):
+        import traceback
+
+        traceback.print_exc()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""Arguments that several commands share, and the settings that they mean."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+    from workbench.language import Loaded
+    from workbench.verify.check import Settings
+
+ENGINES = ("auto", "pynusmv", "nusmv", "nuxmv")
+KINDS = ("modular", "saturating", "checked")
+ARRIVALS = ("free", "synchronised", "always")
+N, Q = 4, 2
+PIPE_HELP = "a .pipe file; FILE:NAME names one of its pipelines (default: main, else the last)"
+
+
+def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metavar: str = "FILE[:NAME]") -> None:
+    """The pipeline to work on, and its parameters."""
+    parser.add_argument(name, metavar=metavar, help=PIPE_HELP)
+
+
+def parameter_options(parser: argparse.ArgumentParser) -> None:
+    """Values for `pipeline f<k = 3>`."""
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipeline (repeat)"
+    )
+
+
+def domain_options(parser: argparse.ArgumentParser, *, n: int | None = N) -> None:
+    """The finite integers."""
+    shown = "plain Python numbers" if n is None else str(n)
+    parser.add_argument("-N", type=int, default=n, help=f"integers are 0..N-1 (default: {shown})")
+    parser.add_argument(
+        "--int", dest="integers", choices=KINDS, default=None if n is None else KINDS[0],
+        help="arithmetic at the ends of 0..N-1 (default: modular)",
+    )  # fmt: skip
+
+
+def queue_options(parser: argparse.ArgumentParser) -> None:
+    """The capacities of queues."""
+    parser.add_argument(
+        "-Q", action="append", type=_capacity, default=[], metavar="CAPACITY",
+        help=f"events that fit in every queue (default: {Q}), or queue=number pairs, as in -Q add.left=3,add.right=0",
+    )  # fmt: skip
+
+
+def environment_options(parser: argparse.ArgumentParser) -> None:
+    """What is assumed of the inputs."""
+    parser.add_argument("--inputs", choices=ARRIVALS, default="free", help="how events come (default: free)")
+    parser.add_argument("--fair", action="store_true", help="every input carries an event infinitely often")
+
+
+def check_options(parser: argparse.ArgumentParser) -> None:
+    """How a check is made and shown."""
+    parameter_options(parser)
+    queue_options(parser)
+    domain_options(parser)
+    environment_options(parser)
+    parser.add_argument("--engine", choices=ENGINES, default="auto", help="the model checker (default: auto)")
+    parser.add_argument("--timeout", type=_seconds, metavar="S", help="seconds for each property")
+    parser.add_argument("--memory", type=_positive, metavar="MB", help="megabytes for each property")
+    parser.add_argument("--json", action="store_true", help="one JSON object per property, and nothing else")
+    parser.add_argument("--quiet", action="store_true", help="one line per property")
+
+
+def _capacity(text: str) -> dict[str, int]:
+    """`2` as {"": 2}, `a=1,b=0` by name."""
+    found: dict[str, int] = {}
+    for item in text.split(","):
+        name, equals, number = item.rpartition("=")
+        if not number.strip().isdigit() or bool(equals) != bool(name.strip()):
+            raise argparse.ArgumentTypeError(f"'{item}' is no capacity: write -Q 2 or -Q add.left=3")
+        found[name.strip()] = int(number)
+    return found
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
+    return value
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
+    return int(text)
+
+
+def load(reference: str, params: Sequence[str]) -> Loaded:
+    """The pipeline an argument names, with `--param` values."""
+    from workbench.language import load as read
+    from workbench.language import parameters
+
+    return read(reference, **parameters(params))
+
+
+def settings(args: Any, pipeline: Pipeline) -> Settings:
+    """What the options mean; `pipeline` knows its queues."""
+    from workbench.core.domain import Overflowing
+    from workbench.verify.check import Settings
+    from workbench.verify.environment import Environment
+
+    return Settings(
+        q=capacities(args.Q, pipeline),
+        n=args.N,
+        integers=Overflowing(args.integers),
+        environment=Environment(args.inputs, args.fair),
+        engine=getattr(args, "engine", "auto"),
+        seconds=getattr(args, "timeout", None),
+        memory_mb=getattr(args, "memory", None),
+    )
+
+
+def capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | dict[str, int]:
+    """One capacity for every queue, or a capacity per queue; a number beside pairs is for the rest."""
+    from workbench.processors.group import flatten
+
+    pairs: dict[str, int] = {}
+    for item in given:
+        pairs |= item
+    number = pairs.pop("", None)
+    if not pairs:
+        return Q if number is None else number
+    rest = {} if number is None else dict.fromkeys(flatten(pipeline).queues, number)
+    return rest | pairs

@@ -1,0 +1,108 @@
+"""Verdicts as people read them: a block of text each, in colour on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+from typing import IO, TYPE_CHECKING
+
+from workbench.cli.progress import Progress
+from workbench.verify.timeline import render_timeline
+from workbench.verify.verdict import Outcome, Trace, Verdict
+
+if TYPE_CHECKING:
+    from workbench.cli.problem import Problem
+
+SIGNS = {
+    Outcome.HOLDS: ("✓", "32"),
+    Outcome.WITHIN_BOUNDS: ("≈", "33"),
+    Outcome.FAILS: ("✗", "31"),
+    Outcome.UNKNOWN: ("?", "35"),
+}
+"""The sign and the colour (ANSI) of each outcome; the word is always there too."""
+
+WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number leaves its domain"
+GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
+_INDENT = "    "
+
+
+def colour(text: str, code: str, stream: IO[str]) -> str:
+    """The text in a colour, where `stream` is a terminal that wants it."""
+    if os.environ.get("NO_COLOR") or not stream.isatty():
+        return text
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one line."""
+    sign, code = SIGNS[verdict.outcome]
+    word = colour(f"{sign} {verdict.outcome}", code, sys.stdout)
+    return f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
+
+
+def block(verdict: Verdict, problem: Problem) -> str:
+    """The verdict with what it rests on and the run that shows it."""
+    lines = [headline(verdict)]
+    if verdict.outcome is Outcome.WITHIN_BOUNDS:
+        lines.append(f"{_INDENT}{WITHIN_BOUNDS}")
+    if verdict.reason:
+        lines.append(f"{_INDENT}{verdict.reason}")
+    lines += [f"{_INDENT}- {line}" for line in verdict.rests_on]
+    lines.append(f"{_INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
+    if verdict.counterexample:
+        lines += ["", run(verdict.counterexample, problem)]
+    if verdict.witness:
+        lines += ["", f"{_INDENT}the bound is met, for example by this run:", "", run(verdict.witness, problem)]
+    return "\n".join(lines)
+
+
+def run(trace: Trace, problem: Problem) -> str:
+    """A run as an indented timeline with the word of the replay under it."""
+    width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
+    text = render_timeline(trace, problem.pipeline, width, capacities=problem.capacities)
+    words = [trace.replay] if trace.replay and not trace.gap else []
+    words += ["no shorter run shows it"] if trace.shortest else []
+    return textwrap.indent(f"{text}\n{'; '.join(words)}".rstrip(), _INDENT)
+
+
+def gap(verdict: Verdict) -> str:
+    """The disagreement between model and execution in this verdict, if there is one."""
+    return next((t.replay for t in (verdict.counterexample, verdict.witness) if t and t.gap), "")
+
+
+def exit_code(verdicts: list[Verdict]) -> int:
+    """The worst of the verdicts: fails, then unknown, then holds. A model gap is worst: nothing can be trusted."""
+    if any(map(gap, verdicts)):
+        return 3
+    codes = {v.outcome.exit_code for v in verdicts}
+    return next((code for code in (1, 3) if code in codes), 0)
+
+
+def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool) -> int:
+    """Decide and print one after the other; the exit code."""
+    for item in problems:
+        item.validate()
+    verdicts: list[Verdict] = []
+    for number, item in enumerate(problems, 1):
+        with Progress(f"property {number} of {len(problems)}: {item.text}"):
+            verdict = item.decide()
+        verdicts.append(verdict)
+        if as_json:
+            print(json.dumps(verdict.to_json()), flush=True)
+        elif quiet:
+            print(headline(verdict), flush=True)
+        else:
+            print(("" if number == 1 else "\n") + block(verdict, item), flush=True)
+        if gap(verdict):
+            print(GAP.format(gap(verdict)), file=sys.stderr)
+    if not as_json and not quiet and len(verdicts) > 1:
+        print(f"\n{_summary(verdicts)}")
+    return exit_code(verdicts)
+
+
+def _summary(verdicts: list[Verdict]) -> str:
+    counts = [(sum(v.outcome is outcome for v in verdicts), outcome) for outcome in Outcome]
+    return ", ".join(f"{count} {outcome}" for count, outcome in counts if count)

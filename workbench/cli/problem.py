@@ -1,0 +1,134 @@
+"""One thing to decide: a property of a pipeline, or whether two pipelines are equivalent.
+
+Both kinds can be looked at before an engine is started (`validate`), decided, and drawn afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+from workbench.core.pipeline import Pipeline
+from workbench.ir.compose import compose
+from workbench.ir.system import System
+from workbench.language import Loaded, PipelineReference, PropertySyntax
+from workbench.processors.group import flatten
+from workbench.verify.check import Settings, check
+from workbench.verify.equivalence import Mode, equivalent, side_by_side
+from workbench.verify.from_syntax import EQUIVALENCES, property_from
+from workbench.verify.verdict import Verdict
+
+
+class Problem(Protocol):
+    """Something that can be decided."""
+
+    @property
+    def text(self) -> str:
+        """What is asked, as the user wrote it."""
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The flat pipeline over finite domains that counterexamples are runs of."""
+
+    @property
+    def capacities(self) -> Mapping[str, int]:
+        """The capacity of each queue of `pipeline`."""
+
+    def validate(self) -> None:
+        """Raise what is wrong with the question, before an engine is asked."""
+
+    def decide(self) -> Verdict:
+        """The verdict."""
+
+
+@dataclass(frozen=True)
+class Single:
+    """A property of one pipeline."""
+
+    loaded: Loaded
+    syntax: PropertySyntax
+    settings: Settings
+
+    @property
+    def text(self) -> str:
+        """The property as written."""
+        return str(self.syntax)
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The pipeline, flat and over finite domains."""
+        return flatten(self.loaded.pipeline.resolve(self.settings.domain))
+
+    @cached_property
+    def _system(self) -> System:
+        return compose(self.pipeline, self.settings.q)
+
+    @property
+    def capacities(self) -> Mapping[str, int]:
+        """The capacity of each queue."""
+        return {queue.name: queue.capacity for queue in self._system.queues.values()}
+
+    def validate(self) -> None:
+        """Build the question without asking it."""
+        property_from(self.syntax).question(self._system)
+
+    def decide(self) -> Verdict:
+        """The verdict, under the names the user wrote."""
+        verdict = check(self.loaded.pipeline, property_from(self.syntax), self.settings)
+        return replace(verdict, property=self.text)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether two pipelines are equivalent; `text` and `title` are shown for property and pipeline."""
+
+    left: Pipeline
+    right: Pipeline
+    mode: Mode
+    given: Settings
+    text: str = ""
+    title: str = ""
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """Both pipelines side by side."""
+        domain = self.given.domain
+        return flatten(side_by_side(self.left.resolve(domain), self.right.resolve(domain), self.mode)[0])
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, with capacities for queues of one pipeline meaning those queues side by side."""
+        if isinstance(self.given.q, int):
+            return self.given
+        spread: dict[str, int] = {}
+        for name, size in self.given.q.items():
+            inside = [queue for queue in self.pipeline.queues if queue.endswith(f".{name}")]
+            spread |= dict.fromkeys([name] if name in self.pipeline.queues else inside or [name], size)
+        return replace(self.given, q=spread)
+
+    @property
+    def capacities(self) -> Mapping[str, int]:
+        """The capacity of each queue, those of the comparison included."""
+        return {q.name: q.capacity for q in compose(self.pipeline, self.settings.q).queues.values()}
+
+    def validate(self) -> None:
+        """Build both sides without asking."""
+        compose(self.pipeline, self.settings.q)
+
+    def decide(self) -> Verdict:
+        """The verdict."""
+        verdict = equivalent(self.left, self.right, self.mode, self.settings)
+        return replace(
+            verdict, pipeline=self.title or verdict.pipeline, property=self.text or verdict.property
+        )
+
+
+def problem(loaded: Loaded, syntax: PropertySyntax, settings: Settings) -> Problem:
+    """What a property asks of a pipeline."""
+    if syntax.name not in EQUIVALENCES or not isinstance(syntax.argument, PipelineReference):
+        return Single(loaded, syntax, settings)
+    other = loaded.other(syntax.argument).pipeline
+    mode = EQUIVALENCES[syntax.name]
+    return Comparison(loaded.pipeline, other, mode, settings, str(syntax), loaded.pipeline.name)

@@ -1,0 +1,50 @@
+"""A line on the terminal while something takes more than a second."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from typing import Self
+
+_PATIENCE = 1.0
+_INTERVAL = 0.2
+
+
+class Progress:
+    """Shows a text and the elapsed seconds on stderr, if it is a terminal; cleared at the end."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._shown = False
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self._thread = threading.Thread(target=self._show, daemon=True)
+            self._thread.start()
+        return self
+
+    def clear(self) -> None:
+        """Take the line away, so that something else can be printed; it comes back by itself."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _show(self) -> None:
+        begin = time.monotonic()
+        wait = _PATIENCE
+        while not self._done.wait(wait):
+            self._shown = True
+            wait = _INTERVAL
+            width = shutil.get_terminal_size().columns - 12
+            sys.stderr.write(f"\r\x1b[K{self.text[:width]}  {time.monotonic() - begin:.0f} s")
+            sys.stderr.flush()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.clear()

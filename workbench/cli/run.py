@@ -1,0 +1,68 @@
+"""Run a pipeline on events from a file or the standard input.
+
+Streams: an event's outputs are written before the next event is read, so the command works in a unix pipe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from workbench.cli import options as o
+
+if TYPE_CHECKING:
+    from workbench.backends.base import Backend
+    from workbench.core.pipeline import Pipeline
+
+HELP = "run a pipeline on events"
+BACKENDS = ("reference",)
+FORMATS = ("csv", "jsonl")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    o.pipeline_argument(parser)
+    parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
+    parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
+    parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
+    parser.add_argument("--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)")
+    parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
+    o.parameter_options(parser)
+    o.domain_options(parser, n=None)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Run and write."""
+    from workbench.backends.events import format_of, read_events, write_events
+
+    pipeline = _domain(o.load(args.file, args.param).pipeline, args)
+    backend = _backend(args.backend, pipeline)
+    events = read_events(args.input, pipeline, format=args.format)
+    written = format_of(args.output) or args.format or format_of(args.input)
+    live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
+    with write_events(args.output, pipeline, format=written, idle=args.steps) as writer:
+        for step in events:
+            writer.write(backend.step(step).outputs)
+            if live:
+                sys.stdout.flush()
+        last = backend.end()
+        if any(last.values()):
+            writer.write(last)
+    return 0
+
+
+def _backend(name: str, pipeline: Pipeline) -> Backend:
+    assert name == "reference"
+    from workbench.backends.reference import Reference
+
+    return Reference(pipeline)
+
+
+def _domain(pipeline: Pipeline, args: argparse.Namespace) -> Pipeline:
+    """The pipeline over finite integers, if -N or --int ask for them."""
+    if args.N is None and args.integers is None:
+        return pipeline
+    from workbench.core.domain import Integer, Overflowing
+
+    return pipeline.resolve(Integer(args.N or o.N, Overflowing(args.integers or o.KINDS[0])))

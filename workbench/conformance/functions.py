@@ -1,0 +1,69 @@
+"""Functions that generated pipelines use, each with the Python source that makes it again.
+
+The rule of this module: a function here knows how it is written, so that a failing pipeline can be printed as
+a program that builds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from workbench.core.domain import BOOL, Range
+from workbench.core.function import LIBRARY, Function, user_function
+
+_sources: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
+
+
+def _written(source: str, function: Function) -> Function:
+    _sources[function] = source
+    return function
+
+
+def fixed_right(name: str, constant: Any) -> Function:
+    """`x <name> constant`, a function of x."""
+    base = LIBRARY[name]
+    return _written(
+        f"fixed_right({name!r}, {constant!r})",
+        Function(f"{name} {constant}", 1, lambda a: base.build(a, constant)),
+    )
+
+
+def fixed_left(name: str, constant: Any) -> Function:
+    """`constant <name> x`, a function of x."""
+    base = LIBRARY[name]
+    return _written(
+        f"fixed_left({name!r}, {constant!r})",
+        Function(f"{constant} {name} _", 1, lambda a: base.build(constant, a)),
+    )
+
+
+def field(position: int) -> Function:
+    """The field of a tuple."""
+    return _written(f"field({position})", Function(f"field {position}", 1, lambda a: a[position]))
+
+
+PAIR = _written("PAIR", Function("pair", 2, lambda a, b: (a, b)))
+SWAP = _written("SWAP", Function("swap", 1, lambda a: (a[1], a[0])))
+COUNT = _written("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))
+
+
+def _opaque(name: str, call: Callable[..., Any], **options: Any) -> Function:
+    return _written(name, user_function(call, name=name.lower(), **options))
+
+
+WIGGLE = _opaque("WIGGLE", lambda a: (3 * int(a) + 1) % 4, result=Range(0, 3), arity=1)
+"""An opaque function of a number or bool: the model tabulates it."""
+
+CLASH = _opaque("CLASH", lambda a, b: (2 * int(a) + int(b)) % 3 == 0, result=BOOL, arity=2)
+"""An opaque condition on two numbers or bools."""
+
+
+def source_of(function: Function) -> str:
+    """The Python source that makes the function again; a comment where it is not known."""
+    if function in _sources:
+        return _sources[function]
+    if LIBRARY.get(function.name) is function:
+        return f"LIBRARY[{function.name!r}]"
+    return f"... # the function '{function.name}'"

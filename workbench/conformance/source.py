@@ -1,0 +1,93 @@
+"""A pipeline as the Python program that builds it: how failures are shown, and kept as regression tests."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from workbench.conformance.functions import source_of
+from workbench.core.domain import Domain
+from workbench.core.function import Function
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
+from workbench.processors.group import Group
+from workbench.processors.window import Window
+
+HEADER = """\
+from workbench.conformance.functions import *
+from workbench.core.domain import *
+from workbench.core.function import LIBRARY
+from workbench.processors import *
+from workbench.processors.stream import Builder
+"""
+
+
+def program(pipeline: Pipeline) -> str:
+    """A program that leaves an equal pipeline in the variable `pipeline`."""
+    made: dict[Pipeline, str] = {}
+    lines: list[str] = []
+    name = _define(pipeline, made, lines)
+    return HEADER + "\n" + "\n".join([*lines, f"pipeline = {name}"]) + "\n"
+
+
+def body(pipeline: Pipeline) -> str:
+    """The same without the imports, to be read by people."""
+    return program(pipeline).removeprefix(HEADER).strip()
+
+
+def _define(pipeline: Pipeline, made: dict[Pipeline, str], lines: list[str]) -> str:
+    for node in pipeline.nodes:
+        inner = _inner(node.processor)
+        if inner is not None and inner not in made:
+            made[inner] = _define(inner, made, lines)
+    variable = f"p{len(made)}"
+    builder = f"b{len(made)}"
+    lines.append(f"{builder} = Builder({pipeline.name!r})")
+    for name, domain in pipeline.inputs:
+        lines.append(f"{builder}.input({name!r}, {literal(domain)})")
+    for node in pipeline.nodes:
+        streams = ", ".join(f"{builder}.stream({pipe!r})" for pipe in node.inputs)
+        lines.append(f"{builder}.add({_processor(node.processor, made)}, [{streams}], name={node.name!r})")
+    shown = ", ".join(f"{name!r}: {builder}.stream({pipe!r})" for name, pipe in pipeline.outputs)
+    lines.append(f"{variable} = {builder}.build({{{shown}}})")
+    return variable
+
+
+def _inner(processor: Processor) -> Pipeline | None:
+    """The pipeline inside a processor, through windows."""
+    while isinstance(processor, Window):
+        assert isinstance(processor.inner, Processor)
+        processor = processor.inner
+    return processor.body if isinstance(processor, Group) else None
+
+
+def _processor(processor: Processor, made: dict[Pipeline, str]) -> str:
+    if isinstance(processor, Group):
+        return f"Group({made[processor.body]})"
+    given = []
+    for item in dataclasses.fields(processor):
+        value = getattr(processor, item.name)
+        if item.default is not dataclasses.MISSING and value == item.default:
+            continue
+        given.append(f"{item.name}={_parameter(value, made)}")
+    return f"{type(processor).__name__}({', '.join(given)})"
+
+
+def _parameter(value: Any, made: dict[Pipeline, str]) -> str:
+    if isinstance(value, Function):
+        return source_of(value)
+    if isinstance(value, Processor):
+        return _processor(value, made)
+    return literal(value) if isinstance(value, Domain) else repr(value)
+
+
+def literal(domain: Domain) -> str:
+    """A domain as Python source."""
+    given = []
+    for item in dataclasses.fields(domain):
+        value = getattr(domain, item.name)
+        if item.name == "fields":
+            given.append("(" + "".join(f"{literal(part)}, " for part in value) + ")")
+        else:
+            given.append(repr(str(value)) if item.name == "overflow" else repr(value))
+    return f"{type(domain).__name__}({', '.join(given)})"

@@ -1,0 +1,327 @@
+"""Hypothesis strategies for well-typed pipelines and for traces of their inputs.
+
+The rule of this module: pipelines are built by the `Builder`, processor after processor, each reading earlier
+pipes whose domains suit it; nothing is generated and then rejected. Choices are listed simplest first and
+counts start small, so failures shrink to few processors with small parameters. Everything stays small enough
+for a model checker: domains of at most `MOST_VALUES` values and at most `max_bits` bits of state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+from workbench.conformance import functions as g
+from workbench.core import function as f
+from workbench.core.domain import (
+    BOOL,
+    Bool,
+    Domain,
+    Enum,
+    Integer,
+    Overflowing,
+    Range,
+    Tuple,
+    Value,
+)
+from workbench.core.join import Join
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Machine, Processor, Slot
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.cast import Cast
+from workbench.processors.count_decimate import CountDecimate
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.filter import Filter
+from workbench.processors.fork import Fork
+from workbench.processors.group import Group, flatten
+from workbench.processors.passthrough import Passthrough
+from workbench.processors.stream import Builder
+from workbench.processors.stream import Stream as Building
+from workbench.processors.trim import Trim
+from workbench.processors.turn_into import TurnInto
+from workbench.processors.window import Window, bits
+
+MOST_VALUES = 36
+"""Size of the largest domain of a pipe: exact arithmetic on ranges makes them grow."""
+
+Draw = Callable[[Any], Any]
+
+
+class Pipe(NamedTuple):
+    """A pipe under construction and what it carries."""
+
+    stream: Building
+    domain: Domain
+
+
+# --- domains ------------------------------------------------------------------------------------------------
+
+integers = st.builds(Integer, st.integers(2, 5), st.sampled_from(Overflowing))
+"""Domains 0..N-1 of all three kinds."""
+
+ranges = st.builds(lambda lo, size: Range(lo, lo + size), st.integers(-2, 1), st.integers(0, 3))
+enums = st.builds(lambda n: Enum(("red", "green", "blue")[:n]), st.integers(1, 3))
+scalars = st.one_of(integers, st.just(BOOL), ranges, enums)
+domains: st.SearchStrategy[Domain] = st.one_of(
+    scalars, st.builds(lambda a, b: Tuple((a, b)), st.one_of(integers, st.just(BOOL)), st.one_of(scalars))
+)
+"""Finite domains of pipes."""
+
+
+def values(domain: Domain) -> st.SearchStrategy[Value]:
+    """The values of a finite domain, simplest (first) ones preferred."""
+    return st.sampled_from(tuple(domain.values()))
+
+
+# --- processors ---------------------------------------------------------------------------------------------
+
+
+def _numbers(domain: Domain) -> bool:
+    return isinstance(domain, Integer | Range)
+
+
+def _unary(draw: Draw, domain: Domain) -> f.Function:
+    """A function of one event of this domain."""
+    choices: list[f.Function] = []
+    if _numbers(domain):
+        constant = draw(values(domain))
+        choices += [
+            f.EVEN,
+            f.ODD,
+            *(g.fixed_right(n, constant) for n in ("+", "=", "<", ">=", "-", "mod", "div")),
+        ]
+        choices += [g.fixed_left("-", constant), f.NEG, f.ABS, g.fixed_right("*", constant), g.WIGGLE]
+    elif isinstance(domain, Bool):
+        choices += [f.NOT, g.WIGGLE]
+    elif isinstance(domain, Tuple):
+        choices += [g.field(i) for i in range(len(domain.fields))] + [g.SWAP]
+    else:
+        constant = draw(values(domain))
+        choices += [g.fixed_right("=", constant), g.fixed_right("!=", constant)]
+    return draw(st.sampled_from(choices))  # type: ignore[no-any-return]
+
+
+def _binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
+    """A function of two events of these domains."""
+    choices: list[f.Function] = []
+    if _numbers(left) and (left == right or (isinstance(left, Range) and isinstance(right, Range))):
+        choices += [
+            f.ADD,
+            f.SUB,
+            f.LT,
+            f.MAX,
+            f.MIN,
+            f.MUL,
+            f.GE,
+            f.EQ,
+            f.NE,
+            f.GT,
+            f.LE,
+            f.DIV,
+            f.MOD,
+            g.CLASH,
+        ]
+    elif isinstance(left, Bool) and isinstance(right, Bool):
+        choices += [f.AND, f.OR, f.IMPLIES, f.EQ, g.CLASH]
+    elif left == right:
+        choices += [f.EQ, f.NE]
+    choices.append(g.PAIR)
+    return draw(st.sampled_from(choices))  # type: ignore[no-any-return]
+
+
+def _cumulation(draw: Draw, domain: Domain) -> Cumulate:
+    if isinstance(domain, Integer):
+        start = draw(values(domain))
+        return draw(  # type: ignore[no-any-return]
+            st.sampled_from(
+                [Cumulate(f.ADD), Cumulate(f.MAX), Cumulate(f.MUL), Cumulate(f.MIN), Cumulate(f.SUB, start)]
+            )
+        )
+    if isinstance(domain, Range):
+        return Cumulate(draw(st.sampled_from([f.MAX, f.MIN])))
+    if isinstance(domain, Bool):
+        return Cumulate(draw(st.sampled_from([f.OR, f.AND, f.IMPLIES])), draw(st.booleans()))
+    counted = draw(integers)
+    return Cumulate(g.COUNT, domain=counted)
+
+
+def _single(draw: Draw, domain: Domain) -> Processor:
+    """A processor of one input and one output, without anything inside."""
+    kind = draw(st.sampled_from(["apply", "trim", "cumulate", "decimate", "turn", "cast", "passthrough"]))
+    if kind == "apply":
+        return ApplyFunction(_unary(draw, domain))
+    if kind == "trim":
+        return Trim(draw(st.integers(1, 3)))
+    if kind == "cumulate":
+        return _cumulation(draw, domain)
+    if kind == "decimate":
+        return CountDecimate(draw(st.integers(2, 3)))
+    if kind == "turn":
+        target = draw(st.one_of(st.just(domain), scalars))
+        return TurnInto(draw(values(target)), target)
+    if kind == "cast" and _numbers(domain):
+        assert isinstance(domain, Integer | Range)
+        wider = Range(domain.lo - draw(st.integers(0, 1)), domain.hi + draw(st.integers(0, 1)))
+        return Cast(draw(st.one_of(integers, st.just(wider))))
+    return Passthrough()
+
+
+class _Growing:
+    """A pipeline that gets one processor after another."""
+
+    def __init__(self, draw: Draw, name: str, inputs: Sequence[Domain], depth: int, max_bits: int) -> None:
+        self.draw, self.depth, self.max_bits = draw, depth, max_bits
+        self.builder = Builder(name)
+        self.pipes = [Pipe(self.builder.input("xyz"[i], d), d) for i, d in enumerate(inputs)]
+        self.spent = 0
+
+    def pick(self, suits: Callable[[Domain], bool] = lambda _: True) -> Pipe:
+        """An earlier pipe, the latest ones first."""
+        return self.draw(  # type: ignore[no-any-return]
+            st.sampled_from([pipe for pipe in reversed(self.pipes) if suits(pipe.domain)])
+        )
+
+    def has(self, suits: Callable[[Domain], bool]) -> bool:
+        return any(suits(pipe.domain) for pipe in self.pipes)
+
+    def grow(self) -> None:
+        """One more processor (none where it would make the model too large)."""
+        kinds: list[Callable[[], tuple[Processor, list[Pipe]]]] = [self.single, self.binary]
+        if self.has(lambda d: isinstance(d, Bool)):
+            kinds += [self.filter, self.conditional]
+        kinds.append(self.fork)
+        if self.depth:
+            kinds += [self.window, self.group]
+        processor, read = self.draw(st.sampled_from(kinds))()
+        inputs = tuple(pipe.domain for pipe in read)
+        typed = processor.typed(inputs)
+        results = typed.results(inputs)
+        if any((domain.size or MOST_VALUES + 1) > MOST_VALUES for domain in results):
+            return
+        cost = state_bits(typed, inputs)
+        if self.spent + cost > self.max_bits:
+            return
+        self.spent += cost
+        made = self.builder.add(processor, [pipe.stream for pipe in read])
+        streams = made if isinstance(made, tuple) else (made,)
+        self.pipes += [Pipe(stream, domain) for stream, domain in zip(streams, results, strict=True)]
+
+    # --- the kinds ---
+
+    def single(self) -> tuple[Processor, list[Pipe]]:
+        pipe = self.pick()
+        return _single(self.draw, pipe.domain), [pipe]
+
+    def binary(self) -> tuple[Processor, list[Pipe]]:
+        left, right = self.pick(), self.pick()
+        return ApplyFunction(_binary(self.draw, left.domain, right.domain)), [left, right]
+
+    def filter(self) -> tuple[Processor, list[Pipe]]:
+        return Filter(), [self.pick(), self.pick(lambda d: isinstance(d, Bool))]
+
+    def conditional(self) -> tuple[Processor, list[Pipe]]:
+        condition, then = self.pick(lambda d: isinstance(d, Bool)), self.pick()
+        return ApplyFunction(f.IF), [condition, then, self.pick(lambda d: d == then.domain)]
+
+    def fork(self) -> tuple[Processor, list[Pipe]]:
+        return Fork(2), [self.pick()]
+
+    def group(self) -> tuple[Processor, list[Pipe]]:
+        read = [self.pick() for _ in range(self.draw(st.integers(1, 2)))]
+        return Group(self.inner([pipe.domain for pipe in read], 2)), read
+
+    def window(self) -> tuple[Processor, list[Pipe]]:
+        width = self.draw(st.integers(2, 3))
+        encoding = self.draw(st.sampled_from(["auto", "events", "copies"]))
+        inside = self.draw(st.sampled_from(["cumulate", "single", "group", "window"]))
+        if inside == "group":
+            read = [self.pick() for _ in range(self.draw(st.integers(1, 2)))]
+            return Window(width, self.inner([pipe.domain for pipe in read], 1), encoding), read
+        pipe = self.pick()
+        if inside == "cumulate":
+            inner: Processor = _cumulation(self.draw, pipe.domain)
+        elif inside == "single":
+            inner = _single(self.draw, pipe.domain)
+        else:
+            inner = Window(2, _cumulation(self.draw, pipe.domain))
+        return Window(width, inner, encoding), [pipe]
+
+    def inner(self, inputs: Sequence[Domain], most_outputs: int) -> Pipeline:
+        """A pipeline to be put into a group or a window."""
+        name = f"inner{len(self.pipes)}"
+        growing = _Growing(self.draw, name, inputs, self.depth - 1, self.max_bits)
+        for _ in range(self.draw(st.integers(1, 3))):
+            growing.grow()
+        return growing.finished(most_outputs)
+
+    def finished(self, most_outputs: int) -> Pipeline:
+        """The pipeline; the latest pipe is shown, and others perhaps."""
+        outputs = {"out": self.pipes[-1].stream}
+        if most_outputs > 1 and self.draw(st.booleans()):
+            outputs["more"] = self.pick().stream
+        return self.builder.build(outputs)
+
+
+CAPACITY = 2
+"""Capacity of the queues whose state is counted."""
+
+
+def state_bits(processor: Processor, inputs: Sequence[Domain]) -> int:
+    """Bits of state of a typed processor, with its queues."""
+    if isinstance(processor, Group):
+        flat = flatten(processor.body)
+        parts = ((flat.typed[n.name], [flat.domains[p] for p in n.inputs]) for n in flat.nodes)
+        return sum(state_bits(inner, domains) for inner, domains in parts)
+    total = bits(processor.machine(tuple(inputs)))
+    if len(inputs) > 1:
+        slots: tuple[Slot, ...] = Join(tuple(inputs), (CAPACITY,) * len(inputs)).slots()
+        total += bits(Machine(slots, processor.step))
+    return total
+
+
+@st.composite
+def pipelines(
+    draw: Draw,
+    *,
+    max_nodes: int = 5,
+    max_inputs: int = 2,
+    depth: int = 2,
+    max_bits: int = 24,
+    inputs: st.SearchStrategy[Domain] = domains,
+) -> Pipeline:
+    """Well-typed pipelines over finite domains.
+
+    Parameters
+    ----------
+    max_nodes: most processors, groups counting as one.
+    depth: how deep groups and windows are nested; 0 for none.
+    max_bits: most bits of state, with queues of capacity `CAPACITY`.
+    inputs: the domains of the open inputs.
+    """
+    given = draw(st.lists(inputs, min_size=1, max_size=max_inputs))
+    growing = _Growing(draw, "p", given, depth, max_bits)
+    for _ in range(draw(st.integers(1, max_nodes))):
+        growing.grow()
+    return growing.finished(2)
+
+
+def traces(
+    pipeline: Pipeline, *, max_steps: int = 8, together: bool = False
+) -> st.SearchStrategy[list[dict[str, Value]]]:
+    """Steps of inputs, with absent events and idle steps; `together`: every input at every step."""
+    present = {name: values(domain) for name, domain in pipeline.inputs}
+    if together:
+        return st.lists(st.fixed_dictionaries(present), max_size=max_steps)
+    return st.lists(st.fixed_dictionaries({}, optional=present), max_size=max_steps)
+
+
+@st.composite
+def pipelines_and_traces(draw: st.DrawFn, /, **options: Any) -> tuple[Pipeline, list[dict[str, Value]]]:
+    """A pipeline and a trace for it."""
+    pipeline = draw(pipelines(**options))
+    return pipeline, draw(traces(pipeline))
+
+
+__all__ = ["domains", "pipelines", "pipelines_and_traces", "state_bits", "traces", "values"]

@@ -1,0 +1,182 @@
+"""The parameters of processors: from arguments of a call to fields of a dataclass.
+
+A processor is called with its streams first and then its parameters, in the order of its fields or by name
+(`decimate(x, 3, last = true)`). What an argument may be follows from the field's annotation, so a new processor is
+callable without a word here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from functools import cache
+from typing import Any, Literal
+
+from workbench.core.domain import Domain, Value
+from workbench.core.function import Function, TypedFunction
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
+from workbench.errors import LanguageError, Location
+from workbench.language import syntax as s
+from workbench.language.evaluate import Evaluator, suggestion
+from workbench.language.types import domain
+
+_INTERNAL = frozenset({"integers"})
+"""Fields that the checker fills in when it chooses the domain of `int`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    """One parameter of a processor class."""
+
+    name: str
+    kinds: tuple[Any, ...]
+    required: bool
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words it may be, for a parameter with a fixed choice."""
+        chosen = [typing.get_args(k) for k in self.kinds if typing.get_origin(k) is Literal]
+        return frozenset(w for words in chosen for w in words if isinstance(w, str))
+
+
+@cache
+def slots(cls: type[Processor]) -> tuple[Slot, ...]:
+    """The parameters of a processor class."""
+    hints = typing.get_type_hints(cls)
+    return tuple(
+        Slot(f.name, _alternatives(hints[f.name]), _required(f))
+        for f in dataclasses.fields(cls)
+        if f.init and f.name not in _INTERNAL
+    )
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return tuple(k for part in typing.get_args(hint) for k in _alternatives(part))
+    return (hint,)
+
+
+def _required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def words(cls: type[Processor]) -> frozenset[str]:
+    """All words that are values of parameters of a class."""
+    return frozenset[str]().union(*(slot.words for slot in slots(cls)))
+
+
+def signature(cls: type[Processor]) -> str:
+    """How a processor is called: `cumulate(x, function[, start])`."""
+    ports = ["x" if port == "in" else port for port in cls.samples()[0].ports]
+    needed = [slot.name for slot in slots(cls) if slot.required]
+    optional = "".join(f"[, {slot.name}]" for slot in slots(cls) if not slot.required)
+    return f"{cls.keyword}({', '.join(ports + needed)}{optional})"
+
+
+def keyword_argument(cls: type[Processor], e: s.Expression, scope: Evaluator) -> str | None:
+    """The parameter that `name = value` gives, or None if that is a comparison of streams."""
+    if isinstance(e, s.Operation) and e.operator == "=" and isinstance(e.operands[0], s.Name):
+        name = e.operands[0].name
+        if name not in scope.scope and any(slot.name == name for slot in slots(cls)):
+            return name
+    return None
+
+
+class Reader(Evaluator):
+    """An evaluator that can read the parameters of processors."""
+
+    def fields(self, cls: type[Processor], arguments: tuple[s.Expression, ...], where: Location) -> dict[str, Any]:
+        """The values of the fields of `cls`; LanguageError with the signature where they do not fit."""
+        known = {slot.name: slot for slot in slots(cls)}
+        order, values = list(known.values()), dict[str, Any]()
+        for position, e in enumerate(arguments):
+            name = keyword_argument(cls, e, self)
+            if name is None and position >= len(order):
+                raise self.miscounted(cls, f"takes {len(order) or 'no'} parameters, {len(arguments)} given", where)
+            slot = known[name] if name else order[position]
+            if slot.name in values:
+                raise LanguageError(f"'{slot.name}' is given twice", where=e.where, hint=_write(cls))
+            value = e.operands[1] if name and isinstance(e, s.Operation) else e
+            values[slot.name] = self._value(cls, slot, value)
+        missing = [slot.name for slot in order if slot.required and slot.name not in values]
+        if missing:
+            raise self.miscounted(cls, f"needs '{missing[0]}'", where)
+        return values
+
+    def miscounted(self, cls: type[Processor], what: str, where: Location) -> LanguageError:
+        """The error about a wrong number of streams or parameters."""
+        return LanguageError(f"'{cls.keyword}' {what}", where=where, hint=_write(cls))
+
+    def _value(self, cls: type[Processor], slot: Slot, e: s.Expression) -> Any:
+        for matches, read in (
+            (_holds(slot, Function, TypedFunction), self.function),
+            (_holds(slot, Processor, Pipeline), self.inner),
+            (_holds(slot, Domain), self.type),
+        ):
+            if matches:
+                return read(f"'{slot}' of {cls.keyword}", e)
+        if slot.words and isinstance(e, s.Name):
+            return self._word(cls, slot, e)
+        if isinstance(e, s.Sign):
+            raise LanguageError(f"'{slot}' of {cls.keyword} is not a function", where=e.where, hint=_write(cls))
+        return self._constant(cls, slot, e)
+
+    def _word(self, cls: type[Processor], slot: Slot, e: s.Name) -> str:
+        if e.name not in slot.words:
+            hint = suggestion(e.name, sorted(slot.words))
+            raise LanguageError(f"'{slot}' of {cls.keyword} cannot be '{e}'", where=e.where, hint=hint)
+        return e.name
+
+    def _constant(self, cls: type[Processor], slot: Slot, e: s.Expression) -> Value:
+        value = self.value(e)
+        wanted = [kind for kind in slot.kinds if kind in _WORDS]
+        if wanted and not any(_is(value, kind) for kind in wanted):
+            raise LanguageError(
+                f"'{slot}' of {cls.keyword} is {' or '.join(_WORDS[k] for k in wanted)}, not '{e}'",
+                where=e.where,
+                hint=_write(cls),
+            )
+        return value
+
+    # --- the kinds that are not constants -------------------------------------------------------------------------
+
+    def type(self, what: str, e: s.Expression) -> Domain:
+        """A type as a parameter."""
+        del what
+        return domain(e, self.value)
+
+    def function(self, what: str, e: s.Expression) -> Function:
+        """A function as a parameter: its name or sign."""
+        name = e.symbol if isinstance(e, s.Sign) else e.name if isinstance(e, s.Name) else None
+        found = self.functions.get(name) if name else None
+        if found is None:
+            names = [n for n in self.functions if n.isidentifier()]
+            hint = suggestion(name or "", names, "functions are + - * div mod = != < <= > >= -> and ")
+            raise LanguageError(f"{what} is a function, not '{e}'", where=e.where, hint=hint)
+        return found
+
+    def inner(self, what: str, e: s.Expression) -> Processor:
+        """A processor as a parameter; pipelines are read by the subclass that knows them."""
+        raise LanguageError(f"{what} is a processor, not '{e}'", where=e.where)
+
+
+_WORDS = {int: "a whole number", bool: "true or false", float: "a number", str: "a text"}
+
+
+def _is(value: Value, kind: type) -> bool:
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def _holds(slot: Slot, *classes: type) -> bool:
+    return any(isinstance(kind, type) and issubclass(kind, classes) for kind in slot.kinds)
+
+
+def _write(cls: type[Processor]) -> str:
+    return f"write {signature(cls)}"

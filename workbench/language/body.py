@@ -1,0 +1,324 @@
+"""The body of one pipeline: statements to nodes.
+
+An expression is a constant or a stream. Constants are computed; an operator or function with a stream among its
+operands is lifted: constants become part of the function, several streams are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import Domain, Tuple, Value
+from workbench.core.function import Function
+from workbench.core.processor import Processor
+from workbench.errors import LanguageError, Location
+from workbench.language import arguments as args
+from workbench.language import syntax as s
+from workbench.language import types
+from workbench.language.evaluate import at, plural, projection, suggestion
+from workbench.processors import PROCESSORS
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.group import Group
+from workbench.processors.passthrough import Passthrough
+from workbench.processors.stream import SHORT, Builder, Stream, partial
+
+if TYPE_CHECKING:
+    from workbench.language.elaborate import Elaborator
+
+NODE_NAMES = {
+    **SHORT, "and": "both", "or": "either", "not": "negate", "div": "quotient", "mod": "remainder", "if": "choose",
+}  # fmt: skip
+"""Names of anonymous nodes for operators; words of the language cannot be names in a property."""
+
+
+class NamingBuilder(Builder):
+    """A Builder that keeps the user's names for the user."""
+
+    def __init__(self, name: str, reserved: frozenset[str]) -> None:
+        super().__init__(name)
+        self.reserved = reserved
+
+    def fresh(self, name: str) -> str:
+        """A name for an anonymous node."""
+        candidate, count = super().fresh(name), 1
+        while candidate in self.reserved:
+            count += 1
+            candidate = super().fresh(f"{name}{count}")
+        return candidate
+
+    def give(self, pipe: str, name: str) -> Stream:
+        """An anonymous pipe gets the user's name, and so does its processor if it has one output."""
+        kept, self.reserved = self.reserved, frozenset()
+        try:
+            return self.stream(pipe).named(name)
+        finally:
+            self.reserved = kept
+
+
+class Body(args.Reader):
+    """One pipeline under elaboration. It reads the parameters of processors in its own scope."""
+
+    def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
+        super().__init__({}, file.functions, file.labels)
+        self.file, self.syntax = file, syntax
+        self.places: dict[str, Location] = {}
+        bound = [name for b in syntax.statements if isinstance(b, s.Binding) for name in b.names]
+        shown = [p.name or "out" for p in syntax.outputs]
+        self.builder = NamingBuilder(syntax.name, frozenset([*bound, *shown]))
+        self.anonymous: set[str] = set()
+        for parameter in syntax.parameters:
+            self.bind(parameter.name, constants[parameter.name], parameter.where)
+        for port in syntax.inputs:
+            name = str(port.name)
+            stream = Stream(self.builder, name)
+            self.bind(name, stream, port.where)
+            self.builder.input(name, self.domain(port.type))
+
+    def domain(self, e: s.Expression) -> Domain:
+        """A type in this pipeline, whose bounds may be parameters."""
+        return types.domain(e, self.value)
+
+    # --- statements ---
+
+    def run(self) -> list[Stream]:
+        """All statements in order; the streams that are returned."""
+        returned: list[Stream] | None = None
+        for statement in self.syntax.statements:
+            if returned is not None:
+                raise LanguageError(
+                    f"pipeline {self.syntax.name} has returned already",
+                    where=statement.where,
+                    hint="'return' is the last statement; write return a, b for two outputs",
+                )
+            if isinstance(statement, s.Return):
+                returned = self._returned(statement)
+            else:
+                self._binding(statement)
+        if returned is None:
+            raise LanguageError(
+                f"pipeline {self.syntax.name} returns nothing",
+                where=self.syntax.where,
+                hint="its last statement is: return STREAM",
+            )
+        return returned
+
+    def _returned(self, statement: s.Return) -> list[Stream]:
+        streams: list[Stream] = []
+        for e in statement.values:
+            value = self.value(e)
+            if not _is_many(value) and not isinstance(value, Stream):
+                raise self._constant_stream(e)
+            streams += value if _is_many(value) else [value]
+        return streams
+
+    def _binding(self, statement: s.Binding) -> None:
+        value = self.value(statement.value)
+        values = list(value) if _is_many(value) else [value]
+        if len(values) != len(statement.names):
+            raise LanguageError(
+                f"'{statement.value}' gives {plural(len(values), 'stream')}, {plural(len(statement.names), 'name')}"
+                " on the left",
+                where=statement.where,
+                hint=f"write {', '.join('abcdefgh'[: len(values)])} = ...",
+            )
+        for name, place, item in zip(statement.names, statement.places, values, strict=True):
+            self.bind(name, self._named(item, name, place), place)
+
+    def _named(self, item: Any, name: str, where: Location) -> Any:
+        """The value under the user's name; a second name for a pipe is a passthrough."""
+        self._check_free(name, where)
+        if not isinstance(item, Stream):
+            return item
+        if item.pipe not in self.anonymous:
+            item = self._add(Passthrough(), [item], "passthrough", where)
+        self.anonymous.discard(item.pipe)
+        with at(where):
+            return self.builder.give(item.pipe, name)
+
+    def bind(self, name: str, value: Any, where: Location) -> None:
+        """Give a name its value, once."""
+        self._check_free(name, where)
+        self.scope[name] = value
+        self.places[name] = where
+
+    def _check_free(self, name: str, where: Location) -> None:
+        if name in self.scope:
+            raise LanguageError(
+                f"the name '{name}' is taken, by line {self.places[name].line}",
+                where=where,
+                hint="a name is given once; choose another",
+            )
+
+    # --- expressions ---
+
+    def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
+        for part, value in zip(_operands(e), arguments, strict=False):
+            if _is_many(value):
+                raise LanguageError(
+                    f"'{part}' gives {len(value)} streams where one is needed",
+                    where=part.where,
+                    hint="name them first: a, b = ...",
+                )
+        streams = [a for a in arguments if isinstance(a, Stream)]
+        if not streams:
+            return super().apply(function, arguments, e)
+        name = NODE_NAMES.get(function.name, function.name)
+        return self._add(ApplyFunction(partial(function, arguments)), streams, name, e.where)
+
+    def unknown(self, e: s.Name) -> LanguageError:
+        below = [b for b in self.syntax.statements if isinstance(b, s.Binding) and e.name in b.names]
+        if below:
+            here = below[0].where.line <= e.where.line
+            return LanguageError(
+                f"'{e.name}' is used before it has a value",
+                where=e.where,
+                hint="a stream cannot be defined by itself; use cumulate for what depends on earlier events"
+                if here
+                else f"it is defined in line {below[0].where.line}: move that line up (a pipeline has no feedback)",
+            )
+        if e.name in self.file.callables():
+            return LanguageError(
+                f"'{e.name}' is not a stream", where=e.where, hint=f"apply it to streams: {e.name}(...)"
+            )
+        return LanguageError(
+            f"there is no stream or parameter '{e.name}'",
+            where=e.where,
+            hint=suggestion(e.name, [*self.scope, *self.labels]),
+        )
+
+    def call(self, e: s.Call) -> Any:
+        if self.file.is_pipeline(e.name):
+            return self._group(e)
+        if e.name in PROCESSORS and e.name not in self.file.own:
+            return self._processor(PROCESSORS[e.name], e)
+        function = self.functions.get(e.name)
+        if function is None:
+            raise LanguageError(
+                f"there is no processor, pipeline or function '{e.name}'",
+                where=e.where,
+                hint=suggestion(e.name, self.file.callables()),
+            )
+        return self.applied(function, e, [self.value(a) for a in e.arguments])
+
+    def field(self, e: s.Field) -> Any:
+        value = self.value(e.value)
+        if not isinstance(value, Stream):
+            return super().field(e)
+        domain = self.builder.build(value).domains[value.pipe]
+        names = domain.names() if isinstance(domain, Tuple) else ()
+        label = f"field{e.name}" if e.name.isdigit() else e.name
+        if e.name in names:
+            return self._add(ApplyFunction(projection(names.index(e.name), e.name)), [value], label, e.where)
+        raise LanguageError(
+            f"'{e.value}' carries {domain}, which has no field '{e.name}'",
+            where=e.where,
+            hint=suggestion(e.name, names, "its fields are: ") or "only tuples and records have fields",
+        )
+
+    # --- processors and pipelines ---
+
+    def _add(self, processor: Processor, streams: Sequence[Stream], name: str, where: Location) -> Any:
+        with at(where):
+            made = self.builder.add(processor, streams, name, where)
+        self.anonymous |= {stream.pipe for stream in (made if _is_many(made) else [made])}
+        return made
+
+    def _processor(self, cls: type[Processor], e: s.Call) -> Any:
+        if e.given:
+            hint = f"write {args.signature(cls)}"
+            raise LanguageError(f"the processor '{e.name}' has no parameters in < >", where=e.where, hint=hint)
+        count = self._leading_streams(cls, e)
+        processor = self._instance(cls, e.arguments[count:], e.where)
+        if processor.in_arity != count:
+            what = f"takes {plural(processor.in_arity, 'stream')} here, {count or 'none'} given"
+            raise self.miscounted(cls, what, e.where)
+        return self._add(processor, [self._stream(a) for a in e.arguments[:count]], e.name, e.where)
+
+    def _instance(self, cls: type[Processor], rest: tuple[s.Expression, ...], where: Location) -> Processor:
+        fields = self.fields(cls, rest, where)
+        with at(where):
+            return cls(**fields)
+
+    def _leading_streams(self, cls: type[Processor], e: s.Call) -> int:
+        """How many arguments are streams; they all stand before the parameters."""
+        words = args.words(cls)
+        found = [args.keyword_argument(cls, a, self) is None and self._is_stream(a, words) for a in e.arguments]
+        count = found.index(False) if False in found else len(found)
+        if True in found[count:]:
+            late = e.arguments[count + found[count:].index(True)]
+            raise LanguageError(
+                f"the stream '{late}' stands after a parameter", where=late.where, hint=f"write {args.signature(cls)}"
+            )
+        return count
+
+    def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
+        if isinstance(e, s.Name):
+            if e.name in self.scope:
+                return isinstance(self.scope[e.name], Stream)
+            known = e.name in words or e.name in self.labels or types.is_type(e) or e.name in self.file.callables()
+            if not known:
+                raise self.unknown(e)
+            return False
+        if types.is_type(e):
+            return False
+        return any([self._is_stream(part, words) for part in e.parts])
+
+    def _stream(self, e: s.Expression) -> Stream:
+        value = self.value(e)
+        if _is_many(value):
+            raise LanguageError(
+                f"'{e}' gives {len(value)} streams where one is needed",
+                where=e.where,
+                hint="name them first: a, b = ...",
+            )
+        if not isinstance(value, Stream):
+            raise self._constant_stream(e)
+        return value
+
+    def _constant_stream(self, e: s.Expression) -> LanguageError:
+        first = next(iter(self.builder.inputs))[0]
+        return LanguageError(
+            f"'{e}' is a constant where a stream is needed",
+            where=e.where,
+            hint=f"a constant for every event of {first} is turn({first}, {e})",
+        )
+
+    def _group(self, e: s.Call) -> Any:
+        syntax = self.file.pipelines[e.name]
+        given = self.file.given(syntax, e.given, self)
+        if len(e.arguments) != len(syntax.inputs):
+            raise LanguageError(
+                f"pipeline {e.name} takes {plural(len(syntax.inputs), 'stream')}, {len(e.arguments) or 'none'} given",
+                where=e.where,
+                hint=f"write {syntax.signature}",
+            )
+        made = self.file.pipeline(e.name, given, e.where)
+        return self._add(Group(made), [self._stream(a) for a in e.arguments], e.name, e.where)
+
+    # --- processors as parameters (Reader) ---
+
+    def inner(self, what: str, e: s.Expression) -> Processor:
+        """A processor without its streams: `sum`, `sum<3>`, `cumulate(+)`, `passthrough`, `even`."""
+        if isinstance(e, s.Name | s.Instance) and self.file.is_pipeline(e.name):
+            items = e.given if isinstance(e, s.Instance) else ()
+            given = self.file.given(self.file.pipelines[e.name], items, self)
+            return Group(self.file.pipeline(e.name, given, e.where))
+        if isinstance(e, s.Name | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
+            return self._instance(PROCESSORS[e.name], e.arguments if isinstance(e, s.Call) else (), e.where)
+        if isinstance(e, s.Name) and e.name in self.functions:
+            return ApplyFunction(self.functions[e.name])
+        name = e.name if isinstance(e, s.Name | s.Call | s.Instance) else ""
+        hint = f"write cumulate({e})" if isinstance(e, s.Sign) else suggestion(name, self.file.callables())
+        raise LanguageError(f"{what} is a processor or pipeline, not '{e}'", where=e.where, hint=hint)
+
+
+def _operands(e: s.Expression) -> tuple[s.Expression, ...]:
+    return e.parts
+
+
+def _is_many(value: Any) -> bool:
+    """Whether a value is the several outputs of one processor (a tuple constant is not)."""
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Stream)
+
+

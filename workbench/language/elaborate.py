@@ -1,0 +1,178 @@
+"""From the tree of a file to pipelines of the core.
+
+Every name the user gave becomes the name of a pipe and, where it has one output, of its processor; the
+processors in between get the Builder's names, never one that the user gives somewhere else in the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.core.domain import Anything, Domain, Value
+from workbench.core.function import LIBRARY, Function, same_domain
+from workbench.core.pipeline import Pipeline
+from workbench.errors import LanguageError, Location
+from workbench.language import syntax as s
+from workbench.language.body import Body
+from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion
+from workbench.language.types import labels
+from workbench.processors import PROCESSORS
+from workbench.processors.stream import Stream
+
+
+class Elaborator:
+    """The definitions of one file, and the pipelines made of them so far."""
+
+    def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function]) -> None:
+        self.pipelines = {p.name: p for p in file.pipelines}
+        ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
+        self.labels = frozenset[str]().union(*map(labels, ports))
+        self.own = frozenset({*functions, *(f.name for f in file.functions)})
+        """Functions that come before processors of the same name; the library's come after."""
+        self.functions = defined_functions(file, {**LIBRARY, **functions}, self.labels)
+        self._made: dict[tuple[str, str], Pipeline] = {}
+        self._open: list[str] = []
+
+    # --- names ---
+
+    def callables(self) -> list[str]:
+        """Everything that can be called by name."""
+        return [*self.pipelines, *PROCESSORS, *(n for n in self.functions if n.isidentifier())]
+
+    def is_pipeline(self, name: str) -> bool:
+        """Whether a name means a pipeline of this file (inside `p`, the processor `p` keeps its name)."""
+        return name in self.pipelines and not (self._open[-1:] == [name] and name in PROCESSORS)
+
+    # --- parameters ---
+
+    def parameters(self, syntax: s.PipelineSyntax, given: Mapping[str, Value], where: Location) -> dict[str, Value]:
+        """The value of each parameter: given, or its default."""
+        known = [p.name for p in syntax.parameters]
+        for name in given:
+            if name not in known:
+                hint = suggestion(name, known, "its parameters are: ") or f"write {syntax.signature}"
+                raise LanguageError(
+                    f"pipeline {syntax.name} has no parameter '{name}'", where=where, hint=hint + _listed(hint, known)
+                )
+        values: dict[str, Value] = {}
+        for parameter in syntax.parameters:
+            values[parameter.name] = self._parameter(syntax, parameter, given, values, where)
+        return values
+
+    def _parameter(
+        self,
+        syntax: s.PipelineSyntax,
+        parameter: s.Parameter,
+        given: Mapping[str, Value],
+        before: Mapping[str, Value],
+        where: Location,
+    ) -> Value:
+        name = parameter.name
+        if parameter.default is None:
+            if name not in given:
+                raise LanguageError(
+                    f"pipeline {syntax.name} needs a value for '{name}'",
+                    where=where if where.line else parameter.where,
+                    hint=f"write {syntax.name}<{name} = 3>, or give a default",
+                )
+            return given[name]
+        default = Evaluator(before, self.functions, self.labels).value(parameter.default)
+        value = given.get(name, default)
+        if isinstance(value, bool) != isinstance(default, bool) or isinstance(value, str) != isinstance(default, str):
+            raise LanguageError(
+                f"the parameter '{name}' of {syntax.name} is of the kind of {_shown(default)}, not {_shown(value)}",
+                where=where if where.line else parameter.where,
+            )
+        return value
+
+    def given(self, syntax: s.PipelineSyntax, items: tuple[s.Given, ...], scope: Evaluator) -> dict[str, Value]:
+        """The parameters between the angle brackets of a call: by position, then by name."""
+        names = [p.name for p in syntax.parameters]
+        values: dict[str, Value] = {}
+        for position, item in enumerate(items):
+            if item.name is None and position >= len(names):
+                raise LanguageError(
+                    f"pipeline {syntax.name} has {plural(len(names), 'parameter')}, {len(items)} given",
+                    where=item.where,
+                    hint=f"write {syntax.signature}",
+                )
+            name = item.name or names[position]
+            if name in values:
+                raise LanguageError(f"the parameter '{name}' is given twice", where=item.where)
+            value = scope.value(item.value)
+            if isinstance(value, Stream):
+                raise LanguageError(
+                    f"the parameter '{name}' is a stream, '{item.value}'",
+                    where=item.where,
+                    hint="parameters are constants; streams stand in the parentheses",
+                )
+            values[name] = value
+        return values
+
+    # --- pipelines ---
+
+    def pipeline(self, name: str, given: Mapping[str, Value], where: Location) -> Pipeline:
+        """The pipeline `name` with these parameters."""
+        if name in self._open:
+            raise recursive("pipelines", [*self._open[self._open.index(name) :], name], where)
+        syntax = self.pipelines[name]
+        constants = self.parameters(syntax, given, where)
+        key = (name, repr(constants))
+        if key not in self._made:
+            self._open.append(name)
+            try:
+                self._made[key] = self._make(syntax, constants)
+            finally:
+                self._open.pop()
+        return self._made[key]
+
+    def _make(self, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> Pipeline:
+        body = Body(self, syntax, constants)
+        streams = body.run()
+        names = _output_names(syntax)
+        if len(streams) != len(names):
+            place = next(x.where for x in syntax.statements if isinstance(x, s.Return))
+            raise LanguageError(
+                f"pipeline {syntax.name} returns {plural(len(streams), 'stream')}, its head declares {len(names)}",
+                where=place,
+                hint="write one type after '->' for each stream that is returned",
+            )
+        outputs = dict(zip(names, streams, strict=True))
+        made = body.builder.build(outputs, doc=syntax.doc)
+        for port, name, stream in zip(syntax.outputs, names, streams, strict=True):
+            _check_output(syntax, port, body.domain(port.type), made.domains[stream.pipe])
+            if name in made.domains and stream.pipe != name:
+                raise LanguageError(
+                    f"the output '{name}' shows the pipe '{stream.pipe}', but another pipe is called '{name}'",
+                    where=port.where,
+                    hint="rename the pipe, or name the output: -> name: TYPE",
+                )
+        return made
+
+
+def _output_names(syntax: s.PipelineSyntax) -> list[str]:
+    many = len(syntax.outputs) > 1
+    names = [p.name or (f"out{i}" if many else "out") for i, p in enumerate(syntax.outputs, 1)]
+    for name, port in zip(names, syntax.outputs, strict=True):
+        if names.count(name) > 1:
+            raise LanguageError(f"two outputs are called '{name}'", where=port.where, hint="rename one")
+    return names
+
+
+def _check_output(syntax: s.PipelineSyntax, port: s.Port, declared: Domain, carried: Domain) -> None:
+    if isinstance(declared, Anything) or same_domain(declared, carried):
+        return
+    convertible = declared.numeric and carried.numeric
+    raise LanguageError(
+        f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}",
+        where=port.where,
+        hint=f"declare -> {carried}" + (f", or return cast(..., {declared})" if convertible else ""),
+    )
+
+
+def _listed(hint: str, known: list[str]) -> str:
+    return f" (its parameters are: {', '.join(known)})" if hint.startswith("did you mean") else ""
+
+
+def _shown(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)

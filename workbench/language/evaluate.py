@@ -1,0 +1,229 @@
+"""Values of expressions: what constants, function bodies and stream expressions have in common.
+
+An `Evaluator` walks an expression and leaves two questions to its subclasses: what a name means, and what it
+is to apply a function. Constants are computed, function bodies are built over terms, streams are lifted.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from workbench.core import ops
+from workbench.core.domain import Value
+from workbench.core.function import LIBRARY, Function
+from workbench.core.term import Term, const, is_symbolic, leaves
+from workbench.errors import LanguageError, Location, WorkbenchError
+from workbench.language import syntax as s
+
+
+@contextmanager
+def at(where: Location) -> Iterator[None]:
+    """Errors from below that do not know a place in the text get this one."""
+    try:
+        yield
+    except WorkbenchError as error:
+        if isinstance(error.where, Location) and error.where.line:
+            raise
+        raise type(error)(error.what, where=where, hint=error.hint) from error
+
+
+def suggestion(name: str, known: Iterable[str], otherwise: str = "there are: ") -> str:
+    """A hint: the closest known name, or all of them."""
+    names = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return otherwise + ", ".join(names) if names else ""
+
+
+def compute(function: Function, arguments: Sequence[Value]) -> Value:
+    """A function of constants. It is computed on terms, because those are type-checked."""
+    scalar = not function.opaque and not any(isinstance(a, tuple) for a in arguments)
+    if not scalar:
+        return function(*arguments)
+    result = function.build(*(const(a, ops.literal_domain(a)) for a in arguments))
+    if is_symbolic(result) and all(leaf.is_const for leaf in leaves(result) if isinstance(leaf, Term)):
+        return _values(result)
+    return function.build(*arguments)
+
+
+def _values(result: Any) -> Value:
+    if isinstance(result, tuple):
+        return tuple(map(_values, result))
+    return result.payload if isinstance(result, Term) else result
+
+
+def tuple_function(size: int) -> Function:
+    """The function that makes a tuple of its arguments."""
+
+    def build(*items: Any) -> Any:
+        if not is_symbolic(items):
+            return items
+        return tuple(i if is_symbolic(i) else const(i, ops.literal_domain(i)) for i in items)
+
+    return Function("tuple", size, build)
+
+
+def projection(position: int, label: str) -> Function:
+    """The function that takes one field of a tuple."""
+    return Function(f".{label}", 1, lambda value: value[position])
+
+
+class Evaluator:
+    """The value of an expression in a scope."""
+
+    def __init__(self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: frozenset[str]) -> None:
+        self.scope = dict(scope)
+        self.functions = functions
+        self.labels = labels
+        """The constants of the enumerations in the file: names that mean themselves."""
+
+    def value(self, e: s.Expression) -> Any:
+        """The value of an expression."""
+        if isinstance(e, s.Literal):
+            return e.value
+        if isinstance(e, s.Name):
+            return self.named(e)
+        if isinstance(e, s.Operation):
+            return self.apply(LIBRARY[e.operator], [self.value(o) for o in e.operands], e)
+        if isinstance(e, s.TupleOf):
+            return self.apply(tuple_function(len(e.items)), [self.value(i) for i in e.items], e)
+        if isinstance(e, s.Call):
+            return self.call(e)
+        if isinstance(e, s.Field):
+            return self.field(e)
+        raise LanguageError(f"'{e}' is not a value", where=e.where, hint=_misplaced(e))
+
+    def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
+        """A function on values; constants are computed."""
+        with at(e.where):
+            return compute(function, arguments)
+
+    def named(self, e: s.Name) -> Any:
+        """What a name means."""
+        if e.name in self.scope:
+            return self.scope[e.name]
+        if e.name in self.labels:
+            return e.name
+        raise self.unknown(e)
+
+    def unknown(self, e: s.Name) -> LanguageError:
+        """The error about a name that means nothing here."""
+        hint = suggestion(e.name, [*self.scope, *self.labels])
+        if e.name in self.functions:
+            hint = f"'{e.name}' is a function: apply it, {e.name}(...)"
+        return LanguageError(f"there is no '{e.name}' here", where=e.where, hint=hint)
+
+    def call(self, e: s.Call) -> Any:
+        """A function applied to values."""
+        function = self.functions.get(e.name)
+        if function is None:
+            hint = suggestion(e.name, [n for n in self.functions if n.isidentifier()], "functions are: ")
+            raise LanguageError(f"there is no function '{e.name}'", where=e.where, hint=hint)
+        return self.applied(function, e, [self.value(a) for a in e.arguments])
+
+    def applied(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
+        """A function called by name, its arguments counted."""
+        if e.given:
+            raise LanguageError(f"the function '{e.name}' has no parameters in < >", where=e.where)
+        if len(arguments) != function.arity:
+            raise LanguageError(
+                f"the function '{e.name}' takes {plural(function.arity, 'argument')}, {len(arguments)} given",
+                where=e.where,
+                hint=f"write {e.name}({', '.join('abcdefgh'[: function.arity])})",
+            )
+        return self.apply(function, arguments, e)
+
+    def field(self, e: s.Field) -> Any:
+        """A field of a tuple, by position."""
+        value = self.value(e.value)
+        if not isinstance(value, tuple) or not e.name.isdigit() or int(e.name) >= len(value):
+            raise LanguageError(
+                f"'{e.value}' has no field '{e.name}' here",
+                where=e.where,
+                hint="inside a function the fields of a tuple are numbered: v.0, v.1, ...",
+            )
+        return value[int(e.name)]
+
+
+class FunctionBody(Evaluator):
+    """The body of a `function` definition, run on values and on terms alike."""
+
+    def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
+        with at(e.where):
+            return function.build(*arguments)
+
+
+def defined_functions(file: s.FileSyntax, known: Mapping[str, Function], labels: frozenset[str]) -> dict[str, Function]:
+    """The functions of a file beside those known already; names and recursion are checked at once."""
+    functions = dict(known)
+    written = {f.name: f for f in file.functions}
+    for definition in file.functions:
+        functions[definition.name] = _defined(definition, functions, labels)
+    for definition in file.functions:
+        _check_names(definition, functions, labels)
+        _check_recursion(definition, written)
+    return functions
+
+
+def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: frozenset[str]) -> Function:
+    def build(*arguments: Any) -> Any:
+        scope = dict(zip(f.arguments, arguments, strict=True))
+        return FunctionBody(scope, functions, labels).value(f.body)
+
+    return Function(f.name, len(f.arguments), build)
+
+
+def walk(e: s.Expression) -> Iterator[s.Expression]:
+    """An expression and everything in it, outermost first."""
+    yield e
+    for part in e.parts:
+        yield from walk(part)
+
+
+def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: frozenset[str]) -> None:
+    body = FunctionBody(dict.fromkeys(f.arguments), functions, labels)
+    for e in walk(f.body):
+        if isinstance(e, s.Name):
+            body.named(e)
+        elif isinstance(e, s.Call) and e.name not in functions:
+            body.call(e)
+
+
+def _check_recursion(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> None:
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        for e in walk(written[name].body):
+            if isinstance(e, s.Call) and e.name in written:
+                if e.name == f.name:
+                    raise recursive("functions", (*path, f.name), f.where)
+                if e.name not in path:
+                    visit(e.name, (*path, e.name))
+
+    visit(f.name, (f.name,))
+
+
+def recursive(kind: str, cycle: Sequence[str], where: Location) -> LanguageError:
+    """The error about definitions that call each other in a circle."""
+    return LanguageError(
+        f"{kind} cannot call themselves: {' -> '.join(cycle)}",
+        where=where,
+        hint="use cumulate for what depends on earlier events",
+    )
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 stream`, `2 streams`."""
+    return f"{count} {noun}" if count == 1 else f"{count or 'no'} {noun}s"
+
+
+def _misplaced(e: s.Expression) -> str:
+    if isinstance(e, s.Temporal):
+        return "temporal operators stand in ctl(...) and ltl(...)"
+    if isinstance(e, s.Instance):
+        return f"apply it to streams: {e}(...)"
+    if isinstance(e, s.Sign):
+        return "an operator alone stands where a function is needed: cumulate(x, +)"
+    return "types stand in the head of a pipeline, and as parameters of processors such as cast"

@@ -1,0 +1,145 @@
+"""What is wrong with a text that the grammar cannot read, in the user's words.
+
+Lark reports the token it met and the terminals it could have read; this module names both as a user would, and
+recognises the slips that people make (`==`, `/`, a parenthesis left open). A test checks that every terminal of
+the grammar has words here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from workbench.errors import LanguageError, Location
+
+OPERATORS = frozenset(
+    "PLUS MINUS STAR DIV MOD EQUAL UNEQUAL LESS AT_MOST GREATER AT_LEAST AND OR ARROW AMPERSAND BAR UNTIL RELEASE".split()
+)
+_TEMPORAL = frozenset("AG AF AX EG EF EX G F X ALL EXISTS".split())
+_TYPE = frozenset("LEFT MINUS LBRACE NAME INT".split())
+_OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT NOT BANG IF".split()) | _TEMPORAL
+
+WORDS = {
+    "PIPELINE": "'pipeline'", "FUNCTION": "'function'", "CHECK": "'check'", "RETURN": "'return'",
+    "IF": "'if'", "THEN": "'then'", "ELSE": "'else'", "TRUE": "'true'", "FALSE": "'false'",
+    "SAT": "'sat'", "CHECKED": "'checked'",
+    "LEFT": "'('", "RPAR": "')'", "LBRACE": "'{'", "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'",
+    "COMMA": "','", "COLON": "':'", "DOT": "'.'", "_DOTS": "'..'", "BANG": "'!'", "NOT": "'not'",
+    "PLUS": "'+'", "MINUS": "'-'", "STAR": "'*'", "DIV": "'div'", "MOD": "'mod'", "EQUAL": "'='",
+    "UNEQUAL": "'!='", "LESS": "'<'", "AT_MOST": "'<='", "GREATER": "'>'", "AT_LEAST": "'>='",
+    "AND": "'and'", "OR": "'or'", "ARROW": "'->'", "AMPERSAND": "'&'", "BAR": "'|'",
+    "UNTIL": "'U'", "RELEASE": "'R'",
+    "NAME": "a name", "GENERIC": "a pipeline with parameters", "PROPERTY": "the name of a property",
+    "INT": "a whole number", "FLOAT": "a number", "STRING": "a text in quotes", "$END": "the end of the text",
+    **{name: "a temporal operator" for name in _TEMPORAL},
+}  # fmt: skip
+"""How each terminal of the grammar is called in a message."""
+
+SLIPS = {
+    "==": "equality is written =",
+    "&&": "conjunction is written 'and'",
+    "||": "disjunction is written 'or'",
+    "//": "comments begin with #",
+    "/": "division of whole numbers is written 'div'",
+    "%": "the remainder is written 'mod'",
+    "=>": "implication is written ->; greater or equal is written >=",
+    "<>": "inequality is written !=",
+    ":=": "a name is given with =",
+    ";": "statements end with the line; leave out the ;",
+    "'": 'texts stand in double quotes: "..."',
+    "**": "there is no power operator; multiply",
+}
+"""What people write out of habit, and what it is here. Longer ones come first in the search."""
+
+
+def explain(error: UnexpectedInput, text: str, file: str) -> LanguageError:
+    """A lark error as a LanguageError at the user's place."""
+    line, column, found = _met(error, text)
+    lines = text.splitlines()
+    shown = lines[line - 1] if line <= len(lines) else ""
+    expected = _expected(error)
+    what = f"expected {_either(_described(expected))}, found {found}" if expected else f"{found} has no meaning here"
+    hint = _slip(shown, column) or _habit(expected, found) or _left_open(lines, line, column, expected)
+    return LanguageError(what, where=Location(file, line, column, shown), hint=hint)
+
+
+def _met(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
+    """Line, column and description of what could not be read."""
+    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        return error.line, error.column, f"'{error.token}'"
+    if isinstance(error, UnexpectedCharacters):
+        return error.line, error.column, f"'{error.char}'"
+    lines = text.rstrip().splitlines() or [""]
+    return len(lines), len(lines[-1]) + 1, "the end of the text"
+
+
+def _expected(error: UnexpectedInput) -> frozenset[str]:
+    if isinstance(error, UnexpectedToken):
+        return frozenset(error.accepts or error.expected)
+    return frozenset()  # a character that begins no word: what the lexer could have read says nothing
+
+
+def _described(expected: frozenset[str]) -> list[str]:
+    """The expected terminals, with whole families under one name."""
+    left = set(expected)
+    words: list[str] = []
+    if left == _TYPE:
+        return ["a type"]
+    if len(left & _OPERANDS) > 3:
+        signs = len(left & OPERATORS) > 3
+        left -= _OPERANDS | {"NAME", "MINUS"} | (OPERATORS if signs else set())
+        words.append("an operator or an expression" if signs else "an expression")
+    elif len(left & OPERATORS) > 2:
+        left -= OPERATORS | {"DOT"}
+        words.append("an operator")
+    return words + sorted({WORDS.get(name, name) for name in left})
+
+
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
+
+
+def _slip(shown: str, column: int) -> str:
+    if re.match(r"[0-9]+[A-Za-z_]", shown[column - 1 :]):
+        return "a name begins with a letter"
+    for sign in sorted(SLIPS, key=len, reverse=True):
+        for start in range(max(0, column - len(sign)), column):
+            if shown.startswith(sign, start):
+                return SLIPS[sign]
+    return ""
+
+
+def _habit(expected: frozenset[str], found: str) -> str:
+    if "ARROW" in expected and found == "'{'":
+        return "say the type of what comes out: -> int {"
+    if found in ("'<'", "'<='", "'>'", "'>='", "'='", "'!='") and expected & {"AND", "OR"}:
+        return "comparisons do not chain: write a < b and b < c"
+    if found == "'return'" and "NAME" not in expected and "EQUAL" in expected:
+        return "the statement above is not complete"
+    if expected == {"PIPELINE", "FUNCTION", "CHECK", "$END"}:
+        return "a file holds pipelines, functions and checks; statements stand inside the braces of a pipeline"
+    if found == "'='" and expected & {"RPAR"}:
+        return "a name is given in a statement of its own"
+    return ""
+
+
+_SKIPPED = re.compile(r'#[^\n]*|"[^"\n]*"')
+_PAIRS = {"(": ")", "{": "}", "[": "]"}
+_CLOSERS = {")": "RPAR", "}": "RBRACE", "]": "RSQB"}
+
+
+def _left_open(lines: list[str], line: int, column: int, expected: frozenset[str]) -> str:
+    """A bracket that was opened in a line above and could be closed here."""
+    before = [*lines[: line - 1], lines[line - 1][: column - 1] if line <= len(lines) else ""]
+    opened: list[tuple[str, int]] = []
+    for number, text in enumerate(before, 1):
+        for char in _SKIPPED.sub("", text):
+            if char in _PAIRS:
+                opened.append((char, number))
+            elif opened and char == _PAIRS[opened[-1][0]]:
+                opened.pop()
+    if opened and opened[-1][1] < line and _CLOSERS[_PAIRS[opened[-1][0]]] in expected:
+        char, number = opened[-1]
+        return f"the '{char}' of line {number} is not closed"
+    return ""

@@ -1,0 +1,285 @@
+"""From text to tree: the only module that knows lark.
+
+The grammar is `pipe.lark`; what it cannot read is explained by `mistakes`. Nothing is looked up here, except
+that a name is not defined twice in one file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from lark import Lark, Token, Transformer, UnexpectedInput, v_args
+from lark.exceptions import VisitError
+from lark.tree import Meta
+
+from workbench.errors import LanguageError, Location
+from workbench.language import syntax as s
+from workbench.language.mistakes import explain
+
+STARTS = ("start", "property", "formula")
+
+
+@cache
+def grammar() -> Lark:
+    """The parser, built on first use (a fifth of a second)."""
+    text = resources.files("workbench.language").joinpath("pipe.lark").read_text(encoding="utf-8")
+    return Lark(text, parser="lalr", start=list(STARTS), propagate_positions=True, maybe_placeholders=True)
+
+
+def read(text: str, file: str, start: str) -> Any:
+    """The tree of `text` as the grammar's `start`; LanguageError where it cannot be read."""
+    try:
+        tree = grammar().parse(text, start=start)
+    except UnexpectedInput as error:
+        raise explain(error, text, file) from None
+    try:
+        return _Builder(text, file).transform(tree)
+    except VisitError as error:  # lark's wrapper around what the builder raised
+        raise error.orig_exc from None
+
+
+def parse_file(text: str, file: str = "<text>") -> s.FileSyntax:
+    """The definitions of a `.pipe` file."""
+    tree: s.FileSyntax = read(text, file, "start")
+    return tree
+
+
+def parse_expression(text: str, file: str = "<expression>") -> s.Expression:
+    """One expression, temporal operators included."""
+    tree: s.Expression = read(text, file, "formula")
+    return tree
+
+
+def parse_check(text: str, file: str = "<property>") -> s.Check:
+    """One property, as it stands after `check`."""
+    tree: s.Check = read(text, file, "property")
+    return tree
+
+
+_SPELLINGS = {"&": "and", "|": "or", "!": "not"}
+
+
+@v_args(meta=True)
+class _Builder(Transformer[Token, Any]):
+    """One method per rule (or alias) of the grammar."""
+
+    def __init__(self, text: str, file: str) -> None:
+        super().__init__()
+        self._text, self._file = text, file
+        self._lines = text.splitlines()
+
+    def _place(self, item: Token | Meta) -> Location:
+        line, column = item.line or 1, item.column or 1
+        shown = self._lines[line - 1] if line <= len(self._lines) else ""
+        return Location(self._file, line, column, shown)
+
+    def _called(self, meta: Meta, start: int) -> str:
+        """The source of a construct on one line, comments left out."""
+        lines = self._text[start : meta.end_pos].splitlines()
+        return " ".join(" ".join(line.split("#")[0] for line in lines).split())
+
+    # --- files ---
+
+    def start(self, meta: Meta, items: list[Any]) -> s.FileSyntax:
+        pipelines: list[s.PipelineSyntax] = []
+        functions: list[s.FunctionSyntax] = []
+        for item in items:
+            if isinstance(item, s.PipelineSyntax):
+                pipelines.append(item)
+            elif isinstance(item, s.FunctionSyntax):
+                functions.append(item)
+            elif not pipelines:
+                raise LanguageError(
+                    "this check stands above every pipeline",
+                    where=item.where,
+                    hint="write it inside the braces of a pipeline, or below it",
+                )
+            else:
+                last = pipelines[-1]
+                pipelines[-1] = _with_check(last, item)
+        _once([*pipelines, *functions])
+        return s.FileSyntax(tuple(pipelines), tuple(functions))
+
+    def pipeline(self, meta: Meta, children: list[Any]) -> s.PipelineSyntax:
+        name, parameters, *rest = children
+        arrow = next(i for i, child in enumerate(rest) if isinstance(child, Token))
+        inputs = tuple(rest[:arrow])
+        outputs = tuple(c for c in rest[arrow:] if isinstance(c, s.Port))
+        body = tuple(c for c in rest[arrow:] if isinstance(c, s.Binding | s.Return))
+        checks = tuple(c for c in rest[arrow:] if isinstance(c, s.Check))
+        doc = self._comment_above(meta.line)
+        return s.PipelineSyntax(
+            str(name), parameters or (), inputs, outputs, body, checks, doc, self._place(name)
+        )
+
+    def _comment_above(self, line: int) -> str:
+        """The block of `#` lines right above a line."""
+        block: list[str] = []
+        for text in reversed(self._lines[: line - 1]):
+            if not text.lstrip().startswith("#"):
+                break
+            block.append(text.strip().removeprefix("#").removeprefix(" "))
+        return "\n".join(reversed(block)).strip()
+
+    def parameters(self, meta: Meta, children: list[Any]) -> tuple[s.Parameter, ...]:
+        return tuple(c for c in children if isinstance(c, s.Parameter))
+
+    def parameter(self, meta: Meta, children: list[Any]) -> s.Parameter:
+        return s.Parameter(str(children[0]), children[2], self._place(children[0]))
+
+    def port(self, meta: Meta, children: list[Any]) -> s.Port:
+        return s.Port(str(children[0]), children[1], where=self._place(meta))
+
+    def output(self, meta: Meta, children: list[Any]) -> s.Port:
+        name = None if children[0] is None else str(children[0])
+        return s.Port(name, children[1], where=self._place(meta))
+
+    def binding(self, meta: Meta, children: list[Any]) -> s.Binding:
+        names = [c for c in children[:-1] if c.type == "NAME"]
+        return s.Binding(
+            tuple(map(str, names)), tuple(map(self._place, names)), children[-1], self._place(meta)
+        )
+
+    def result(self, meta: Meta, children: list[Any]) -> s.Return:
+        return s.Return(tuple(children[1:]), self._place(children[0]))
+
+    def function(self, meta: Meta, children: list[Any]) -> s.FunctionSyntax:
+        name, *arguments = children[:-2]
+        names = tuple(map(str, arguments))
+        for token in arguments:
+            if names.count(str(token)) > 1:
+                raise LanguageError(f"two arguments are called '{token}'", where=self._place(token), hint="rename one")
+        return s.FunctionSyntax(str(name), names, children[-1], self._place(name))
+
+    def check(self, meta: Meta, children: list[Any]) -> s.Check:
+        found: s.Check = children[0]
+        return found
+
+    def property(self, meta: Meta, children: list[Any]) -> s.Check:
+        name, argument = children
+        return s.Check(str(name), argument, self._called(meta, meta.start_pos), self._place(name))
+
+    # --- types ---
+
+    def plain_type(self, meta: Meta, children: list[Any]) -> s.Name:
+        return s.Name(str(children[0]), where=self._place(meta))
+
+    def finite_type(self, meta: Meta, children: list[Any]) -> s.FiniteType:
+        base, kind, bound = children
+        return s.FiniteType(str(base), str(kind), bound, where=self._place(meta))
+
+    def range_type(self, meta: Meta, children: list[Any]) -> s.RangeType:
+        return s.RangeType(*children, where=self._place(meta))
+
+    def enum_type(self, meta: Meta, children: list[Any]) -> s.EnumType:
+        return s.EnumType(tuple(map(str, children)), where=self._place(meta))
+
+    def record_type(self, meta: Meta, children: list[Any]) -> s.RecordType:
+        return s.RecordType(tuple(children), where=self._place(meta))
+
+    def tuple_type(self, meta: Meta, children: list[Any]) -> s.TupleOf:
+        return s.TupleOf(tuple(children), where=self._place(meta))
+
+    # --- expressions ---
+
+    def integer(self, meta: Meta, children: list[Any]) -> s.Literal:
+        return s.Literal(int(children[0]), where=self._place(meta))
+
+    def negative(self, meta: Meta, children: list[Any]) -> s.Operation:
+        inner = s.Literal(int(children[1]), where=self._place(children[1]))
+        return s.Operation("neg", (inner,), where=self._place(meta))
+
+    def real(self, meta: Meta, children: list[Any]) -> s.Literal:
+        return s.Literal(float(children[0]), where=self._place(meta))
+
+    def string(self, meta: Meta, children: list[Any]) -> s.Literal:
+        return s.Literal(str(children[0])[1:-1], where=self._place(meta))
+
+    def true(self, meta: Meta, children: list[Any]) -> s.Literal:
+        return s.Literal(True, where=self._place(meta))
+
+    def false(self, meta: Meta, children: list[Any]) -> s.Literal:
+        return s.Literal(False, where=self._place(meta))
+
+    def name(self, meta: Meta, children: list[Any]) -> s.Name:
+        return s.Name(str(children[0]), where=self._place(meta))
+
+    def sign(self, meta: Meta, children: list[Any]) -> s.Sign:
+        return s.Sign(str(children[0]), where=self._place(meta))
+
+    def binary(self, meta: Meta, children: list[Any]) -> s.Operation:
+        left, sign, right = children
+        word = _SPELLINGS.get(str(sign), str(sign))
+        return s.Operation(word, (left, right), where=self._place(sign))
+
+    def binary_temporal(self, meta: Meta, children: list[Any]) -> s.Temporal:
+        left, sign, right = children
+        return s.Temporal(str(sign), (left, right), where=self._place(sign))
+
+    def prefix(self, meta: Meta, children: list[Any]) -> s.Operation:
+        word = "neg" if children[0].type == "MINUS" else "not"
+        return s.Operation(word, (children[1],), where=self._place(meta))
+
+    def temporal(self, meta: Meta, children: list[Any]) -> s.Temporal:
+        return s.Temporal(str(children[0]), (children[1],), where=self._place(meta))
+
+    def path(self, meta: Meta, children: list[Any]) -> s.Temporal:
+        letter, inside = children
+        if not isinstance(inside, s.Temporal) or inside.operator != "U":
+            raise LanguageError(
+                f"{letter}[...] needs an until inside, not '{inside}'",
+                where=self._place(letter),
+                hint=f"write {letter}[p U q], or {letter}F, {letter}G, {letter}X without brackets",
+            )
+        return s.Temporal(f"{letter}U", inside.operands, where=self._place(letter))
+
+    def choice(self, meta: Meta, children: list[Any]) -> s.Operation:
+        return s.Operation("if", tuple(children[1:]), where=self._place(meta))
+
+    def tuple_of(self, meta: Meta, children: list[Any]) -> s.TupleOf:
+        return s.TupleOf(tuple(children[1:]), where=self._place(meta))
+
+    def field(self, meta: Meta, children: list[Any]) -> s.Field:
+        value, _, name = children
+        return s.Field(value, str(name), where=self._place(name))
+
+    def call(self, meta: Meta, children: list[Any]) -> s.Call:
+        name, *arguments = children
+        return s.Call(str(name), _present(arguments), where=self._place(name))
+
+    def generic_call(self, meta: Meta, children: list[Any]) -> s.Call:
+        name, given, *arguments = children
+        return s.Call(str(name), _present(arguments), given, where=self._place(name))
+
+    def instance(self, meta: Meta, children: list[Any]) -> s.Instance:
+        return s.Instance(str(children[0]), children[1], where=self._place(meta))
+
+    def given(self, meta: Meta, children: list[Any]) -> tuple[s.Given, ...]:
+        return tuple(c for c in children if isinstance(c, s.Given))
+
+    def value(self, meta: Meta, children: list[Any]) -> s.Given:
+        name, _, value = children
+        return s.Given(None if name is None else str(name), value, where=self._place(meta))
+
+
+def _present(children: list[Any]) -> tuple[Any, ...]:
+    return tuple(c for c in children if c is not None)
+
+
+def _with_check(pipeline: s.PipelineSyntax, check: s.Check) -> s.PipelineSyntax:
+    return dataclasses.replace(pipeline, checks=(*pipeline.checks, check))
+
+
+def _once(definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
+    seen: dict[str, Location] = {}
+    for item in sorted(definitions, key=lambda d: d.where.line):
+        if item.name in seen:
+            raise LanguageError(
+                f"'{item.name}' is defined twice, first in line {seen[item.name].line}",
+                where=item.where,
+                hint="rename one",
+            )
+        seen[item.name] = item.where

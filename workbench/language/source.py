@@ -1,0 +1,164 @@
+"""Files and their pipelines: the way in.
+
+`FILE:NAME` names a pipeline of a file. Without a name it is the one called `main` if there is one, else the last:
+the pipelines above it are usually its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from workbench.core.domain import Value
+from workbench.core.function import Function
+from workbench.core.pipeline import Pipeline
+from workbench.errors import InputError, LanguageError, Location
+from workbench.language import properties
+from workbench.language import syntax as s
+from workbench.language.elaborate import Elaborator
+from workbench.language.evaluate import suggestion, walk
+from workbench.language.parser import parse_expression, parse_file
+from workbench.processors.group import flatten
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed `.pipe` file, from which pipelines are taken with `get`."""
+
+    file: str
+    text: str
+    tree: s.FileSyntax = field(repr=False)
+    functions: Mapping[str, Function] = field(default_factory=dict, repr=False, hash=False)
+    """Python functions that the file may use by name."""
+
+    @property
+    def pipelines(self) -> tuple[str, ...]:
+        """The names of the pipelines, in the order of the file."""
+        return tuple(p.name for p in self.tree.pipelines)
+
+    @property
+    def default(self) -> str:
+        """The pipeline meant when no name is given: `main`, else the last."""
+        if not self.pipelines:
+            raise LanguageError(
+                "there is no pipeline in this text",
+                where=Location(self.file),
+                hint="write pipeline NAME(x: int) -> int { return ... }",
+            )
+        return "main" if "main" in self.pipelines else self.pipelines[-1]
+
+    @cached_property
+    def _elaborator(self) -> Elaborator:
+        return Elaborator(self.tree, self.functions)
+
+    def _syntax(self, name: str | None) -> s.PipelineSyntax:
+        name = name or self.default
+        if name not in self.pipelines:
+            hint = suggestion(name, self.pipelines, "its pipelines are: ")
+            raise LanguageError(f"{self.file} has no pipeline '{name}'", where=Location(self.file), hint=hint)
+        return self._elaborator.pipelines[name]
+
+    def parameters(self, name: str | None = None) -> dict[str, Value]:
+        """The parameters of a pipeline with their defaults; one without a default is left out."""
+        syntax = self._syntax(name)
+        given = {p.name: None for p in syntax.parameters if p.default is None}
+        values = self._elaborator.parameters(syntax, given, Location(self.file))
+        return {key: value for key, value in values.items() if key not in given}
+
+    def get(self, name: str | None = None, /, **params: Value) -> Loaded:
+        """A pipeline with values for its parameters, and its checks."""
+        syntax = self._syntax(name)
+        pipeline = self._elaborator.pipeline(syntax.name, params, Location(self.file))
+        constants = self._elaborator.parameters(syntax, params, Location(self.file))
+        checks = tuple(properties.elaborated(check, constants) for check in syntax.checks)
+        for check in checks:
+            self._check(pipeline, check)
+        return Loaded(pipeline, checks, self)
+
+    def _check(self, pipeline: Pipeline, check: s.PropertySyntax) -> None:
+        """The names in a property mean something."""
+        if isinstance(check.argument, s.PipelineReference):
+            syntax = self._reference(check.argument)
+            self._elaborator.parameters(syntax, dict(check.argument.params), check.argument.where)
+        elif isinstance(check.argument, s.Expression):
+            check_names(check.argument, pipeline, self._elaborator.labels)
+
+    def _reference(self, reference: s.PipelineReference) -> s.PipelineSyntax:
+        if reference.name not in self.pipelines:
+            raise LanguageError(
+                f"there is no pipeline '{reference.name}' in this file",
+                where=reference.where,
+                hint=suggestion(reference.name, self.pipelines, "its pipelines are: "),
+            )
+        return self._syntax(reference.name)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A pipeline of a file and the properties that the file wants checked of it."""
+
+    pipeline: Pipeline
+    checks: tuple[s.PropertySyntax, ...]
+    source: Source = field(repr=False, compare=False)
+
+    def other(self, reference: s.PipelineReference) -> Loaded:
+        """The pipeline that a property of this one names."""
+        self.source._reference(reference)
+        return self.source.get(reference.name, **dict(reference.params))
+
+
+def parse(text: str, file: str = "<text>", functions: Mapping[str, Function] | None = None) -> Source:
+    """The pipelines of a text. `functions` are Python functions that it may use by name."""
+    return Source(file, text, parse_file(text, file), dict(functions or {}))
+
+
+def read_file(path: str | Path, functions: Mapping[str, Function] | None = None) -> Source:
+    """The pipelines of a `.pipe` file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"cannot read {path}: {reason}", hint="give the path of a .pipe file") from error
+    return parse(text, str(path), functions)
+
+
+def split_reference(reference: str) -> tuple[str, str | None]:
+    """`FILE:NAME` as path and name; the name is None where none is given."""
+    path, colon, name = reference.rpartition(":")
+    if colon and path and name.isidentifier() and not Path(reference).exists():
+        return path, name
+    return reference, None
+
+
+def load(reference: str | Path, /, **params: Value) -> Loaded:
+    """The pipeline `FILE` or `FILE:NAME` with values for its parameters."""
+    path, name = split_reference(str(reference))
+    return read_file(path).get(name, **params)
+
+
+def parameters(items: Iterable[str]) -> dict[str, Value]:
+    """Parameters as a command line gives them: `["k=3", "strict=true"]`."""
+    values: dict[str, Value] = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise InputError(f"'{item}' is not a parameter", hint="write --param k=3")
+        e = parse_expression(text, f"--param {name.strip()}")
+        values[name.strip()] = properties.constant(e)
+    return values
+
+
+def check_names(e: s.Expression, pipeline: Pipeline, labels: frozenset[str]) -> None:
+    """That the first word of every name in a property is a pipe, output, processor or constant of its pipeline."""
+    flat = flatten(pipeline)
+    known = [*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes)]
+    inside = {word.partition(".")[0] for word in (*flat.domains, *(n.name for n in flat.nodes))}
+    for part in walk(e):
+        if isinstance(part, s.Name) and part.name not in {*known, *inside, *labels, "overflow"}:
+            raise LanguageError(
+                f"pipeline {pipeline.name} has no pipe '{part.name}'",
+                where=part.where,
+                hint=suggestion(part.name, dict.fromkeys(known)),
+            )

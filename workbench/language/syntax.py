@@ -1,0 +1,290 @@
+"""The tree of a `.pipe` file: frozen dataclasses, each with the place it was written at.
+
+One expression type serves streams, functions and properties; which of its forms have a meaning where is for
+the readers of the tree to say (`elaborate`, `properties`, and the checkers of `verify`). `str` of an expression is
+text that reads back as the same tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import Location
+
+NOWHERE = Location()
+
+
+def _where() -> Any:
+    return field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Base of all expressions."""
+
+    where: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions directly inside."""
+        return ()
+
+    def __str__(self) -> str:
+        from workbench.language.unparse import show
+
+        return show(self)
+
+
+@dataclass(frozen=True)
+class Literal(Expression):
+    """A number, truth value or text."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Name(Expression):
+    """A stream, parameter, function, processor, pipeline, label of an enumeration, or pipe in a property."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Field(Expression):
+    """`value.name`: a field of a tuple or record; in a property also `y.present`, `g.add.present`."""
+
+    value: Expression
+    name: str
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.value,)
+
+
+@dataclass(frozen=True)
+class Operation(Expression):
+    """An operator of `core.function.LIBRARY` on its operands: `+`, `neg`, `not`, `->`, `if`, ..."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.operands
+
+
+@dataclass(frozen=True)
+class Temporal(Expression):
+    """A temporal operator on its operands: AG AF AX EG EF EX AU EU (CTL), G F X U R (LTL)."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.operands
+
+
+@dataclass(frozen=True)
+class TupleOf(Expression):
+    """`(a, b)`: a tuple of the values of its items; as a type, the tuple type."""
+
+    items: tuple[Expression, ...]
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.items
+
+
+@dataclass(frozen=True)
+class Given(Expression):
+    """A value for a parameter, `k = 3` or `3`, between the angle brackets of a call."""
+
+    name: str | None
+    value: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.value,)
+
+
+@dataclass(frozen=True)
+class Call(Expression):
+    """`name<given>(arguments)`."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+    given: tuple[Given, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.arguments
+
+
+@dataclass(frozen=True)
+class Instance(Expression):
+    """`name<given>`: a pipeline with parameters, named but not applied."""
+
+    name: str
+    given: tuple[Given, ...]
+
+
+@dataclass(frozen=True)
+class Sign(Expression):
+    """An operator used as a function, as in `cumulate(x, +)`."""
+
+    symbol: str
+
+
+# --- types, which are expressions too: cast(x, int mod 5) ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FiniteType(Expression):
+    """`int mod 5`, `int sat 5`, `int checked 5`."""
+
+    base: str
+    kind: str
+    bound: Expression
+
+
+@dataclass(frozen=True)
+class RangeType(Expression):
+    """`0..7`."""
+
+    lo: Expression
+    hi: Expression
+
+
+@dataclass(frozen=True)
+class EnumType(Expression):
+    """`{red, green}`."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Port(Expression):
+    """`name: type`: an input, an output (its name may be left out) or a field of a record."""
+
+    name: str | None
+    type: Expression
+
+
+@dataclass(frozen=True)
+class RecordType(Expression):
+    """`{price: int, sold: bool}`."""
+
+    ports: tuple[Port, ...]
+
+
+# --- statements and definitions ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Binding:
+    """`name, ... = expression`."""
+
+    names: tuple[str, ...]
+    places: tuple[Location, ...]
+    value: Expression
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
+class Return:
+    """`return expression, ...`."""
+
+    values: tuple[Expression, ...]
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
+class Check:
+    """`check property(argument)`, before its name and argument are looked into."""
+
+    name: str
+    argument: Expression | None
+    text: str
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """`k = 3` in the head of a pipeline; without a default the caller has to give a value."""
+
+    name: str
+    default: Expression | None
+    where: Location = _where()
+
+    def __str__(self) -> str:
+        return self.name if self.default is None else f"{self.name} = {self.default}"
+
+
+@dataclass(frozen=True)
+class PipelineSyntax:
+    """A pipeline as written."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    statements: tuple[Binding | Return, ...]
+    checks: tuple[Check, ...]
+    doc: str
+    where: Location = _where()
+
+    @property
+    def signature(self) -> str:
+        """How it is called: `window_sum<k = 3>(x: int)`."""
+        given = f"<{', '.join(map(str, self.parameters))}>" if self.parameters else ""
+        return f"{self.name}{given}({', '.join(map(str, self.inputs))})"
+
+
+@dataclass(frozen=True)
+class FunctionSyntax:
+    """`function name(v, ...) = expression`."""
+
+    name: str
+    arguments: tuple[str, ...]
+    body: Expression
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
+class FileSyntax:
+    """A whole file: definitions by name, in the order they are written."""
+
+    pipelines: tuple[PipelineSyntax, ...]
+    functions: tuple[FunctionSyntax, ...]
+
+
+@dataclass(frozen=True)
+class PipelineReference:
+    """A pipeline that a property names, with values for its parameters: `equivalent(other<k = 3>)`."""
+
+    name: str
+    params: tuple[tuple[str, Any], ...] = ()
+    where: Location = _where()
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name} = {value}" for name, value in self.params)
+        return f"{self.name}<{given}>" if given else self.name
+
+
+@dataclass(frozen=True)
+class PropertySyntax:
+    """A property: its name, its argument, its text on one line, and where it was written.
+
+    The argument is None, an int (`bounded-liveness(3)`), an expression (`always`, `ctl`, `ltl`) or a pipeline
+    (`equivalent`, `stepwise-equivalent`), as `properties.PROPERTIES` says.
+    """
+
+    name: str
+    argument: int | Expression | PipelineReference | None
+    text: str
+    where: Location = _where()
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,77 @@
+"""Types of the language as domains of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Overflowing, Range, Record, Tuple
+from workbench.errors import LanguageError
+from workbench.language import syntax as s
+from workbench.language.evaluate import at, suggestion
+
+PLAIN: dict[str, Domain] = {"bool": BOOL, "int": INT, "float": FLOAT, "str": STR, "any": ANY}
+"""The types that are one word."""
+
+_KINDS = {"mod": Overflowing.MODULAR, "sat": Overflowing.SATURATING, "checked": Overflowing.CHECKED}
+EXAMPLES = "types are bool, int, int mod 5, 0..7, {red, green}, (int, bool), {price: int}, float, str, any"
+
+
+def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domain:
+    """The domain that a type means; `constant` computes its bounds."""
+
+    def bound(b: s.Expression) -> int:
+        value = constant(b)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise LanguageError(f"the bound '{b}' of a type is not a whole number", where=b.where)
+        return value
+
+    def inner(t: s.Expression) -> Domain:
+        return domain(t, constant)
+
+    with at(e.where):
+        if isinstance(e, s.Operation) and e.operator == "mod" and isinstance(e.operands[0], s.Name):
+            e = s.FiniteType(e.operands[0].name, "mod", e.operands[1], where=e.operands[0].where)
+        if isinstance(e, s.Name):
+            return _plain(e)
+        if isinstance(e, s.FiniteType):
+            return _finite(e, bound(e.bound))
+        if isinstance(e, s.RangeType):
+            return Range(bound(e.lo), bound(e.hi))
+        if isinstance(e, s.EnumType):
+            return Enum(e.labels)
+        if isinstance(e, s.RecordType):
+            return Record(tuple(inner(p.type) for p in e.ports), tuple(p.name or "" for p in e.ports))
+        if isinstance(e, s.TupleOf):
+            return Tuple(tuple(map(inner, e.items)))
+    raise LanguageError(f"'{e}' is not a type", where=e.where, hint=EXAMPLES)
+
+
+def is_type(e: s.Expression) -> bool:
+    """Whether an argument can only be a type."""
+    if isinstance(e, s.Name):
+        return e.name in PLAIN
+    if isinstance(e, s.Operation):
+        return e.operator == "mod" and isinstance(e.operands[0], s.Name) and e.operands[0].name == "int"
+    if isinstance(e, s.TupleOf):
+        return any(map(is_type, e.items))
+    return isinstance(e, s.FiniteType | s.RangeType | s.EnumType | s.RecordType)
+
+
+def labels(e: s.Expression) -> frozenset[str]:
+    """The labels of the enumerations in a type."""
+    if isinstance(e, s.EnumType):
+        return frozenset(e.labels)
+    parts = [p.type for p in e.ports] if isinstance(e, s.RecordType) else e.parts
+    return frozenset().union(*map(labels, parts))
+
+
+def _plain(e: s.Name) -> Domain:
+    if e.name not in PLAIN:
+        raise LanguageError(f"there is no type '{e.name}'", where=e.where, hint=suggestion(e.name, PLAIN, EXAMPLES + "; "))
+    return PLAIN[e.name]
+
+
+def _finite(e: s.FiniteType, n: int) -> Domain:
+    if e.base != "int":
+        raise LanguageError(f"'{e}' is not a type", where=e.where, hint=f"write int {e.kind} {e.bound}")
+    return Integer(n, _KINDS[e.kind])

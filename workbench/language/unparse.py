@@ -1,0 +1,103 @@
+"""Expressions as text that reads back as the same tree, with no more parentheses than needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.language import syntax as s
+
+BINARY = {
+    "->": 1, "or": 2, "and": 3, "U": 4, "R": 4, "=": 6, "!=": 6, "<": 6, "<=": 6, ">": 6, ">=": 6,
+    "+": 7, "-": 7, "*": 8, "div": 8, "mod": 8,
+}  # fmt: skip
+"""Binary operators and how tightly they bind."""
+
+_RIGHT = frozenset({"->", "U", "R"})
+_ALONE = frozenset({"=", "!=", "<", "<=", ">", ">="})
+_NOT, _NEG, _POSTFIX = 5, 9, 10
+_LOOSEST = 0
+
+
+def show(expression: s.Expression) -> str:
+    """The text of an expression."""
+    return _show(expression)[0]
+
+
+def _show(expression: s.Expression) -> tuple[str, int]:
+    """The text, and how tightly its outermost operator binds."""
+    return _RULES[type(expression)](expression)
+
+
+def _inside(expression: s.Expression, level: int) -> str:
+    text, own = _show(expression)
+    return text if own >= level else f"({text})"
+
+
+def _list(items: tuple[s.Expression, ...]) -> str:
+    return ", ".join(map(show, items))
+
+
+def _literal(e: s.Literal) -> tuple[str, int]:
+    if isinstance(e.value, bool):
+        return str(e.value).lower(), _POSTFIX
+    if isinstance(e.value, str):
+        return f'"{e.value}"', _POSTFIX
+    return str(e.value), _POSTFIX
+
+
+def _operation(e: s.Operation | s.Temporal) -> tuple[str, int]:
+    if e.operator == "if":
+        condition, then, otherwise = map(show, e.operands)
+        return f"if {condition} then {then} else {otherwise}", _LOOSEST
+    if e.operator in BINARY and len(e.operands) == 2:
+        return _binary(e)
+    if e.operator == "neg":
+        return f"-{_inside(e.operands[0], _NEG)}", _NEG
+    return f"{e.operator} {_inside(e.operands[0], _NOT)}", _NOT
+
+
+def _binary(e: s.Operation | s.Temporal) -> tuple[str, int]:
+    level = BINARY[e.operator]
+    left = _inside(e.operands[0], level + 1 if e.operator in _RIGHT | _ALONE else level)
+    right = _inside(e.operands[1], level if e.operator in _RIGHT else level + 1)
+    return f"{left} {e.operator} {right}", level
+
+
+def _temporal(e: s.Temporal) -> tuple[str, int]:
+    if e.operator in ("AU", "EU"):
+        inner = show(s.Temporal("U", e.operands))
+        return f"{e.operator[0]}[{inner}]", _NOT
+    return _operation(e)
+
+
+def _call(e: s.Call) -> tuple[str, int]:
+    given = f"<{_list(e.given)}>" if e.given else ""
+    return f"{e.name}{given}({_list(e.arguments)})", _POSTFIX
+
+
+def _port(e: s.Port) -> tuple[str, int]:
+    return (f"{e.name}: {e.type}" if e.name else str(e.type)), _POSTFIX
+
+
+def _tuple(e: s.TupleOf) -> tuple[str, int]:
+    return f"({_list(e.items)}{',' if len(e.items) == 1 else ''})", _POSTFIX
+
+
+_RULES: dict[type[s.Expression], Callable[[Any], tuple[str, int]]] = {
+    s.Literal: _literal,
+    s.Name: lambda e: (e.name, _POSTFIX),
+    s.Field: lambda e: (f"{_inside(e.value, _POSTFIX)}.{e.name}", _POSTFIX),
+    s.Operation: _operation,
+    s.Temporal: _temporal,
+    s.TupleOf: _tuple,
+    s.Given: lambda e: (f"{e.name} = {e.value}" if e.name else str(e.value), _POSTFIX),
+    s.Call: _call,
+    s.Instance: lambda e: (f"{e.name}<{_list(e.given)}>", _POSTFIX),
+    s.Sign: lambda e: (e.symbol, _POSTFIX),
+    s.FiniteType: lambda e: (f"{e.base} {e.kind} {e.bound}", _POSTFIX),
+    s.RangeType: lambda e: (f"{e.lo}..{e.hi}", _POSTFIX),
+    s.EnumType: lambda e: ("{" + ", ".join(e.labels) + "}", _POSTFIX),
+    s.Port: _port,
+    s.RecordType: lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
+}
