@@ -152,7 +152,8 @@ class Window(Processor):
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             seen, *rest = state
-            copies = [fresh, *(tuple(rest[i : i + len(own)]) for i in range(0, len(rest), len(own)))]
+            n = len(own)
+            copies = [fresh, *(tuple(rest[n * i : n * i + n]) for i in range(self.width - 1))]
             after, last = [], nothing
             for age, copy in enumerate(copies):
                 before = Maybe(*copy[size:]) if silent else nothing

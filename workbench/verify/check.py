@@ -23,6 +23,7 @@ from workbench.verify.environment import Environment
 from workbench.verify.formula import Formula, to_smv, weaken
 from workbench.verify.properties import Property, Question
 from workbench.verify.replay import decode
+from workbench.verify.rests_on import Findings, beyond, explain
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
 
@@ -85,9 +86,11 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     queries = {"property": _query(question.kind, weaken(question.formula, hidden), smv)}
     if question.kleene and hidden is not FALSE:
         queries["surely"] = _query(question.kind, weaken(question.formula, hidden, optimistic=False), smv)
+    if question.in_bounds and hidden is not FALSE:
+        queries["in bounds"] = _query(question.kind, question.in_bounds(hidden), smv)
     settled = {}
-    beyond = model.escapes if question.about_overflow else model.overflow
-    for role, term in (("overflow", beyond), ("wraps", model.wraps), ("clamps", model.clamps)):
+    bound = model.escapes if question.about_overflow else model.overflow
+    for role, term in (("overflow", bound), ("wraps", model.wraps), ("clamps", model.clamps)):
         if term is FALSE:
             settled[role] = False
         else:
@@ -138,58 +141,58 @@ def _verdict(
     answers: Mapping[str, Answer],
     result: Result,
 ) -> Verdict:
+    findings = _findings(prepared, answers)
+    outcome = findings.outcome
+    env = settings.environment
+    question = prepared.question
+
+    def trace(role: str, shows: str) -> Trace | None:
+        raw = answers[role].trace if role in answers else None
+        if raw is None:
+            return None
+        shortest = question.kind != "ltl" or role != "property"
+        return decode(pipeline, settings.q, question.system, prepared.smv, raw, shows, shortest, env)
+
+    undecided = (answers[role].reason for role in ("property", "overflow") if role in answers)
+    return Verdict(
+        pipeline=pipeline.name,
+        property=str(prop),
+        outcome=outcome,
+        engine=result.engine,
+        seconds=0.0,
+        cpu_seconds=result.cpu_seconds,
+        q=settings.q if isinstance(settings.q, int) else dict(settings.q),
+        n=settings.n,
+        integers=str(settings.integers),
+        rests_on=explain(prepared.model, findings, settings.n, settings.integers)
+        + _assumptions(prepared, env, outcome),
+        counterexample=trace("property", question.failure) if outcome is Outcome.FAILS else None,
+        witness=trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None,
+        reason=next(filter(None, undecided), "") if outcome is Outcome.UNKNOWN else "",
+        wraps=findings.wraps,
+        for_every_n=not prepared.model.numbers,
+        reachable_states=result.reachable_states,
+    )
+
+
+def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> Findings:
     def reachable(role: str) -> bool | None:
-        """Whether the condition of a `_never` query can come true."""
+        """Whether the condition of a `_never` query can come true; None where that was not decided."""
         if role in prepared.settled or prepared.trivial:
             return False
         truth = answers[role].truth
         return None if truth is None else not truth
 
-    main, overflow, wraps = answers["property"], reachable("overflow"), reachable("wraps")
-    surely = answers.get("surely")
-    outcome = _outcome(main.truth, overflow, surely.truth if surely else None)
-    reason = next((a.reason for a in (main, answers.get("overflow")) if a and a.truth is None), "")
-    shortest = prepared.question.kind != "ltl" and settings.engine != "nuxmv"
-
-    def trace(answer: Answer | None, shows: str) -> Trace | None:
-        if answer is None or answer.trace is None:
-            return None
-        return decode(
-            pipeline,
-            settings.q,
-            prepared.question.system,
-            prepared.smv,
-            answer.trace,
-            shows,
-            shortest,
-            settings.environment,
-        )
-
-    counterexample = trace(main, prepared.question.failure) if outcome is Outcome.FAILS else None
-    beyond = (
-        trace(answers.get("overflow"), _overflow_text(prepared.model))
-        if outcome is Outcome.WITHIN_BOUNDS
-        else None
-    )
-    wrapped = None if wraps is None else bool(wraps)
-    free_of_n = not prepared.model.numbers and not prepared.trivial or prepared.trivial
-    return Verdict(
-        pipeline.name,
-        str(prop),
-        outcome,
-        result.engine,
-        0.0,
-        result.cpu_seconds,
-        settings.q if isinstance(settings.q, int) else dict(settings.q),
-        settings.n,
-        str(settings.integers),
-        _rests_on(settings, prepared, outcome, overflow, wraps, reachable("clamps")),
-        counterexample,
-        beyond,
-        reason if outcome is Outcome.UNKNOWN else "",
-        wrapped,
-        free_of_n,
-        result.reachable_states,
+    main, surely, overflow = answers["property"].truth, answers.get("surely"), reachable("overflow")
+    late = answers.get("in bounds")
+    return Findings(
+        outcome=_outcome(main, overflow, surely.truth if surely else None),
+        overflow=overflow,
+        wraps=reachable("wraps"),
+        clamps=reachable("clamps"),
+        late=len(late.trace.steps) if late and late.truth is False and late.trace else None,
+        about_overflow=prepared.question.about_overflow,
+        trivial=prepared.trivial,
     )
 
 
@@ -204,61 +207,12 @@ def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> 
     return Outcome.WITHIN_BOUNDS
 
 
-def _overflow_text(model: Model) -> str:
-    if model.queues and model.escapes is not FALSE:
-        return "a queue overflows, or a number leaves its checked domain"
-    return "a queue overflows" if model.queues else "a number leaves its checked domain"
-
-
-def _rests_on(
-    settings: Settings,
-    prepared: Prepared,
-    outcome: Outcome,
-    overflow: bool | None,
-    wraps: bool | None,
-    clamps: bool | None,
-) -> tuple[str, ...]:
-    model, found = prepared.model, []
+def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
     if prepared.trivial:
-        return ("nothing: the pipeline has no queue",)
-    if model.queues:
-        sizes = {q.capacity for q in model.queues}
-        shown = (
-            f"Q = {sizes.pop()}"
-            if len(sizes) == 1
-            else ", ".join(f"{q.name}: {q.capacity}" for q in model.queues)
-        )
-        text = {
-            None: "whether a queue overflows was not decided",
-            True: "a queue overflows on some input; nothing is concluded from what follows",
-            False: "no queue overflows",
-        }[overflow]
-        found.append(f"{shown}: {text}" if not prepared.question.about_overflow else shown)
-    elif overflow:
-        found.append(
-            "a number leaves its checked domain on some input; nothing is concluded from what follows"
-        )
-    if not model.numbers:
-        found.append("every N: the property does not depend on data")
-    else:
-        found.append(f"N = {settings.n}, {settings.integers} integers")
-        found += _arithmetic(settings.n, wraps, clamps)
-    found.append(settings.environment.describe())
-    if prepared.question.stutter and settings.environment.arrivals != "always":
+        return ()
+    found = [env.describe()]
+    if prepared.question.stutter and env.arrivals != "always":
         found.append("steps without input left out (they change nothing)")
     if outcome is Outcome.UNKNOWN:
         found.append("undecided: the engine met a limit")
     return tuple(found)
-
-
-def _arithmetic(n: int, wraps: bool | None, clamps: bool | None) -> list[str]:
-    found = []
-    if wraps:
-        found.append(f"arithmetic wraps modulo {n} on some input: this says nothing about unbounded integers")
-    elif wraps is None:
-        found.append("whether arithmetic wraps was not decided")
-    if clamps:
-        found.append(
-            f"arithmetic saturates at {n - 1} on some input: this says nothing about unbounded integers"
-        )
-    return found

@@ -34,6 +34,8 @@ class Question:
     stutter: whether steps without input may be left out of the model (sound for this property).
     about_overflow: the property itself speaks of overflow, so it is not weakened by it.
     failure: what a counterexample shows, in words.
+    in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
+        besides, to say how far the bounds reach.
     kleene: also ask the pessimistic formula, which can hold although a queue overflows.
     """
 
@@ -43,6 +45,7 @@ class Question:
     stutter: bool = True
     about_overflow: bool = False
     failure: str = ""
+    in_bounds: Callable[[Term], Formula] | None = None
     kleene: bool = False
 
 
@@ -72,9 +75,15 @@ def liveness() -> Property:
     """From every reachable state some continuation emits an output (AG EF out)."""
 
     def question(system: System) -> Question:
-        some = atom(disjunction(outputs(system)))
+        some: Term = disjunction(outputs(system))
         text = "from here no continuation of the input emits an output"
-        return Question(system, "ctl", build("AG", build("EF", some)), failure=text)
+
+        def in_bounds(overflow: Term) -> Formula:
+            soon = build("EF", atom(AND(some, NOT(overflow))))
+            return build("AG", build("or", atom(overflow), soon))
+
+        formula = build("AG", build("EF", atom(some)))
+        return Question(system, "ctl", formula, failure=text, in_bounds=in_bounds)
 
     return Property("liveness", question, "AG EF some output")
 

@@ -38,9 +38,8 @@ class Task:
     order: BDD variable order, first variable on top. One entry is one bit, named as NuSMV names it:
         `b` for a boolean, `v.2`, `v.1`, `v.0` for the bits of a word, range or enumeration `v`,
         the most significant first; also inside modules (`m.v.0`) and arrays (`a[1].0`). A name
-        without a bit number stands for all bits of its variable. What is missing follows
-        in the engine's default order; a name that does not exist is an `EngineError`.
-        () leaves the whole order to the engine.
+        without a bit number stands for all bits of its variable. NuSMV places the bits that are
+        missing, and ignores names that do not exist. () leaves the whole order to NuSMV.
     count_states: also report the number of reachable states.
     """
 

@@ -1,0 +1,79 @@
+"""What a verdict rests on, in sentences: the bounds, the numbers, and what was found out about them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from workbench.core.domain import Overflowing
+from workbench.core.term import FALSE
+from workbench.ir.reduce import Model
+from workbench.verify.verdict import Outcome
+
+
+class Findings(NamedTuple):
+    """What the engine said beside the property; None where it was not decided.
+
+    Attributes
+    ----------
+    overflow: whether a queue can overflow, or a checked number leave its domain.
+    wraps, clamps: whether modular arithmetic can wrap, saturating arithmetic be clamped.
+    late: the length of a run after which no output comes before an overflow.
+    about_overflow: the property itself is about overflow.
+    trivial: the property is the constant true.
+    """
+
+    outcome: Outcome
+    overflow: bool | None
+    wraps: bool | None
+    clamps: bool | None
+    late: int | None
+    about_overflow: bool
+    trivial: bool
+
+
+def beyond(model: Model) -> str:
+    """What the overflow flag of a model means."""
+    if model.queues and model.escapes is not FALSE:
+        return "a queue overflows, or a number leaves its checked domain"
+    return "a queue overflows" if model.queues else "a number leaves its checked domain"
+
+
+def explain(model: Model, findings: Findings, n: int, integers: Overflowing) -> tuple[str, ...]:
+    """One sentence per bound the outcome depends on, most important first."""
+    if findings.trivial:
+        return ("nothing: the pipeline has no queue",)
+    found = _bounds(model, findings)
+    if findings.late:
+        found.append(f"after some {findings.late} steps no output comes before that: larger bounds may decide more")
+    if not model.numbers:
+        return (*found, "every N: the property does not depend on data")
+    return (*found, f"N = {n}, {integers} integers", *_arithmetic(findings, n))
+
+
+def _bounds(model: Model, findings: Findings) -> list[str]:
+    said = {
+        True: f"{beyond(model)} on some input, and nothing is concluded from what follows",
+        None: f"it was not decided whether {beyond(model)}",
+        False: f"no run on which {beyond(model)}",
+    }[findings.overflow]
+    if not model.queues:
+        return [said] if findings.overflow is not False else []
+    sizes = {queue.capacity for queue in model.queues}
+    named = ", ".join(f"{queue.name}: {queue.capacity}" for queue in model.queues)
+    shown = f"Q = {sizes.pop()}" if len(sizes) == 1 else f"queues {named}"
+    if findings.about_overflow and model.escapes is FALSE:
+        return [shown]
+    return [f"{shown}: {said}"]
+
+
+def _arithmetic(findings: Findings, n: int) -> list[str]:
+    """What the ends of the integer domain did."""
+    found = []
+    unbounded = "on some input: this says nothing about unbounded integers"
+    if findings.wraps:
+        found.append(f"arithmetic wraps modulo {n} {unbounded}")
+    elif findings.wraps is None:
+        found.append("it was not decided whether arithmetic wraps")
+    if findings.clamps:
+        found.append(f"arithmetic saturates at {n - 1} {unbounded}")
+    return found
