@@ -1,8 +1,7 @@
 """The pipeline language: `.pipe` files and properties (design section 9; docs/language.md).
 
-    loaded = load("models/time2021/sum_of_odds.pipe:sum_of_odds")
-    loaded.pipeline.denote([[7, 7, 7, 7]])
-    loaded.checks
+loaded = load("models/time2021/sum_of_odds.pipe:sum_of_odds") loaded.pipeline.denote([[7, 7, 7, 7]])
+loaded.checks
 """
 
 from workbench.language.parser import parse_expression

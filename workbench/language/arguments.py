@@ -1,8 +1,8 @@
 """The parameters of processors: from arguments of a call to fields of a dataclass.
 
 A processor is called with its streams first and then its parameters, in the order of its fields or by name
-(`decimate(x, 3, last = true)`). What an argument may be follows from the field's annotation, so a new processor is
-callable without a word here.
+(`decimate(x, 3, last = true)`). What an argument may be follows from the field's annotation, so a new
+processor is callable without a word here.
 """
 
 from __future__ import annotations
@@ -90,14 +90,18 @@ def keyword_argument(cls: type[Processor], e: s.Expression, scope: Evaluator) ->
 class Reader(Evaluator):
     """An evaluator that can read the parameters of processors."""
 
-    def fields(self, cls: type[Processor], arguments: tuple[s.Expression, ...], where: Location) -> dict[str, Any]:
+    def fields(
+        self, cls: type[Processor], arguments: tuple[s.Expression, ...], where: Location
+    ) -> dict[str, Any]:
         """The values of the fields of `cls`; LanguageError with the signature where they do not fit."""
         known = {slot.name: slot for slot in slots(cls)}
         order, values = list(known.values()), dict[str, Any]()
         for position, e in enumerate(arguments):
             name = keyword_argument(cls, e, self)
             if name is None and position >= len(order):
-                raise self.miscounted(cls, f"takes {len(order) or 'no'} parameters, {len(arguments)} given", where)
+                raise self.miscounted(
+                    cls, f"takes {len(order) or 'no'} parameters, {len(arguments)} given", where
+                )
             slot = known[name] if name else order[position]
             if slot.name in values:
                 raise LanguageError(f"'{slot.name}' is given twice", where=e.where, hint=_write(cls))
@@ -123,7 +127,9 @@ class Reader(Evaluator):
         if slot.words and isinstance(e, s.Name):
             return self._word(cls, slot, e)
         if isinstance(e, s.Sign):
-            raise LanguageError(f"'{slot}' of {cls.keyword} is not a function", where=e.where, hint=_write(cls))
+            raise LanguageError(
+                f"'{slot}' of {cls.keyword} is not a function", where=e.where, hint=_write(cls)
+            )
         return self._constant(cls, slot, e)
 
     def _word(self, cls: type[Processor], slot: Slot, e: s.Name) -> str:
@@ -143,7 +149,7 @@ class Reader(Evaluator):
             )
         return value
 
-    # --- the kinds that are not constants -------------------------------------------------------------------------
+    # --- the kinds that are not constants ----------------------------------------------------------------
 
     def type(self, what: str, e: s.Expression) -> Domain:
         """A type as a parameter."""

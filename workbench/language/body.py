@@ -1,7 +1,7 @@
 """The body of one pipeline: statements to nodes.
 
-An expression is a constant or a stream. Constants are computed; an operator or function with a stream among its
-operands is lifted: constants become part of the function, several streams are joined.
+An expression is a constant or a stream. Constants are computed; an operator or function with a stream among
+its operands is lifted: constants become part of the function, several streams are joined.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from workbench.language.elaborate import Elaborator
 
 NODE_NAMES = {
-    **SHORT, "and": "both", "or": "either", "not": "negate", "div": "quotient", "mod": "remainder", "if": "choose",
+    **SHORT, "and": "both", "or": "either", "not": "negate", "div": "quotient", "mod": "remainder",
+    "if": "choose",
 }  # fmt: skip
 """Names of anonymous nodes for operators; words of the language cannot be names in a property."""
 
@@ -117,8 +118,8 @@ class Body(args.Reader):
         values = list(value) if _is_many(value) else [value]
         if len(values) != len(statement.names):
             raise LanguageError(
-                f"'{statement.value}' gives {plural(len(values), 'stream')}, {plural(len(statement.names), 'name')}"
-                " on the left",
+                f"'{statement.value}' gives {plural(len(values), 'stream')},"
+                f" {plural(len(statement.names), 'name')} on the left",
                 where=statement.where,
                 hint=f"write {', '.join('abcdefgh'[: len(values)])} = ...",
             )
@@ -175,7 +176,7 @@ class Body(args.Reader):
                 where=e.where,
                 hint="a stream cannot be defined by itself; use cumulate for what depends on earlier events"
                 if here
-                else f"it is defined in line {below[0].where.line}: move that line up (a pipeline has no feedback)",
+                else f"it is defined in line {below[0].where.line}; move that line up",
             )
         if e.name in self.file.callables():
             return LanguageError(
@@ -227,7 +228,9 @@ class Body(args.Reader):
     def _processor(self, cls: type[Processor], e: s.Call) -> Any:
         if e.given:
             hint = f"write {args.signature(cls)}"
-            raise LanguageError(f"the processor '{e.name}' has no parameters in < >", where=e.where, hint=hint)
+            raise LanguageError(
+                f"the processor '{e.name}' has no parameters in < >", where=e.where, hint=hint
+            )
         count = self._leading_streams(cls, e)
         processor = self._instance(cls, e.arguments[count:], e.where)
         if processor.in_arity != count:
@@ -243,12 +246,16 @@ class Body(args.Reader):
     def _leading_streams(self, cls: type[Processor], e: s.Call) -> int:
         """How many arguments are streams; they all stand before the parameters."""
         words = args.words(cls)
-        found = [args.keyword_argument(cls, a, self) is None and self._is_stream(a, words) for a in e.arguments]
+        found = [
+            args.keyword_argument(cls, a, self) is None and self._is_stream(a, words) for a in e.arguments
+        ]
         count = found.index(False) if False in found else len(found)
         if True in found[count:]:
             late = e.arguments[count + found[count:].index(True)]
             raise LanguageError(
-                f"the stream '{late}' stands after a parameter", where=late.where, hint=f"write {args.signature(cls)}"
+                f"the stream '{late}' stands after a parameter",
+                where=late.where,
+                hint=f"write {args.signature(cls)}",
             )
         return count
 
@@ -256,13 +263,19 @@ class Body(args.Reader):
         if isinstance(e, s.Name):
             if e.name in self.scope:
                 return isinstance(self.scope[e.name], Stream)
-            known = e.name in words or e.name in self.labels or types.is_type(e) or e.name in self.file.callables()
+            known = (
+                e.name in words
+                or e.name in self.labels
+                or types.is_type(e)
+                or e.name in self.file.callables()
+            )
             if not known:
                 raise self.unknown(e)
             return False
         if types.is_type(e):
             return False
-        return any([self._is_stream(part, words) for part in e.parts])
+        found = [self._is_stream(part, words) for part in e.parts]  # all: each may hold an unknown name
+        return any(found)
 
     def _stream(self, e: s.Expression) -> Stream:
         value = self.value(e)
@@ -289,7 +302,8 @@ class Body(args.Reader):
         given = self.file.given(syntax, e.given, self)
         if len(e.arguments) != len(syntax.inputs):
             raise LanguageError(
-                f"pipeline {e.name} takes {plural(len(syntax.inputs), 'stream')}, {len(e.arguments) or 'none'} given",
+                f"pipeline {e.name} takes {plural(len(syntax.inputs), 'stream')},"
+                f" {len(e.arguments) or 'none'} given",
                 where=e.where,
                 hint=f"write {syntax.signature}",
             )
@@ -320,5 +334,3 @@ def _operands(e: s.Expression) -> tuple[s.Expression, ...]:
 def _is_many(value: Any) -> bool:
     """Whether a value is the several outputs of one processor (a tuple constant is not)."""
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], Stream)
-
-

@@ -1,7 +1,7 @@
 """Values of expressions: what constants, function bodies and stream expressions have in common.
 
-An `Evaluator` walks an expression and leaves two questions to its subclasses: what a name means, and what it
-is to apply a function. Constants are computed, function bodies are built over terms, streams are lifted.
+An `Evaluator` walks an expression and leaves two questions to its subclasses: what a name means, and what
+it is to apply a function. Constants are computed, function bodies are built over terms, streams are lifted.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def projection(position: int, label: str) -> Function:
 class Evaluator:
     """The value of an expression in a scope."""
 
-    def __init__(self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: frozenset[str]) -> None:
+    def __init__(
+        self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: frozenset[str]
+    ) -> None:
         self.scope = dict(scope)
         self.functions = functions
         self.labels = labels
@@ -157,7 +159,9 @@ class FunctionBody(Evaluator):
             return function.build(*arguments)
 
 
-def defined_functions(file: s.FileSyntax, known: Mapping[str, Function], labels: frozenset[str]) -> dict[str, Function]:
+def defined_functions(
+    file: s.FileSyntax, known: Mapping[str, Function], labels: frozenset[str]
+) -> dict[str, Function]:
     """The functions of a file beside those known already; names and recursion are checked at once."""
     functions = dict(known)
     written = {f.name: f for f in file.functions}

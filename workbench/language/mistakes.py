@@ -1,8 +1,8 @@
 """What is wrong with a text that the grammar cannot read, in the user's words.
 
-Lark reports the token it met and the terminals it could have read; this module names both as a user would, and
-recognises the slips that people make (`==`, `/`, a parenthesis left open). A test checks that every terminal of
-the grammar has words here.
+Lark reports the token it met and the terminals it could have read; this module names both as a user would,
+and recognises the slips that people make (`==`, `/`, a parenthesis left open). A test checks that every
+terminal of the grammar has words here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from workbench.errors import LanguageError, Location
 
 OPERATORS = frozenset(
-    "PLUS MINUS STAR DIV MOD EQUAL UNEQUAL LESS AT_MOST GREATER AT_LEAST AND OR ARROW AMPERSAND BAR UNTIL RELEASE".split()
+    "PLUS MINUS STAR DIV MOD EQUAL UNEQUAL LESS AT_MOST GREATER AT_LEAST".split()
+    + "AND OR ARROW AMPERSAND BAR UNTIL RELEASE".split()
 )
 _TEMPORAL = frozenset("AG AF AX EG EF EX G F X ALL EXISTS".split())
 _TYPE = frozenset("LEFT MINUS LBRACE NAME INT".split())
@@ -32,7 +33,7 @@ WORDS = {
     "UNTIL": "'U'", "RELEASE": "'R'",
     "NAME": "a name", "GENERIC": "a pipeline with parameters", "PROPERTY": "the name of a property",
     "INT": "a whole number", "FLOAT": "a number", "STRING": "a text in quotes", "$END": "the end of the text",
-    **{name: "a temporal operator" for name in _TEMPORAL},
+    **dict.fromkeys(_TEMPORAL, "a temporal operator"),
 }  # fmt: skip
 """How each terminal of the grammar is called in a message."""
 
@@ -59,7 +60,11 @@ def explain(error: UnexpectedInput, text: str, file: str) -> LanguageError:
     lines = text.splitlines()
     shown = lines[line - 1] if line <= len(lines) else ""
     expected = _expected(error)
-    what = f"expected {_either(_described(expected))}, found {found}" if expected else f"{found} has no meaning here"
+    what = (
+        f"expected {_either(_described(expected))}, found {found}"
+        if expected
+        else f"{found} has no meaning here"
+    )
     hint = _slip(shown, column) or _habit(expected, found) or _left_open(lines, line, column, expected)
     return LanguageError(what, where=Location(file, line, column, shown), hint=hint)
 
@@ -118,7 +123,9 @@ def _habit(expected: frozenset[str], found: str) -> str:
     if found == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
     if expected == {"PIPELINE", "FUNCTION", "CHECK", "$END"}:
-        return "a file holds pipelines, functions and checks; statements stand inside the braces of a pipeline"
+        return (
+            "a file holds pipelines, functions and checks; statements stand inside the braces of a pipeline"
+        )
     if found == "'='" and expected & {"RPAR"}:
         return "a name is given in a statement of its own"
     return ""

@@ -1,7 +1,7 @@
 """From text to tree: the only module that knows lark.
 
-The grammar is `pipe.lark`; what it cannot read is explained by `mistakes`. Nothing is looked up here, except
-that a name is not defined twice in one file.
+The grammar is `pipe.lark`; what it cannot read is explained by `mistakes`. Nothing is looked up here,
+except that a name is not defined twice in one file.
 """
 
 from __future__ import annotations
@@ -151,7 +151,9 @@ class _Builder(Transformer[Token, Any]):
         names = tuple(map(str, arguments))
         for token in arguments:
             if names.count(str(token)) > 1:
-                raise LanguageError(f"two arguments are called '{token}'", where=self._place(token), hint="rename one")
+                raise LanguageError(
+                    f"two arguments are called '{token}'", where=self._place(token), hint="rename one"
+                )
         return s.FunctionSyntax(str(name), names, children[-1], self._place(name))
 
     def check(self, meta: Meta, children: list[Any]) -> s.Check:

@@ -1,7 +1,7 @@
 """Files and their pipelines: the way in.
 
-`FILE:NAME` names a pipeline of a file. Without a name it is the one called `main` if there is one, else the last:
-the pipelines above it are usually its parts.
+`FILE:NAME` names a pipeline of a file. Without a name it is the one called `main` if there is one, else the
+last: the pipelines above it are usually its parts.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def parameters(items: Iterable[str]) -> dict[str, Value]:
 
 
 def check_names(e: s.Expression, pipeline: Pipeline, labels: frozenset[str]) -> None:
-    """That the first word of every name in a property is a pipe, output, processor or constant of its pipeline."""
+    """That every name in a property begins with a pipe, output, processor or constant of its pipeline."""
     flat = flatten(pipeline)
     known = [*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes)]
     inside = {word.partition(".")[0] for word in (*flat.domains, *(n.name for n in flat.nodes))}

@@ -1,8 +1,8 @@
 """The tree of a `.pipe` file: frozen dataclasses, each with the place it was written at.
 
 One expression type serves streams, functions and properties; which of its forms have a meaning where is for
-the readers of the tree to say (`elaborate`, `properties`, and the checkers of `verify`). `str` of an expression is
-text that reads back as the same tree.
+the readers of the tree to say (`elaborate`, `properties`, and the checkers of `verify`). `str` of an
+expression is text that reads back as the same tree.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Sign(Expression):
     symbol: str
 
 
-# --- types, which are expressions too: cast(x, int mod 5) ------------------------------------------------------
+# --- types, which are expressions too: cast(x, int mod 5) -----------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class RecordType(Expression):
     ports: tuple[Port, ...]
 
 
-# --- statements and definitions ------------------------------------------------------------------------------------
+# --- statements and definitions -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

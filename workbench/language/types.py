@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Overflowing, Range, Record, Tuple
+from workbench.core.domain import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    STR,
+    Domain,
+    Enum,
+    Integer,
+    Overflowing,
+    Range,
+    Record,
+    Tuple,
+)
 from workbench.errors import LanguageError
 from workbench.language import syntax as s
 from workbench.language.evaluate import at, suggestion
@@ -67,7 +80,9 @@ def labels(e: s.Expression) -> frozenset[str]:
 
 def _plain(e: s.Name) -> Domain:
     if e.name not in PLAIN:
-        raise LanguageError(f"there is no type '{e.name}'", where=e.where, hint=suggestion(e.name, PLAIN, EXAMPLES + "; "))
+        raise LanguageError(
+            f"there is no type '{e.name}'", where=e.where, hint=suggestion(e.name, PLAIN, EXAMPLES + "; ")
+        )
     return PLAIN[e.name]
 
 

@@ -44,7 +44,7 @@ def explain(model: Model, findings: Findings, n: int, integers: Overflowing) -> 
         return ("nothing: the pipeline has no queue",)
     found = _bounds(model, findings)
     if findings.late:
-        found.append(f"after some {findings.late} steps no output comes before that: larger bounds may decide more")
+        found.append(f"not live within these bounds: after some {findings.late} steps no output comes before that")
     if not model.numbers:
         return (*found, "every N: the property does not depend on data")
     return (*found, f"N = {n}, {integers} integers", *_arithmetic(findings, n))

@@ -1,0 +1,43 @@
+# workbench: `make demo` and `make test` do everything, from a fresh clone on.
+# Another Python:  make setup PYTHON=python3.12
+
+VENV := .venv/bin
+SETUP = $(or $(PYTHON),python3) scripts/set_up.py $(if $(PYTHON),--switch)
+JOBS ?= 2
+
+.PHONY: help setup demo test test-all lint bench clean distclean
+
+help:
+	@echo 'make demo       show what workbench does (sets everything up first)'
+	@echo 'make test       lint, types, and the tests that are not slow'
+	@echo 'make test-all   lint, types, and every test'
+	@echo 'make setup      only the set-up: Debian packages, .venv, pynusmv and NuSMV'
+	@echo 'make lint       lint and types'
+	@echo 'make bench      measure the model checking'
+	@echo 'make clean      remove what tests and tools leave; distclean: .venv too'
+
+setup:
+	@$(SETUP)
+
+demo: setup
+	@$(VENV)/python -m workbench.cli.main demo
+
+lint: setup
+	$(VENV)/ruff check .
+	$(VENV)/mypy
+
+test: lint
+	$(VENV)/python -m pytest -q -n $(JOBS) -m "not slow"
+
+test-all: lint
+	$(VENV)/python -m pytest -q -n $(JOBS)
+
+bench: setup
+	$(VENV)/python experiments/bench_verify.py
+
+clean:
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf .venv .setup
