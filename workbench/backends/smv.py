@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.backends.smv_terms import SmvTerms, bare, constant, enum_labels, type_of
-from workbench.core.domain import Domain, Integer
+from workbench.core.domain import Domain, Enum, Integer
 from workbench.core.fold import postorder
 from workbench.core.ops import ITE
 from workbench.core.term import Term
@@ -92,12 +92,19 @@ class _Printer:
             text = f"{name} : {module}{params};"
             lines.append(f"    {text.ljust(wide)}  -- {comment}" if comment else f"    {text}")
         terms = SmvTerms(self.names, self.labels)
-        main = ["MODULE main", "  VAR", *lines] if lines else ["MODULE main"]
+        main = ["MODULE main", *self._constants(), *(["  VAR", *lines] if lines else [])]
         main += [f"  INVAR {terms(term)};" for term in assume]
         main += [f"  JUSTICE {terms(term)};" for term in fair]
         top = [f"-- {line}".rstrip() for line in header]
         text = "\n".join([*top, "", *self.modules, *main, ""])
         return SmvModel(text, self._order(), self.names, self.domains, terms)
+
+    def _constants(self) -> list[str]:
+        """Enumeration labels that no variable's type declares."""
+        held = {*self.system.free, *self.initial}
+        declared = {label for n in held if isinstance(d := self.domains[n], Enum) for label in d.labels}
+        missing = [smv for label, smv in self.labels.items() if label not in declared]
+        return [f"  CONSTANTS {', '.join(missing)};"] if missing else []
 
     def _instance(self, instance: Instance) -> tuple[str, str]:
         """Module name and actual parameters of an instance."""

@@ -8,6 +8,8 @@ Two finite encodings, chosen by the number of state bits (design section 5, rule
 - `events`: the last k-1 events are kept, and the inner processor is run over the window at every step;
 - `copies`: k-1 inner states are kept, the i-th having seen the last i events. All advance at every event, a
   fresh one enters and the oldest yields the output. (The paper's k rotating copies, without the rotation.)
+
+Arithmetic in checked domains always takes the first.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from workbench.core import function as f
-from workbench.core.domain import Bool, Domain, Range, Tuple, Value
+from workbench.core.domain import Bool, Domain, Overflowing, Range, Tuple, Value
+from workbench.core.evaluate import escape_condition
 from workbench.core.ops import EQ, GE, LT, as_term, both, either, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stream
@@ -82,22 +85,20 @@ class Window(Processor):
             out.extend(results[-1:])
         return (out,)
 
-    # --- operation: the copies, each an inner state and the last event it emitted --------------------------
+    # --- operation: the last fronts, and the inner processor run over them ---------------------------------
 
     def initial(self) -> State:
         return ()
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        advanced = []
-        for inner, last in ((self._inner.initial(), NOTHING), *state):
-            after, (out,) = self._inner.step(inner, front)
-            advanced.append((after, out if out.present else last))
-        if len(advanced) < self.width:
-            return tuple(advanced), (NOTHING,)
-        # the oldest copy has seen its whole window, which is the end of its stream
-        oldest, last = advanced.pop()
-        (final,) = self._inner.finish(oldest)
-        return tuple(advanced), (final if final.present else last,)
+        fronts = (*state, front)
+        if len(fronts) < self.width:
+            return fronts, (NOTHING,)
+        inner, last = self._inner.initial(), NOTHING
+        for events in fronts:
+            inner, (out,) = self._inner.step(inner, events)
+            last = out if out.present else last
+        return fronts[1:], (last,)
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
@@ -108,6 +109,9 @@ class Window(Processor):
         del horizon
         inner = self._inner.machine(inputs, self.width)
         events, copies = self._events(inner, inputs), self._copies(inner, inputs)
+        if _checked(inner, inputs):
+            # copies compute on windows that may never fill, so they would report an escape too early
+            return events
         if self.encoding == "auto":
             return events if bits(events) <= bits(copies) else copies
         return events if self.encoding == "events" else copies
@@ -204,11 +208,23 @@ def as_state(value: Any, slot: Slot) -> Any:
     )
 
 
-def _always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
+def _symbolic_step(inner: Machine, inputs: tuple[Domain, ...]) -> tuple[State, Maybe]:
+    """One step from any state on any front."""
     state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(inner.slots))
     front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
-    _, (out,) = inner.step(state, front)
+    following, (out,) = inner.step(state, front)
+    return following, out
+
+
+def _always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
+    _, out = _symbolic_step(inner, inputs)
     return out.present is True or out.present is TRUE
+
+
+def _checked(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
+    """Whether the inner processor does arithmetic that can leave a checked domain."""
+    following, out = _symbolic_step(inner, inputs)
+    return escape_condition([following, out.value], Overflowing.CHECKED) is not FALSE
 
 
 def bits(machine: Machine) -> int:

@@ -1,0 +1,49 @@
+"""Random pipelines: the reference executor, the transition system and NuSMV's simulation show the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from workbench.conformance.differential import check
+from workbench.conformance.executables import Running
+from workbench.conformance.models import Evaluated, Simulated
+from workbench.conformance.strategies import pipelines, traces
+from workbench.core.pipeline import Pipeline
+from workbench.processors.group import flatten
+
+Capacities = st.integers(0, 3)
+
+
+def bounded(pipeline: Pipeline, q: int) -> Running:
+    """The reference executor with every queue bounded."""
+    return Running(pipeline, dict.fromkeys(flatten(pipeline).queues, q))
+
+
+@given(data=st.data(), q=Capacities)
+@settings(max_examples=300)
+def test_the_transition_system_runs_as_the_reference_does(data: st.DataObject, q: int) -> None:
+    pipeline = data.draw(pipelines())
+    steps = data.draw(traces(pipeline))
+    check(pipeline, steps, bounded(pipeline, q), Evaluated(pipeline, q))
+
+
+@given(data=st.data(), q=st.integers(0, 2))
+@settings(max_examples=60)
+def test_nusmv_simulates_the_printed_model_as_the_transition_system_runs(data: st.DataObject, q: int) -> None:
+    pipeline = data.draw(pipelines())
+    steps = data.draw(traces(pipeline))
+    assume(steps)
+    check(pipeline, steps, Evaluated(pipeline, q), Simulated(pipeline, q))
+
+
+@pytest.mark.slow
+@given(data=st.data(), q=st.integers(0, 3))
+@settings(max_examples=3000)
+def test_many_more_pipelines_in_nusmv(data: st.DataObject, q: int) -> None:
+    pipeline = data.draw(pipelines())
+    steps = data.draw(traces(pipeline))
+    assume(steps)
+    check(pipeline, steps, bounded(pipeline, q), Evaluated(pipeline, q))
+    check(pipeline, steps, Evaluated(pipeline, q), Simulated(pipeline, q))
