@@ -150,7 +150,7 @@ def _verdict(
         raw = answers[role].trace if role in answers else None
         if raw is None:
             return None
-        shortest = question.kind != "ltl" or role != "property"
+        shortest = role == "overflow" or _shortest(question, result.engine)
         return decode(pipeline, settings.q, question.system, prepared.smv, raw, shows, shortest, env)
 
     undecided = (answers[role].reason for role in ("property", "overflow") if role in answers)
@@ -173,6 +173,11 @@ def _verdict(
         for_every_n=not prepared.model.numbers,
         reachable_states=result.reachable_states,
     )
+
+
+def _shortest(question: Question, engine: str) -> bool:
+    """Whether the engine's counterexample is a shortest one: breadth-first search for invariants, ours for AG."""
+    return question.kind == "invar" or (question.formula.op == "AG" and engine.startswith("pynusmv"))
 
 
 def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> Findings:

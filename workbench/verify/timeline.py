@@ -1,8 +1,8 @@
 """Timelines: a run as a table of steps and pipes, for the terminal and for reports.
 
 `timeline` arranges a `Trace` (inputs first, then the pipes in topological order, then the queues with their
-lengths at the end of each step); `render_timeline` draws it with characters. Reports draw the same `Timeline` their
-own way. Everything is readable without colour: what went wrong is marked with signs.
+lengths at the end of each step); `render_timeline` draws it with characters. Reports draw the same `Timeline`
+their own way. Everything is readable without colour: what went wrong is marked with signs.
 """
 
 from __future__ import annotations
@@ -101,9 +101,7 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
             yield row("out" if name in shown else "pipe", name)
 
 
-def _queues(
-    trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, int] | None
-) -> Iterator[Row]:
+def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, int] | None) -> Iterator[Row]:
     own: dict[str, int] = dict(flat.capacities) if flat else {}
     for name in dict.fromkeys(name for step in trace.steps for name in step.queues):
         size = capacities.get(name) if isinstance(capacities, Mapping) else capacities
@@ -114,7 +112,7 @@ def _queues(
         yield Row("queue", name, cells, own.get(name) if size is None else size, full)
 
 
-# --- characters -------------------------------------------------------------------------------------------------
+# --- characters -------------------------------------------------------------------------------------------
 
 
 def render_timeline(
