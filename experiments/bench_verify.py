@@ -125,6 +125,7 @@ def problems(engine: str) -> Iterator[Problem]:
         "liveness": wb.liveness(),
         "bounded liveness": wb.bounded_liveness(3),
     }
+    peer: float | None
     for query, peers in PEER_A.items():
         for (name, prop), peer in zip(plain.items(), peers, strict=True):
             yield "a", query, name, 4, 2, peer, _check(query, prop, wb.Settings(n=4, q=2, engine=engine))
@@ -164,7 +165,9 @@ def scaling(engine: str) -> list[tuple[str, Verdict, float]]:
     """Sequence equivalence of the two window sums of 3 as the domain grows."""
     found = []
     for n in (2, 16, 256, 4096):
-        call = _compare("Window sum of 3, two implementations", "sequence", wb.Settings(n=n, q=2, engine=engine))
+        call = _compare(
+            "Window sum of 3, two implementations", "sequence", wb.Settings(n=n, q=2, engine=engine)
+        )
         verdict, cpu, _ = measured(call, 3)
         found.append((f"window sums of 3, sequence, N={n}, Q=2", verdict, cpu))
     return found
@@ -189,11 +192,16 @@ def report(rows: list[Row], grown: list[tuple[str, Verdict, float]], engine: str
     ]
     for r in rows:
         peer = "> 120" if r.peer is None else f"{r.peer:g}"
-        lines.append(f"| {r.table} | {r.query} | {r.problem} | {r.n} | {r.q} | {r.verdict} | {r.cpu:.3f} | {peer} |")
+        lines.append(
+            f"| {r.table} | {r.query} | {r.problem} | {r.n} | {r.q} | {r.verdict} | {r.cpu:.3f} | {peer} |"
+        )
     lines += ["", "| as the domain grows | verdict | CPU, s |", "|---|---|---|"]
     lines += [f"| {name} | {verdict.outcome} | {cpu:.3f} |" for name, verdict, cpu in grown]
     noted = [f"{query} (N={n})" for query, n in SMALLEST_N.items() if n > 2 and query in PEER_C]
-    lines += ["", f"Table (c) is for N=2; models with a constant that 0..1 does not have use more: {', '.join(noted)}."]
+    lines += [
+        "",
+        f"Table (c) is for N=2; models with a constant that 0..1 does not have use more: {', '.join(noted)}.",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "workbench.core.domain": ("ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "Integer", "Overflowing", "Range", "Record", "Tuple"),
+    "workbench.core.domain": (
+        "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "Integer", "Overflowing", "Range", "Record", "Tuple",
+    ),
     "workbench.core.function": (
         "ABS", "ADD", "AND", "DIV", "EQ", "EVEN", "GE", "GT", "IF", "IMPLIES", "LE", "LT", "MAX", "MIN", "MOD", "MUL",
         "NE", "NEG", "NOT", "ODD", "OR", "SUB", "Function", "user_function",
@@ -43,7 +45,7 @@ _HOME = {
 }  # fmt: skip
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = sorted(_MODULE)  # noqa: PLE0605 - computed from the one table above
+__all__ = sorted(_MODULE)
 
 
 def __getattr__(name: str) -> Any:

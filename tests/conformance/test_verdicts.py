@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from workbench.conformance.differential import Overflow
 from workbench.conformance.executables import Running
 from workbench.conformance.strategies import pipelines, traces
 from workbench.core.ops import NE, NOT, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import TRUE, Term, leaves
+from workbench.errors import Overflow
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
 from workbench.processors.group import flatten
@@ -30,6 +31,7 @@ from workbench.verify.properties import (
     liveness,
     no_full_queues,
     no_overflow,
+    response,
 )
 from workbench.verify.verdict import Outcome
 
@@ -124,7 +126,9 @@ def test_invariants(data: st.DataObject, q: int, prop: Property) -> None:
         return
     explored = Explored(pipeline, prepared, NOT(formula))
     bad, flag = explored.first(0), explored.first(1)
-    if bad is not None and (prepared.question.about_overflow or flag is None or bad < flag or _bad_unflagged(explored)):
+    if bad is not None and (
+        prepared.question.about_overflow or flag is None or bad < flag or _bad_unflagged(explored)
+    ):
         assert verdict.outcome is Outcome.FAILS
         assert len(verdict.counterexample.steps) == _shortest(explored, prepared)
         assert verdict.counterexample.replay == "confirmed by execution"
@@ -186,4 +190,35 @@ def test_no_run_of_the_reference_contradicts_a_verdict(data: st.DataObject, q: i
 
 def _in_cone(pipeline: Pipeline, q: int) -> bool:
     prepared = prepare(flatten(pipeline), INVARIANTS[0], Settings(q=q))
-    return len(prepared.model.queues) == len(flatten(pipeline).queues) and not prepared.settled.get("overflow", False)
+    return len(prepared.model.queues) == len(flatten(pipeline).queues) and not prepared.settled.get(
+        "overflow", False
+    )
+
+
+PROPERTIES = [*INVARIANTS, liveness(), response()]
+
+
+def with_idle_steps(prop: Property) -> Property:
+    """The property asked of the model in which a step may carry no input."""
+    return Property(prop.name, lambda system: replace(prop.question(system), stutter=False))
+
+
+@given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(PROPERTIES))
+@settings(max_examples=60)
+def test_leaving_out_idle_steps_is_sound(data: st.DataObject, q: int, prop: Property) -> None:
+    pipeline = data.draw(pipelines(max_bits=16))
+    found = Settings(q=q)
+    reduced, whole = check(pipeline, prop, found), check(pipeline, with_idle_steps(prop), found)
+    assert reduced.outcome is whole.outcome
+    assert reduced.wraps is whole.wraps
+
+
+@given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(PROPERTIES))
+@settings(max_examples=25)
+def test_the_executable_and_the_embedded_engine_agree(data: st.DataObject, q: int, prop: Property) -> None:
+    pipeline = data.draw(pipelines(max_bits=12))
+    embedded, executable = (check(pipeline, prop, Settings(q=q, engine=e)) for e in ("pynusmv", "nusmv"))
+    assert embedded.outcome is executable.outcome
+    for verdict in (embedded, executable):
+        for trace in (verdict.counterexample, verdict.witness):
+            assert trace is None or trace.replay == "confirmed by execution"

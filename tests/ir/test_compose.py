@@ -5,8 +5,22 @@ from __future__ import annotations
 import pytest
 
 from workbench import (
-    ADD, BOOL, INT, Builder, CountDecimate, Cumulate, Enum, Filter, Integer, Range, Trim, TurnInto, Window, compose,
-    pipeline, user_function,
+    ADD,
+    BOOL,
+    INT,
+    Builder,
+    CountDecimate,
+    Cumulate,
+    Enum,
+    Filter,
+    Integer,
+    Range,
+    Trim,
+    TurnInto,
+    Window,
+    compose,
+    pipeline,
+    user_function,
 )  # fmt: skip
 from workbench.errors import DomainError, PipelineError, Refused
 from workbench.ir.simulate import Simulator

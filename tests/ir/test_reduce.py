@@ -17,7 +17,11 @@ def figure_2a(x):
 def test_control_is_free_of_data() -> None:
     system = compose(figure_2a.resolve(Integer(1000)), 5)
     model = focus(system, [q.overflow for q in system.queues.values()])
-    assert {v.name for v in model.system.variables} == {"decimate:position", "add.queue:lead", "overflow:happened"}
+    assert {v.name for v in model.system.variables} == {
+        "decimate:position",
+        "add.queue:lead",
+        "overflow:happened",
+    }
     assert not model.numbers
 
 
@@ -59,6 +63,9 @@ def test_wrapping_counts_only_where_the_value_is_used() -> None:
 
     system = compose(ones.resolve(Integer(3)))
     model = focus(system, [system.pipes["cumulate"].value])
-    wraps = [s.labels[0] for s in Simulator(system, [model.wraps]).trace([{"x": 0}, {"x": 0}, {}, {"x": 0}, {"x": 0}])]
+    wraps = [
+        s.labels[0]
+        for s in Simulator(system, [model.wraps]).trace([{"x": 0}, {"x": 0}, {}, {"x": 0}, {"x": 0}])
+    ]
     # 1, 2, (nothing), 3 = 0, 1
     assert wraps == [False, False, False, True, False]

@@ -7,9 +7,33 @@ import json
 import pytest
 
 from workbench import (
-    ADD, BOOL, EQ, EVEN, GT, INT, LT, CountDecimate, Cumulate, Enum, Environment, Filter, Integer, Outcome, Range,
-    Settings, Trim, TurnInto, always, bounded_liveness, check, liveness, no_full_queues, no_overflow, pipeline,
-    property_from, response,
+    ADD,
+    BOOL,
+    EQ,
+    EVEN,
+    GT,
+    INT,
+    LT,
+    CountDecimate,
+    Cumulate,
+    Enum,
+    Environment,
+    Filter,
+    Integer,
+    Outcome,
+    Range,
+    Settings,
+    Trim,
+    TurnInto,
+    always,
+    bounded_liveness,
+    check,
+    liveness,
+    no_full_queues,
+    no_overflow,
+    pipeline,
+    property_from,
+    response,
 )  # fmt: skip
 from workbench.core.function import Function
 from workbench.core.ops import GE
@@ -49,6 +73,7 @@ def silent(x):
 
 
 def written(text: str) -> Property:
+    """A property as a user writes it."""
     return property_from(parse_property(text))
 
 
@@ -74,7 +99,10 @@ def test_a_queue_that_holds_exactly_its_capacity_has_not_overflowed() -> None:
     assert check(delayed_sum, no_overflow(), Settings(q=1)).outcome is Outcome.HOLDS
     assert check(delayed_sum, no_full_queues(), Settings(q=1)).outcome is Outcome.FAILS
     assert check(delayed_sum, no_full_queues(), Settings(q=2)).outcome is Outcome.HOLDS
-    assert check(delayed_sum, no_overflow(), Settings(q={"add.left": 1, "add.right": 0})).outcome is Outcome.HOLDS
+    assert (
+        check(delayed_sum, no_overflow(), Settings(q={"add.left": 1, "add.right": 0})).outcome
+        is Outcome.HOLDS
+    )
     assert check(delayed_sum, no_overflow(), Settings(q=0)).outcome is Outcome.FAILS
 
 
@@ -129,6 +157,7 @@ def test_output_if_smaller_than_k_speaks_again_modulo_n_and_the_verdict_says_why
 
 def test_bounded_liveness_counts_silent_steps() -> None:
     """A decimation by 3 is silent twice in a row, never three times."""
+
     @pipeline(x=INT)
     def third(x):
         return CountDecimate(3)(x)
@@ -197,7 +226,9 @@ def test_checked_numbers_that_leave_their_domain_bound_the_verdict() -> None:
     def doubled(x):
         return x * 2
 
-    verdict = check(doubled, always(lambda s: GE(s.pipes["mul"].value, 0), "mul >= 0"), Settings(integers="checked"))
+    verdict = check(
+        doubled, always(lambda s: GE(s.pipes["mul"].value, 0), "mul >= 0"), Settings(integers="checked")
+    )
     assert verdict.outcome is Outcome.WITHIN_BOUNDS
     assert verdict.witness is not None
     assert verdict.witness.steps[-1].inputs["x"] in (2, 3)  # 4 and 6 are not in 0..3
@@ -231,6 +262,7 @@ def test_ranges_have_exact_arithmetic_in_the_model() -> None:
 @pytest.mark.parametrize("kind", ["modular", "saturating"])
 def test_division_and_remainder_agree_with_execution(n: int, kind: str) -> None:
     """A wrong translation would show as a counterexample that execution does not confirm, or as a missing one."""
+
     @pipeline(x=INT, y=INT)
     def rest(x, y):
         return EQ((x // y) * y + x % y, x)
@@ -244,7 +276,17 @@ def test_division_and_remainder_agree_with_execution(n: int, kind: str) -> None:
 
 def test_verdicts_as_json() -> None:
     found = json.loads(json.dumps(check(figure_2a, no_overflow()).to_json()))
-    needed = {"pipeline", "property", "verdict", "engine", "seconds", "Q", "N", "assumptions", "counterexample"}
+    needed = {
+        "pipeline",
+        "property",
+        "verdict",
+        "engine",
+        "seconds",
+        "Q",
+        "N",
+        "assumptions",
+        "counterexample",
+    }
     assert needed <= found.keys()
     assert found["verdict"] == "fails"
     assert found["counterexample"][1] == {"x": 0, "decimate": None, "add": None}

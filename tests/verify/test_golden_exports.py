@@ -38,7 +38,11 @@ def test_nusmv_reads_the_file_by_itself(name: str, false: int) -> None:
     executable = get_engine("nusmv")
     path = str(getattr(executable, "path", ""))
     done = subprocess.run(
-        [path, str(ROOT / "smv" / "time2021" / f"{name}.smv")], capture_output=True, text=True, timeout=60, check=True
+        [path, str(ROOT / "smv" / "time2021" / f"{name}.smv")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     answers = re.findall(r"-- (?:specification|invariant) .* is (true|false)", done.stdout)
     assert answers

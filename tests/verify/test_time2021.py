@@ -17,7 +17,7 @@ from workbench.conformance.models import Simulated, whole
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineError
 from workbench.verify.engines import Query, Task, get_engine
-from workbench.verify.equivalence import equivalent
+from workbench.verify.equivalence import Mode, equivalent
 from workbench.verify.from_syntax import decide, property_from
 from workbench.verify.verdict import Verdict
 
@@ -32,7 +32,9 @@ def load(file: str, name: str | None = None, **params: int) -> Pipeline:
     return loaded
 
 
-def simulated(pipeline: Pipeline, values: list[int], n: int = 16, q: int = 6, pipe: str | None = None) -> list[int | None]:
+def simulated(
+    pipeline: Pipeline, values: list[int], n: int = 16, q: int = 6, pipe: str | None = None
+) -> list[int | None]:
     """What NuSMV's own simulation of the printed model shows at the output."""
     finite = pipeline.resolve(wb.Integer(n))
     shown = pipe or pipeline.outputs[0][1]
@@ -77,10 +79,12 @@ def test_modulo_an_odd_n_the_counter_loses_its_parity_and_the_verdict_says_that_
     assert any(f"wraps modulo {n}" in line for line in verdict.rests_on)
 
 
-@pytest.mark.parametrize(("file", "other"), [("window_sum_of_2", "trim_sum_of_2"), ("window_sum_of_3", "trim_sum_of_3")])
+@pytest.mark.parametrize(
+    ("file", "other"), [("window_sum_of_2", "trim_sum_of_2"), ("window_sum_of_3", "trim_sum_of_3")]
+)
 @pytest.mark.parametrize("mode", ["stepwise", "sequence"])
 @pytest.mark.parametrize("n", [2, 5, 256])
-def test_both_window_sums_are_equivalent(file: str, other: str, mode: str, n: int) -> None:
+def test_both_window_sums_are_equivalent(file: str, other: str, mode: Mode, n: int) -> None:
     assert equivalent(load(file), load(file, other), mode, Settings(n=n)).outcome is Outcome.HOLDS
 
 
@@ -140,10 +144,24 @@ def test_the_checks_in_the_files_are_decided_and_confirmed(file: str) -> None:
         loaded = source.get(name)
         for written in loaded.checks:
             verdict = decide(
-                loaded.pipeline, written, Settings(n=6, seconds=60), lambda r: source.get(r.name, **dict(r.params)).pipeline
+                loaded.pipeline,
+                written,
+                Settings(n=6, seconds=60),
+                lambda r: source.get(r.name, **dict(r.params)).pipeline,
             )
             assert verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS), (name, str(written))
             _confirmed(verdict)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_holds_for_every_n_holds_for_other_n(file: str) -> None:
+    """`every N` is claimed where no integer of a chosen domain is left; then the domain cannot matter."""
+    pipeline = load(file)
+    for prop in (wb.liveness(), wb.response(), wb.bounded_liveness(2), wb.no_overflow(), wb.no_full_queues()):
+        found = [wb.check(pipeline, prop, Settings(n=n, q=2)) for n in (5, 7, 16)]
+        if found[0].for_every_n:
+            assert len({verdict.outcome for verdict in found}) == 1
+            assert all(verdict.for_every_n for verdict in found)
 
 
 def _confirmed(verdict: Verdict) -> None:
@@ -183,7 +201,17 @@ def test_defect_2_a_pipeline_is_equivalent_to_itself_whatever_overflows(file: st
 
 
 def test_defect_3_decimation_emits_events_0_3_6() -> None:
-    assert simulated(load("figure_2a"), list(range(9)), pipe="third") == [0, None, None, 3, None, None, 6, None, None]
+    assert simulated(load("figure_2a"), list(range(9)), pipe="third") == [
+        0,
+        None,
+        None,
+        3,
+        None,
+        None,
+        6,
+        None,
+        None,
+    ]
 
 
 def test_defect_4_a_product_over_a_window_starts_from_1() -> None:

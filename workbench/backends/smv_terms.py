@@ -226,7 +226,7 @@ class SmvTerms(Fold[str]):
         plain = _plain(source, a)
         modular = isinstance(target, Integer) and target.overflow is Overflowing.MODULAR
         if isinstance(target, Range) or (
-            not word_width(target) and 0 <= source.lo and source.hi <= target.hi
+            not word_width(target) and source.lo >= 0 and source.hi <= target.hi
         ):
             return plain
         if not word_width(target):

@@ -174,9 +174,10 @@ class Integer(Domain):
         return iter(range(self.n))
 
     def fit(self, value: Value) -> int:
-        """Wrap or clamp an exact result; in a checked domain out-of-range results are clamped here
+        """Wrap or clamp an exact result.
 
-        (the running backends raise, and the model sets its flag, before the value is ever used).
+        In a checked domain results are clamped too: running backends raise, and the model sets its flag,
+        before such a value is ever used.
         """
         if self.overflow is Overflowing.MODULAR:
             return int(value % self.n)

@@ -23,7 +23,6 @@ from workbench.core.domain import (
     ANY,
     BOOL,
     FLOAT,
-    INT,
     Anything,
     Bool,
     Domain,
@@ -60,7 +59,7 @@ class Operator:
     result: Callable[[Operator, tuple[Term, ...]], Domain]
     exact: Callable[..., Any]
     python: str
-    simplify: Callable[[tuple[Term, ...]], Term | None] = lambda args: None
+    simplify: Callable[[tuple[Term, ...]], Term | None] = lambda _: None
 
     def __call__(self, *args: Any) -> Any:
         """Apply to values, terms or streams."""
@@ -189,7 +188,7 @@ def _div_range(a: Range, b: Range) -> Range:
 
 def _mod_range(a: Range, b: Range) -> Range:
     if b.lo > 0:
-        return a if 0 <= a.lo and a.hi < b.lo else Range(0, b.hi - 1)
+        return a if a.lo >= 0 and a.hi < b.lo else Range(0, b.hi - 1)
     size = max(abs(b.lo), abs(b.hi), 1) - 1
     return Range(min(-size, a.lo), max(size, a.hi))
 
@@ -199,7 +198,8 @@ def _arithmetic(on_ranges: Callable[[Range, Range], Range]) -> Callable[[Operato
         domain = _numeric(op, args)
         if isinstance(domain, Range):
             a, b = (t.domain for t in args)
-            assert isinstance(a, Range) and isinstance(b, Range)
+            assert isinstance(a, Range)
+            assert isinstance(b, Range)
             return on_ranges(a, b)
         return domain
 
@@ -298,10 +298,12 @@ def _simplify_eq(args: tuple[Term, ...]) -> Term | None:
     a, b = args
     if a is b:
         return TRUE
-    if isinstance(a.domain, Range) and isinstance(b.domain, Range):
-        if a.domain.hi < b.domain.lo or b.domain.hi < a.domain.lo:
-            return FALSE
-    return None
+    return FALSE if _apart(a.domain, b.domain) else None
+
+
+def _apart(a: Domain, b: Domain) -> bool:
+    """Whether two ranges have no value in common."""
+    return isinstance(a, Range) and isinstance(b, Range) and (a.hi < b.lo or b.hi < a.lo)
 
 
 def _simplify_ne(args: tuple[Term, ...]) -> Term | None:
@@ -383,15 +385,12 @@ class Cast:
             return value
         if not (value.domain.numeric and domain.numeric):
             raise TypingError(f"cannot convert values of {value.domain} to {domain}")
-        if isinstance(domain, Range):
-            hull = value.domain
-            if not (isinstance(hull, Range | Integer) and domain.lo <= hull.lo and hull.hi <= domain.hi):
-                if not (value.is_const and value.payload in domain):
-                    raise TypingError(
-                        f"values of {hull} do not all fit {domain}", hint="ranges are exact: widen the range"
-                    )
         if value.is_const and value.payload in domain:
             return const(value.payload, domain)
+        hull = value.domain
+        inside = isinstance(hull, Range | Integer) and hull.lo in domain and hull.hi in domain
+        if isinstance(domain, Range) and not inside:
+            raise TypingError(f"values of {hull} do not all fit {domain}", hint="ranges are exact: widen the range")
         return intern(CAST, (value,), domain)
 
 

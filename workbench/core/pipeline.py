@@ -168,7 +168,7 @@ def _graph(
     nodes = tuple(nodes)
     for node in nodes:
         graph.add_node(("node", node.name), node=node)
-        producer.update({pipe: ("node", node.name) for pipe in node.outputs})
+        producer.update(dict.fromkeys(node.outputs, ("node", node.name)))
     for node in nodes:
         for position, pipe in enumerate(node.inputs):
             graph.add_edge(producer[pipe], ("node", node.name), pipe=pipe, port=position)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from workbench.core import function as f
 from workbench.core.domain import INT, Domain, Value
@@ -178,7 +178,7 @@ def _consume(
     """The queues after these arrivals, and the front that is consumed if there is a complete one."""
     if not queues:
         return queues, (arrivals[0].value,) if arrivals[0].present else None
-    filled = [q + (a.value,) if a.present else q for q, a in zip(queues, arrivals, strict=True)]
+    filled = [(*q, a.value) if a.present else q for q, a in zip(queues, arrivals, strict=True)]
     if all(filled):
         return tuple(q[1:] for q in filled), tuple(q[0] for q in filled)
     return tuple(filled), None

@@ -219,7 +219,7 @@ def _short(processor: Processor) -> str:
     if isinstance(processor, ApplyFunction):
         words = processor.label.split()
         word = next((SHORT[w] for w in words if w in SHORT), words[0] if words else "apply")
-        name = "".join(c if c.isalnum() or c == "_" else "_" for c in word)
+        name = "".join(c if c.isalnum() or c == "_" else "_" for c in word).rstrip("_")
         return name if name[:1].isalpha() else f"f{name}"
     if isinstance(processor, Group):
         return processor.body.name

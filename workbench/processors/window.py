@@ -98,7 +98,8 @@ class Window(Processor):
         for events in fronts:
             inner, (out,) = self._inner.step(inner, events)
             last = out if out.present else last
-        return fronts[1:], (last,)
+        (final,) = self._inner.finish(inner)  # the end of the window is the end of the inner stream
+        return fronts[1:], (final if final.present else last,)
 
     # --- the finite machine ----------------------------------------------------------------------------------
 

@@ -90,9 +90,9 @@ def _engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> int |
     """The first step at which a variable differs between the engine and the direct evaluation."""
     for position, (state, step) in enumerate(zip(raw.steps, simulated, strict=False)):
         for name, value in step.state.items():
-            if name in smv.names and smv.names[name] in state:
-                if smv.value(name, state[smv.names[name]]) != value:
-                    return position
+            text = state.get(smv.names.get(name, ""))
+            if text is not None and smv.value(name, text) != value:
+                return position
     return None
 
 

@@ -41,10 +41,12 @@ def beyond(model: Model) -> str:
 def explain(model: Model, findings: Findings, n: int, integers: Overflowing) -> tuple[str, ...]:
     """One sentence per bound the outcome depends on, most important first."""
     if findings.trivial:
-        return ("nothing: the pipeline has no queue",)
+        return ("nothing: it is true by construction",)
     found = _bounds(model, findings)
     if findings.late:
-        found.append(f"not live within these bounds: after some {findings.late} steps no output comes before that")
+        found.append(
+            f"not live within these bounds: after some {findings.late} steps no output comes before that"
+        )
     if not model.numbers:
         return (*found, "every N: the property does not depend on data")
     return (*found, f"N = {n}, {integers} integers", *_arithmetic(findings, n))

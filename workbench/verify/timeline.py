@@ -130,17 +130,8 @@ def render_timeline(
     table = timeline(trace, pipeline, capacities)
     if not table.length:
         return "(the run has no step)"
-    width = shutil.get_terminal_size((100, 24)).columns if width is None else width
-    labels = [_label(row) for row in table.rows]
-    indent = max([len("step"), *map(len, labels)])
-    tails = [f" of {row.capacity}" if row.capacity is not None else "" for row in table.rows]
-    columns = [_column(table, step) for step in range(table.length)]
-    room = width - indent - len(_GAP) - max((len(tail) for tail in tails), default=0)
-    blocks = [
-        _block(table, block, columns, [label.ljust(indent) for label in labels], tails)
-        for block in _split([len(column[0]) for column in columns], room)
-    ]
-    return "\n\n".join(blocks)
+    grid = _Grid(table, shutil.get_terminal_size((100, 24)).columns if width is None else width)
+    return "\n\n".join("\n".join(grid.block(block)) for block in grid.blocks())
 
 
 def _label(row: Row) -> str:
@@ -162,66 +153,75 @@ def _overflows(table: Timeline, step: int) -> bool:
     return any(step in row.overflows for row in table.rows)
 
 
-def _split(widths: list[int], room: int) -> list[range]:
-    """Columns in blocks that fit; at least one column in each."""
-    blocks, start, used = [], 0, 0
-    for step, width in enumerate(widths):
-        needed = width + len(_GAP)
-        if step > start and used + needed > room:
-            blocks.append(range(start, step))
-            start, used = step, 0
-        used += needed
-    return [*blocks, range(start, len(widths))]
+class _Grid:
+    """A timeline laid out in characters."""
 
+    def __init__(self, table: Timeline, width: int) -> None:
+        self.table = table
+        self.width = width
+        labels = [_label(row) for row in table.rows]
+        self.indent = max([len("step"), *map(len, labels)])
+        self.labels = [label.ljust(self.indent) for label in labels]
+        self.tails = [f" of {row.capacity}" if row.capacity is not None else "" for row in table.rows]
+        self.columns = [_column(table, step) for step in range(table.length)]
+        self.wide = [len(column[0]) for column in self.columns]
 
-def _block(
-    table: Timeline, block: range, columns: list[list[str]], labels: list[str], tails: list[str]
-) -> str:
-    indent = len(labels[0]) if labels else len("step")
-    rule = "─" * indent + "─" + "─".join("─" * (len(columns[step][0]) + 1) for step in block) + "─"
-    lines = ["step".ljust(indent) + _GAP + _GAP.join(columns[step][0] for step in block), rule]
-    before = None
-    for position, (row, label, tail) in enumerate(zip(table.rows, labels, tails, strict=True), 1):
-        if before not in (None, "queue") and row.kind == "queue":
-            lines.append(rule)
-        before = row.kind
-        lines.append(label + _GAP + _GAP.join(columns[step][position] for step in block) + tail)
-    lines += _pointer(table, block, columns, indent)
-    return "\n".join(line.rstrip() for line in lines)
+    def blocks(self) -> list[range]:
+        """The steps in blocks that fit; at least one in each."""
+        room = self.width - self.indent - max((len(tail) for tail in self.tails), default=0)
+        blocks, start, used = [], 0, 0
+        for step, wide in enumerate(self.wide):
+            needed = wide + len(_GAP)
+            if step > start and used + needed > room:
+                blocks.append(range(start, step))
+                start, used = step, 0
+            used += needed
+        return [*blocks, range(start, len(self.wide))]
 
+    def block(self, block: range) -> list[str]:
+        """The lines of some steps."""
+        rule = "─" * (self.indent + sum(len(_GAP) + self.wide[step] for step in block))
+        lines = [self._line("step".ljust(self.indent), 0, block), rule]
+        before = ""
+        for position, row in enumerate(self.table.rows, 1):
+            if row.kind == "queue" and before not in ("", "queue"):
+                lines.append(rule)
+            before = row.kind
+            lines.append(self._line(self.labels[position - 1], position, block) + self.tails[position - 1])
+        return [line.rstrip() for line in (*lines, *self._pointer(block))]
 
-def _pointer(table: Timeline, block: range, columns: list[list[str]], indent: int) -> list[str]:
-    """What stands under the columns: the loop's bracket, or the mark of the last step; then the words."""
-    ends, at = {}, indent
-    for step in block:
-        at += len(_GAP) + len(columns[step][0])
-        ends[step] = at - 1 - _overflows(table, step)
-    if table.loop is not None:
-        return _bracket(table, table.loop, block, ends, {s: len(columns[s][0]) for s in block})
-    if table.last not in block:
-        return []
-    at = ends[table.last]
-    return _beside(" " * at + "▲", table.shows, at)
+    def _line(self, label: str, position: int, block: range) -> str:
+        return label + "".join(_GAP + self.columns[step][position] for step in block)
 
+    def _pointer(self, block: range) -> list[str]:
+        """What stands under the columns: the loop's bracket, or the mark of the last step; then the words."""
+        ends, at = {}, self.indent
+        for step in block:
+            at += len(_GAP) + self.wide[step]
+            ends[step] = at - 1 - _overflows(self.table, step)
+        if self.table.loop is not None:
+            return self._bracket(self.table.loop, ends)
+        if self.table.last not in block:
+            return []
+        at = ends[self.table.last]
+        return self._beside(" " * at + "▲", self.table.shows, at)
 
-def _bracket(
-    table: Timeline, loop: int, block: range, ends: Mapping[int, int], widths: Mapping[int, int]
-) -> list[str]:
-    looping = [step for step in block if step >= loop]
-    if not looping:
-        return []
-    first, last = looping[0], looping[-1]
-    left = ends[first] - widths[first] + 1 if first == loop else ends[first] - widths[first]
-    line = "╰" if first == loop else "─"
-    inside = ends[last] - left - 1
-    line += "─" * max(inside, 0) + ("╯" if last == table.last else "─")
-    if last != table.last:
-        return [" " * left + line]
-    return _beside(" " * left + line, f"for ever: {table.shows}" if table.shows else "for ever", left)
+    def _bracket(self, loop: int, ends: Mapping[int, int]) -> list[str]:
+        """The part of the loop's bracket that belongs under these columns."""
+        looping = [step for step in ends if step >= loop]
+        if not looping:
+            return []
+        first, last = looping[0], looping[-1]
+        opens, closes = first == loop, last == self.table.last
+        left = ends[first] - self.wide[first] + (1 if opens else 0)
+        inside = "─" * max(ends[last] - left - 1, 0)
+        line = " " * left + ("╰" if opens else "─") + inside + ("╯" if closes else "─")
+        if not closes:
+            return [line]
+        return self._beside(line, f"for ever: {self.table.shows}" if self.table.shows else "for ever", left)
 
-
-def _beside(line: str, words: str, at: int) -> list[str]:
-    """Words under a mark: to its right, or on a line of their own where that would run far."""
-    if not words or len(line) + len(words) <= 100:
-        return [f"{line} {words}".rstrip()]
-    return [line, f"{' ' * min(at, 8)}{words}"]
+    def _beside(self, line: str, words: str, at: int) -> list[str]:
+        """Words under a mark: to its right, or on a line of their own where they do not fit."""
+        if not words or len(line) + len(words) < self.width:
+            return [f"{line} {words}".rstrip()]
+        return [line, " " * max(0, min(at, self.width - len(words))) + words]
