@@ -18,8 +18,9 @@ from workbench.core.function import Function, TypedFunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.errors import LanguageError, Location
+from workbench.language import evaluate
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, suggestion
+from workbench.language.evaluate import Evaluator, plural, suggestion
 from workbench.language.types import domain
 
 _INTERNAL = frozenset({"integers"})
@@ -99,12 +100,12 @@ class Reader(Evaluator):
         for position, e in enumerate(arguments):
             name = keyword_argument(cls, e, self)
             if name is None and position >= len(order):
-                raise self.miscounted(
-                    cls, f"takes {len(order) or 'no'} parameters, {len(arguments)} given", where
-                )
+                what = f"takes {plural(len(order), 'parameter')}, {len(arguments)} given"
+                raise self.miscounted(cls, what, where)
             slot = known[name] if name else order[position]
             if slot.name in values:
-                raise LanguageError(f"'{slot.name}' is given twice", where=e.where, hint=_write(cls))
+                place = e.parts[0].where if name else e.where
+                raise LanguageError(f"'{slot.name}' is given twice", where=place, hint=_write(cls))
             value = e.operands[1] if name and isinstance(e, s.Operation) else e
             values[slot.name] = self._value(cls, slot, value)
         missing = [slot.name for slot in order if slot.required and slot.name not in values]
@@ -139,15 +140,25 @@ class Reader(Evaluator):
         return e.name
 
     def _constant(self, cls: type[Processor], slot: Slot, e: s.Expression) -> Value:
-        value = self.value(e)
         wanted = [kind for kind in slot.kinds if kind in _WORDS]
-        if wanted and not any(_is(value, kind) for kind in wanted):
+        other = self._no_constant(e)
+        value = None if other else self.value(e)
+        if other or (wanted and not any(_is(value, kind) for kind in wanted)):
+            what = " or ".join(_WORDS[k] for k in wanted) or "a constant"
             raise LanguageError(
-                f"'{slot}' of {cls.keyword} is {' or '.join(_WORDS[k] for k in wanted)}, not '{e}'",
-                where=e.where,
-                hint=_write(cls),
+                f"'{slot}' of {cls.keyword} is {what}, not '{e}'", where=e.where, hint=_write(cls)
             )
         return value
+
+    def _no_constant(self, e: s.Expression) -> bool:
+        """Whether an argument is the name of something else, or a processor: a parameter was left out."""
+        if isinstance(e, s.Name):
+            return e.name not in self.scope and e.name not in self.labels and self.is_callable(e.name)
+        return isinstance(e, s.Instance) or (isinstance(e, s.Call) and e.name not in self.functions)
+
+    def is_callable(self, name: str) -> bool:
+        """Whether something can be called by this name."""
+        return name in self.functions
 
     # --- the kinds that are not constants ----------------------------------------------------------------
 
@@ -161,8 +172,9 @@ class Reader(Evaluator):
         name = e.symbol if isinstance(e, s.Sign) else e.name if isinstance(e, s.Name) else None
         found = self.functions.get(name) if name else None
         if found is None:
-            names = [n for n in self.functions if n.isidentifier()]
-            hint = suggestion(name or "", names, "functions are + - * div mod = != < <= > >= -> and ")
+            names = [*evaluate.words(self.functions), *self.scope]
+            hint = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
+            hint = suggestion(name, names, "functions and names are: ") if name else hint
             raise LanguageError(f"{what} is a function, not '{e}'", where=e.where, hint=hint)
         return found
 

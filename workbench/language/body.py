@@ -232,6 +232,8 @@ class Body(args.Reader):
                 f"the processor '{e.name}' has no parameters in < >", where=e.where, hint=hint
             )
         count = self._leading_streams(cls, e)
+        if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
+            raise self._constant_stream(e.arguments[count])
         processor = self._instance(cls, e.arguments[count:], e.where)
         if processor.in_arity != count:
             what = f"takes {plural(processor.in_arity, 'stream')} here, {count or 'none'} given"
@@ -247,7 +249,8 @@ class Body(args.Reader):
         """How many arguments are streams; they all stand before the parameters."""
         words = args.words(cls)
         found = [
-            args.keyword_argument(cls, a, self) is None and self._is_stream(a, words) for a in e.arguments
+            args.keyword_argument(cls, a, self) is None and self._is_stream(a, words | _own_name(cls, i, a))
+            for i, a in enumerate(e.arguments)
         ]
         count = found.index(False) if False in found else len(found)
         if True in found[count:]:
@@ -312,6 +315,9 @@ class Body(args.Reader):
 
     # --- processors as parameters (Reader) ---
 
+    def is_callable(self, name: str) -> bool:
+        return name in self.file.callables()
+
     def inner(self, what: str, e: s.Expression) -> Processor:
         """A processor without its streams: `sum`, `sum<3>`, `cumulate(+)`, `passthrough`, `even`."""
         if isinstance(e, s.Name | s.Instance) and self.file.is_pipeline(e.name):
@@ -325,6 +331,16 @@ class Body(args.Reader):
         name = e.name if isinstance(e, s.Name | s.Call | s.Instance) else ""
         hint = f"write cumulate({e})" if isinstance(e, s.Sign) else suggestion(name, self.file.callables())
         raise LanguageError(f"{what} is a processor or pipeline, not '{e}'", where=e.where, hint=hint)
+
+
+def _streams(cls: type[Processor]) -> int:
+    """The number of inputs, where all processors of the class have the same; else 0."""
+    return cls.streams if cls.in_arity is Processor.in_arity else 0
+
+
+def _own_name(cls: type[Processor], position: int, e: s.Expression) -> frozenset[str]:
+    """An argument that cannot be a stream is not looked up as one: the parameter's own message is better."""
+    return frozenset({e.name} if isinstance(e, s.Name) and position >= max(1, _streams(cls)) else ())
 
 
 def _operands(e: s.Expression) -> tuple[s.Expression, ...]:

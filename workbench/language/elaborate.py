@@ -14,7 +14,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
 from workbench.language.body import Body
-from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion
+from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, words
 from workbench.language.types import labels
 from workbench.processors import PROCESSORS
 from workbench.processors.stream import Stream
@@ -26,7 +26,8 @@ class Elaborator:
     def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function]) -> None:
         self.pipelines = {p.name: p for p in file.pipelines}
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
-        self.labels = frozenset[str]().union(*map(labels, ports))
+        bodies = [e for p in file.pipelines for x in p.statements for e in _expressions(x)]
+        self.labels = frozenset[str]().union(*map(labels, [*ports, *bodies]))
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
         """Functions that come before processors of the same name; the library's come after."""
         self.functions = defined_functions(file, {**LIBRARY, **functions}, self.labels)
@@ -37,7 +38,7 @@ class Elaborator:
 
     def callables(self) -> list[str]:
         """Everything that can be called by name."""
-        return [*self.pipelines, *PROCESSORS, *(n for n in self.functions if n.isidentifier())]
+        return [*self.pipelines, *PROCESSORS, *words(self.functions)]
 
     def is_pipeline(self, name: str) -> bool:
         """Whether a name means a pipeline of this file (inside `p`, the processor `p` keeps its name)."""
@@ -160,11 +161,15 @@ class Elaborator:
         return made
 
 
+def _expressions(statement: s.Binding | s.Return) -> tuple[s.Expression, ...]:
+    return statement.values if isinstance(statement, s.Return) else (statement.value,)
+
+
 def _output_names(syntax: s.PipelineSyntax) -> list[str]:
     many = len(syntax.outputs) > 1
     names = [p.name or (f"out{i}" if many else "out") for i, p in enumerate(syntax.outputs, 1)]
-    for name, port in zip(names, syntax.outputs, strict=True):
-        if names.count(name) > 1:
+    for i, (name, port) in enumerate(zip(names, syntax.outputs, strict=True)):
+        if name in names[:i]:
             raise LanguageError(f"two outputs are called '{name}'", where=port.where, hint="rename one")
     return names
 

@@ -39,15 +39,36 @@ def suggestion(name: str, known: Iterable[str], otherwise: str = "there are: ") 
     return otherwise + ", ".join(names) if names else ""
 
 
+RESERVED = frozenset("pipeline function check return if then else and or not div mod true false".split())
+"""The words that are names nowhere (the grammar's NAME leaves them out)."""
+
+
+def words(names: Iterable[str]) -> list[str]:
+    """Those of the names that can be written as names: no signs, no reserved words."""
+    return [name for name in names if name.isidentifier() and name not in RESERVED]
+
+
 def compute(function: Function, arguments: Sequence[Value]) -> Value:
     """A function of constants. It is computed on terms, because those are type-checked."""
-    scalar = not function.opaque and not any(isinstance(a, tuple) for a in arguments)
+    scalar = not any(isinstance(a, tuple) for a in arguments)
+    if function.opaque:
+        return _called(function, arguments)
     if not scalar:
         return function(*arguments)
     result = function.build(*(const(a, ops.literal_domain(a)) for a in arguments))
     if is_symbolic(result) and all(leaf.is_const for leaf in leaves(result) if isinstance(leaf, Term)):
         return _values(result)
     return function.build(*arguments)
+
+
+def _called(function: Function, arguments: Sequence[Value]) -> Value:
+    try:
+        return function(*arguments)
+    except WorkbenchError:
+        raise
+    except Exception as error:
+        shown = ", ".join(map(str, arguments))
+        raise WorkbenchError(f"the Python function '{function.name}' failed on {shown}: {error!r}") from error
 
 
 def _values(result: Any) -> Value:
@@ -123,7 +144,7 @@ class Evaluator:
         """A function applied to values."""
         function = self.functions.get(e.name)
         if function is None:
-            hint = suggestion(e.name, [n for n in self.functions if n.isidentifier()], "functions are: ")
+            hint = suggestion(e.name, words(self.functions), "functions are: ")
             raise LanguageError(f"there is no function '{e.name}'", where=e.where, hint=hint)
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 

@@ -120,6 +120,8 @@ def _habit(expected: frozenset[str], found: str) -> str:
         return "say the type of what comes out: -> int {"
     if found in ("'<'", "'<='", "'>'", "'>='", "'='", "'!='") and expected & {"AND", "OR"}:
         return "comparisons do not chain: write a < b and b < c"
+    if found in ("'if'", "'not'") and "LEFT" in expected:
+        return f"put {found[1:-1]} ... in parentheses here"
     if found == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
     if expected == {"PIPELINE", "FUNCTION", "CHECK", "$END"}:

@@ -149,8 +149,8 @@ class _Builder(Transformer[Token, Any]):
     def function(self, meta: Meta, children: list[Any]) -> s.FunctionSyntax:
         name, *arguments = children[:-2]
         names = tuple(map(str, arguments))
-        for token in arguments:
-            if names.count(str(token)) > 1:
+        for i, token in enumerate(arguments):
+            if str(token) in names[:i]:
                 raise LanguageError(
                     f"two arguments are called '{token}'", where=self._place(token), hint="rename one"
                 )

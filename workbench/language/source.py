@@ -53,6 +53,10 @@ class Source:
     def _elaborator(self) -> Elaborator:
         return Elaborator(self.tree, self.functions)
 
+    def check_definitions(self) -> None:
+        """The names in function definitions mean something; pipelines are looked into when they are taken."""
+        _ = self._elaborator
+
     def _syntax(self, name: str | None) -> s.PipelineSyntax:
         name = name or self.default
         if name not in self.pipelines:
@@ -111,7 +115,9 @@ class Loaded:
 
 def parse(text: str, file: str = "<text>", functions: Mapping[str, Function] | None = None) -> Source:
     """The pipelines of a text. `functions` are Python functions that it may use by name."""
-    return Source(file, text, parse_file(text, file), dict(functions or {}))
+    source = Source(file, text, parse_file(text, file), dict(functions or {}))
+    source.check_definitions()
+    return source
 
 
 def read_file(path: str | Path, functions: Mapping[str, Function] | None = None) -> Source:

@@ -76,6 +76,12 @@ def _call(e: s.Call) -> tuple[str, int]:
     return f"{e.name}{given}({_list(e.arguments)})", _POSTFIX
 
 
+def _field(e: s.Field) -> tuple[str, int]:
+    number = isinstance(e.value, s.Literal)  # 0.1 would be read as a number
+    inner = f"({e.value})" if number else _inside(e.value, _POSTFIX)
+    return f"{inner}.{e.name}", _POSTFIX
+
+
 def _port(e: s.Port) -> tuple[str, int]:
     return (f"{e.name}: {e.type}" if e.name else str(e.type)), _POSTFIX
 
@@ -87,7 +93,7 @@ def _tuple(e: s.TupleOf) -> tuple[str, int]:
 _RULES: dict[type[s.Expression], Callable[[Any], tuple[str, int]]] = {
     s.Literal: _literal,
     s.Name: lambda e: (e.name, _POSTFIX),
-    s.Field: lambda e: (f"{_inside(e.value, _POSTFIX)}.{e.name}", _POSTFIX),
+    s.Field: _field,
     s.Operation: _operation,
     s.Temporal: _temporal,
     s.TupleOf: _tuple,

@@ -1,0 +1,377 @@
+"""What the language says about texts it cannot read: the place (marked § in the text) and a phrase each."""
+
+import pytest
+
+from workbench.core.domain import BOOL
+from workbench.core.function import user_function
+from workbench.errors import Location, WorkbenchError
+from workbench.language import parse
+from workbench.language.mistakes import WORDS
+from workbench.language.parser import grammar
+
+IDENTITY = "pipeline p(x: int) -> int {{ {} }}"
+
+
+def body(text: str) -> str:
+    return (
+        "pipeline sum(x: int) -> int { return cumulate(x, +) }\npipeline p(x: int, b: bool) -> int {\n"
+        + text
+        + "\n}"
+    )
+
+
+SYNTAX = {
+    "no output type": ("pipeline p(x: int) §{ return x }", "expected '->', found '{'", "-> int {"),
+    "equality": (
+        body("return filter(x, x =§= 3)"),
+        "expected an expression, found '='",
+        "equality is written =",
+    ),
+    "division": (body("return x §/ 2"), "'/' has no meaning here", "'div'"),
+    "remainder": (body("return x §% 2"), "'%' has no meaning here", "'mod'"),
+    "comment": (body("return x §// all"), "'/' has no meaning here", "comments begin with #"),
+    "conjunction": (body("return filter(x, b &§& b)"), "found '&'", "conjunction is written 'and'"),
+    "semicolon": (body("a = x§; return a"), "';' has no meaning here", "leave out the ;"),
+    "open parenthesis": (body("a = (x\n§c = x\nreturn a"), "found 'c'", "the '(' of line 3 is not closed"),
+    "open brace": ("pipeline p(x: int) -> int {\n return x§", "the end of the text", "the '{' of line 1"),
+    "chain": (body("return filter(x, 1 < x §< 3)"), "found '<'", "comparisons do not chain"),
+    "digit": (body("§3x = x\nreturn 3x"), "'3' has no meaning here", "a name begins with a letter"),
+    "stray statement": ("§a = b", "expected 'check', 'function', 'pipeline'", "inside the braces"),
+    "missing type": ("pipeline p(x:§) -> int { return x }", "expected a type, found ')'", ""),
+    "missing expression": (body("return\n§)"), "expected an expression, found ')'", ""),
+    "missing condition": (body("return filter(x, if b then x§)"), "found ')'", ""),
+    "check of nothing": ("check§", "expected the name of a property, found the end of the text", ""),
+    "check above": (
+        "check §liveness\npipeline p(x: int) -> int { return x }",
+        "above every pipeline",
+        "below it",
+    ),
+    "until": ("pipeline p(x: int) -> int { return x }\ncheck ctl(§A[x = 1])", "needs an until", "A[p U q]"),
+    "choice in an operator": (body("return 1 + §if b then x else 2"), "found 'if'", "in parentheses"),
+    "negation in a comparison": (body("return filter(x, b = §not b)"), "found 'not'", "in parentheses"),
+    "reserved word": (body("§then = x\nreturn then"), "found 'then'", ""),
+    "single quotes": (body("return filter(x, §'a' = 'a')"), "has no meaning here", "double quotes"),
+}
+
+NAMES = {
+    "unknown stream": (
+        body("count = x\nreturn filter(§coutn, b)"),
+        "no stream or parameter 'coutn'",
+        "'count'",
+    ),
+    "unknown in operator": (body("return x + §y"), "no stream or parameter 'y'", "there are: x, b"),
+    "unknown processor": (
+        body("return §cumulat(x, +)"),
+        "no processor, pipeline or function 'cumulat'",
+        "'cumulate'",
+    ),
+    "unknown function": (body("return cumulate(x, §maxx)"), "is a function, not 'maxx'", "'max'"),
+    "unknown parameter": (
+        "pipeline p<size = 3>(x: int) -> int { return trim(x, §sise) }",
+        "no stream or parameter 'sise'",
+        "'size'",
+    ),
+    "unknown pipeline in a window": (body("return window(x, 3, §summ)"), "not 'summ'", "'sum'"),
+    "unknown condition": (body("cond = b\nreturn filter(x, §condd)"), "'condd'", "'cond'"),
+    "function call as stream": (body("return §sum"), "'sum' is not a stream", "sum(...)"),
+    "used before": (body("a = §c\nc = x\nreturn a"), "'c' is used before it has a value", "line 4"),
+    "feedback": (body("a = x + §a\nreturn a"), "'a' is used before it has a value", "cumulate"),
+    "given twice": (body("a = x\n§a = x\nreturn a"), "the name 'a' is taken, by line 3", "given once"),
+    "input again": (body("§x = x + 1\nreturn x"), "the name 'x' is taken, by line 2", ""),
+    "pipeline twice": (
+        "pipeline p(x: int) -> int { return x }\npipeline §p(x: int) -> int { return x }",
+        "'p' is defined twice, first in line 1",
+        "rename",
+    ),
+    "input twice": ("pipeline p(x: int, §x: int) -> int { return x }", "the name 'x' is taken", ""),
+    "output twice": (
+        "pipeline p(x: int) -> y: int, §y: int { return x, x }",
+        "two outputs are called 'y'",
+        "",
+    ),
+    "output is another pipe": (
+        "pipeline p(x: int) -> §y: int { y = x + 1\n return y + 1 }",
+        "another pipe is called 'y'",
+        "rename",
+    ),
+    "function in function": ("function f(v) = §g(v)", "there is no function 'g'", ""),
+    "name in function": ("function f(value) = §valeu + 1", "there is no 'valeu' here", "'value'"),
+    "argument twice": ("function f(v, §v) = v", "two arguments are called 'v'", "rename"),
+    "property": (
+        "pipeline p(x: int) -> int { return x }\ncheck §livenes",
+        "no property 'livenes'",
+        "'liveness'",
+    ),
+    "pipe in property": (
+        "pipeline p(x: int) -> int { count = x + 1\n return count }\ncheck always (§cont >= 0)",
+        "pipeline p has no pipe 'cont'",
+        "'count'",
+    ),
+    "pipeline in property": (
+        "pipeline p(x: int) -> int { return x }\ncheck equivalent(§q)",
+        "there is no pipeline 'q' in this file",
+        "p",
+    ),
+}
+
+ARITY = {
+    "no width": (
+        body("return window(x, §sum)"),
+        "'width' of window is a whole number, not 'sum'",
+        "window(x, width, inner",
+    ),
+    "window without parameters": (
+        body("return §window(x)"),
+        "'window' needs 'width'",
+        "window(x, width, inner",
+    ),
+    "too many parameters": (
+        body("return §trim(x, 1, 2)"),
+        "'trim' takes 1 parameter, 2 given",
+        "trim(x, count)",
+    ),
+    "too few streams": (
+        body("return §filter(x)"),
+        "'filter' takes 2 streams here, 1 given",
+        "filter(data, condition)",
+    ),
+    "no stream": (body("return §trim(3)"), "'trim' takes 1 stream here, none given", "trim(x, count)"),
+    "stream late": (body("return trim(3, §x)"), "the stream 'x' stands after a parameter", "trim(x, count)"),
+    "pipeline": (body("return §sum(x, x)"), "pipeline sum takes 1 stream, 2 given", "sum(x: int)"),
+    "function": (body("return §max(x)"), "the function 'max' takes 2 arguments, 1 given", "max(a, b)"),
+    "two outputs": (
+        body("§a = fork(x)\nreturn a"),
+        "'fork(x)' gives 2 streams, 1 name on the left",
+        "a, b = ...",
+    ),
+    "two outputs in operator": (
+        body("return §fork(x) + 1"),
+        "'fork(x)' gives 2 streams where one is needed",
+        "",
+    ),
+    "returns two": (body("§return x, x"), "returns 2 streams, its head declares 1", "one type"),
+    "returns nothing": (
+        "pipeline §p(x: int) -> int { a = x }",
+        "pipeline p returns nothing",
+        "return STREAM",
+    ),
+    "returns twice": (body("return x\n§return x"), "has returned already", "last statement"),
+    "parameter of pipeline": (
+        body("return sum<§3>(x)"),
+        "pipeline sum has no parameters, 1 given",
+        "sum(x: int)",
+    ),
+    "named parameter": (body("return §sum<k = 3>(x)"), "pipeline sum has no parameter 'k'", "sum(x: int)"),
+    "parameter of processor": (
+        body("return §trim<3>(x)"),
+        "'trim' has no parameters in < >",
+        "trim(x, count)",
+    ),
+    "parameter of function": (body("return §even<3>(x)"), "'even' has no parameters in < >", ""),
+    "no value": (
+        "pipeline q<§k>(x: int) -> int { return x }",
+        "pipeline q needs a value for 'k'",
+        "q<k = 3>",
+    ),
+    "given by name twice": (body("return trim(x, 1, §count = 2)"), "'count' is given twice", ""),
+    "property argument": (
+        "pipeline p(x: int) -> int { return x }\ncheck §liveness(3)",
+        "'liveness' takes no argument",
+        "",
+    ),
+    "property without argument": (
+        "pipeline p(x: int) -> int { return x }\ncheck §bounded-liveness",
+        "takes a number",
+        "bounded-liveness(3)",
+    ),
+}
+
+TYPES = {
+    "logic on int": (body("return filter(x, x §and b)"), "'and' needs bool, not values of int", ""),
+    "number and truth": (body("return x §+ b"), "'+' needs numbers, not values of bool", ""),
+    "filter by number": (body("return §filter(x, x)"), "the condition of a filter is a bool stream", "x > 0"),
+    "unknown type": ("pipeline p(x: §integer) -> int { return x }", "there is no type 'integer'", "int"),
+    "empty range": ("pipeline p(x: §7..0) -> int { return x }", "the range 7..0 is empty", "0..7"),
+    "bound": ("pipeline p<k = true>(x: 0..§k) -> int { return x }", "is not a whole number", ""),
+    "result": (
+        "pipeline p(x: int) -> §bool { return x }",
+        "is declared to give bool, but what it returns is int",
+        "int",
+    ),
+    "constant result": (body("return §3"), "'3' is a constant where a stream is needed", "turn(x, 3)"),
+    "constant stream": (
+        body("return filter(x, §true)"),
+        "'true' is a constant where a stream is needed",
+        "turn(x, true)",
+    ),
+    "width": (body("return window(x, b, §sum)"), "'width' of window is a whole number, not 'sum'", ""),
+    "width is bool": (
+        body("return window(x, §true, sum)"),
+        "'width' of window is a whole number, not 'true'",
+        "",
+    ),
+    "width zero": (body("return §window(x, 0, sum)"), "a window needs a width of at least 1, not 0", ""),
+    "function expected": (
+        body("return cumulate(x, §3)"),
+        "'function' of cumulate is a function, not '3'",
+        "functions are",
+    ),
+    "inner expected": (body("return window(x, 3, §+)"), "a processor or pipeline, not '+'", "cumulate(+)"),
+    "no field": (
+        body("return x.§price"),
+        "'x' carries int, which has no field 'price'",
+        "only tuples and records",
+    ),
+    "field": (
+        "pipeline p(x: {price: int}) -> int { return x.§prise }",
+        "has no field 'prise'",
+        "'price'",
+    ),
+    "group": (body("return §sum(b)"), "input 'x' of pipeline sum carries int, not bool", "same type"),
+    "literal types": (body("return trim(x, 1 §+ true)"), "'+' needs numbers", ""),
+    "constant outside domain": (
+        "pipeline p(x: int mod 3) -> int mod 3 { return x §+ 5 }",
+        "the constant 5",
+        "-N 6",
+    ),
+    "parameter kind": (
+        "pipeline q<k = 3>(x: int) -> int { return trim(x, k) }\n"
+        "pipeline p(x: int) -> int { return §q<true>(x) }",
+        "the parameter 'k' of q is of the kind of 3, not true",
+        "",
+    ),
+    "parameter is a stream": (
+        "pipeline q<k = 3>(x: int) -> int { return trim(x, k) }\n"
+        "pipeline p(x: int) -> int { return q<§x>(x) }",
+        "the parameter 'k' is a stream",
+        "constants",
+    ),
+    "ctl in ltl": (
+        "pipeline p(x: int) -> int { return x }\ncheck ltl(§AG x = 1)",
+        "'AG' has no meaning in ltl(...)",
+        "ctl(...)",
+    ),
+    "ltl in ctl": (
+        "pipeline p(x: int) -> int { return x }\ncheck ctl(§G x = 1)",
+        "'G' has no meaning in ctl(...)",
+        "AG or EG",
+    ),
+    "temporal in always": (
+        "pipeline p(x: int) -> int { return x }\ncheck always (§F x = 1)",
+        "'F' has no meaning in always",
+        "ltl(...)",
+    ),
+    "choice": (
+        "pipeline p(x: int) -> int { return decimate(x, 2, last = §3) }",
+        "'last' of decimate is true or false, not '3'",
+        "decimate(x, interval[, last])",
+    ),
+    "in the function, not at its use": (
+        "function f(v) = v §and v\npipeline p(x: int) -> int { return filter(x, f(x)) }",
+        "'and' needs bool",
+        "",
+    ),
+    "cast": (body("return cast(x, §3)"), "'3' is not a type", "int mod 5"),
+}
+
+CYCLES = {
+    "itself": (
+        "pipeline p(x: int) -> int { return §p(x) }",
+        "pipelines cannot call themselves: p -> p",
+        "cumulate",
+    ),
+    "through another": (
+        "pipeline p(x: int) -> int { return q(x) }\npipeline q(x: int) -> int { return window(x, 2, §p) }",
+        "p -> q -> p",
+        "",
+    ),
+    "functions": (
+        "function §f(v) = g(v)\nfunction g(v) = f(v)",
+        "functions cannot call themselves: f -> g -> f",
+        "",
+    ),
+}
+
+CORPUS = {
+    f"{kind}: {name}": case
+    for kind, cases in (
+        ("syntax", SYNTAX),
+        ("names", NAMES),
+        ("arity", ARITY),
+        ("types", TYPES),
+        ("cycles", CYCLES),
+    )
+    for name, case in cases.items()
+}
+
+
+def read_all(text):
+    source = parse(text, "bad.pipe")
+    for name in source.pipelines or (None,):
+        source.get(name)
+
+
+@pytest.mark.parametrize(("text", "phrase", "hint"), CORPUS.values(), ids=CORPUS)
+def test_place_and_words(text, phrase, hint):
+    before, marker, after = text.partition("§")
+    assert marker
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    with pytest.raises(WorkbenchError) as caught:
+        read_all(before + after)
+    error = caught.value
+    assert isinstance(error.where, Location)
+    assert (error.where.file, error.where.line, error.where.column) == ("bad.pipe", line, column), str(error)
+    assert error.where.text == (before + after).splitlines()[line - 1]
+    assert phrase in error.what
+    assert hint in error.hint
+
+
+def test_every_terminal_has_words():
+    used = {t.name for t in grammar().terminals} - {"COMMENT"}
+    assert {name for name in used if not name.startswith("__IGNORE")} == set(WORDS) - {"$END"}
+
+
+def test_no_message_shows_a_terminal():
+    for text, _, _ in SYNTAX.values():
+        with pytest.raises(WorkbenchError) as caught:
+            parse(text.replace("§", ""))
+        assert not [name for name in WORDS if len(name) > 2 and name in str(caught.value)]
+
+
+def test_the_grammar_has_no_conflicts(caplog):
+    from importlib import resources
+
+    from lark import Lark, logger
+
+    text = resources.files("workbench.language").joinpath("pipe.lark").read_text(encoding="utf-8")
+    level = logger.level
+    logger.setLevel("DEBUG")
+    logger.propagate = True
+    try:
+        Lark(text, parser="lalr", start=["start", "property", "formula"], debug=True)
+    finally:
+        logger.setLevel(level)
+    assert not [record for record in caplog.records if "conflict" in record.message.lower()]
+
+
+def test_unknown_parameter_lists_the_known_ones():
+    source = parse("pipeline p<k = 3, start = 0>(x: int) -> int { return trim(x, k) }")
+    with pytest.raises(WorkbenchError, match=r"no parameter 'n'.*\n.*its parameters are: k, start"):
+        source.get("p", n=3)
+    with pytest.raises(WorkbenchError, match=r"did you mean 'start'\? \(its parameters are: k, start\)"):
+        source.get("p", strat=3)
+
+
+def test_an_opaque_function_that_fails_says_where():
+    invert = user_function(lambda v: 1 // v, result=BOOL, arity=1, name="invert")
+    failing = parse("pipeline p(x: int) -> int { return trim(x, invert(0)) }", functions={"invert": invert})
+    with pytest.raises(WorkbenchError, match=r"1:44: the Python function 'invert' failed on 0: ZeroDivision"):
+        failing.get()
+
+
+def test_an_opaque_function_is_called():
+    source = parse(
+        "pipeline p(x: int) -> bool { return f(x) }",
+        functions={"f": user_function(bool, result=BOOL, arity=1)},
+    )
+    assert source.get().pipeline.denote([[0, 1]]) == ([False, True],)

@@ -1,0 +1,91 @@
+"""Checks in files and properties on the command line."""
+
+import pytest
+
+from workbench.errors import LanguageError
+from workbench.language import Literal, Name, Operation, PipelineReference, parse, parse_property
+from workbench.language.properties import PROPERTIES, dotted
+from workbench.language.syntax import Field, Temporal
+
+TEXT = """
+pipeline other<k = 3>(x: int) -> int { return trim(x, k) }
+pipeline p<k = 3>(x: int) -> int {
+    check liveness
+    count = cumulate(x, +)
+    check bounded-liveness(k + 1)
+    return trim(count, k)
+    check no-overflow
+}
+check always (out.present
+              -> count >= k)   # parameters are constants
+check ltl(G F x.present -> G F out.present)
+check equivalent(other<k = k>)
+check stepwise-equivalent(other)
+"""
+
+
+def test_checks_apply_to_the_pipeline_above():
+    source = parse(TEXT)
+    assert source.get("other").checks == ()
+    assert [c.text for c in source.get("p").checks] == [
+        "liveness",
+        "bounded-liveness(k + 1)",
+        "no-overflow",
+        "always (out.present -> count >= k)",
+        "ltl(G F x.present -> G F out.present)",
+        "equivalent(other<k = k>)",
+        "stepwise-equivalent(other)",
+    ]
+    assert [c.where.line for c in source.get("p").checks] == [4, 6, 8, 10, 12, 13, 14]
+
+
+def test_arguments_are_read_with_the_parameters_of_the_pipeline():
+    checks = {c.name: c.argument for c in parse(TEXT).get("p", k=5).checks}
+    assert checks["liveness"] is None
+    assert checks["bounded-liveness"] == 6
+    assert checks["always"] == Operation(
+        "->", (Field(Name("out"), "present"), Operation(">=", (Name("count"), Literal(5))))
+    )
+    assert checks["equivalent"] == PipelineReference("other", (("k", 5),))
+
+
+def test_the_other_pipeline():
+    loaded = parse(TEXT).get("p", k=1)
+    reference = next(c.argument for c in loaded.checks if c.name == "equivalent")
+    assert isinstance(reference, PipelineReference)
+    assert loaded.other(reference).pipeline.denote([[1, 2, 3]]) == ([2, 3],)
+
+
+GIVEN = {
+    "liveness": "liveness",
+    "response": "response",
+    "no-overflow": "no-overflow",
+    "no-full-queues": "no-full-queues",
+    "bounded-liveness": "bounded-liveness(3)",
+    "always": "always(y >= 0)",
+    "ctl": "ctl(AG EF out.present)",
+    "ltl": "ltl(p U q)",
+    "equivalent": "equivalent(other)",
+    "stepwise-equivalent": "stepwise-equivalent(other<k=2>)",
+}
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_every_property_can_be_given_on_the_command_line(name):
+    found = parse_property(GIVEN[name])
+    assert found.name == name
+    assert str(found) == GIVEN[name]
+    assert (found.argument is None) == (not PROPERTIES[name])
+
+
+def test_formulas():
+    found = parse_property("ctl(AG (queue(add.left).length <= 2 -> A[overflow U g.add.present]))").argument
+    assert isinstance(found, Temporal)
+    assert str(found) == "AG (queue(add.left).length <= 2 -> A[overflow U g.add.present])"
+    assert dotted(Field(Field(Name("g"), "add"), "present")) == "g.add.present"
+    assert dotted(Field(Literal(1), "present")) is None
+
+
+def test_the_place_of_a_mistake_on_the_command_line():
+    with pytest.raises(LanguageError, match=r"<property>:1:11: expected an expression, found '\)'"):
+        parse_property("always(y >)")

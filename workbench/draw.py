@@ -1,0 +1,265 @@
+"""Pictures of pipelines, by graphviz.
+
+Events flow from left to right. What is drawn follows from attributes, never from a processor's class: a
+processor that holds a pipeline is a cluster around it, one that holds another processor (a window) a dashed
+cluster, one that holds a function has round corners; a join shows its queues as striped buffers at its
+inputs, and a pipe that is read more than once forks at a dot.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+
+from workbench.core.domain import Domain
+from workbench.core.function import Function, TypedFunction
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
+from workbench.errors import InputError, WorkbenchError
+
+FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
+
+INK, FAINT, QUEUE, STRIPE, FILL, VALUE = "#1f2d3d", "#7a8794", "#e9b44c", "#fff8e7", "#f3f7fb", "#b3261e"
+PORT = " PORT"
+"""Where a queue's port is filled in."""
+_HEAD = f"""    rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=true;
+    fontname="Helvetica"; fontsize=11; fontcolor="{FAINT}"; labeljust=l;
+    node [fontname="Helvetica", fontsize=13, fontcolor="{INK}", color="{INK}", shape=plain];
+    edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
+
+
+def draw(pipeline: Pipeline, values: Mapping[str, str] | None = None) -> str:
+    """The pipeline as DOT text. `values` writes a text beside pipes, by name (inside groups `group.pipe`)."""
+    picture = _Picture(dict(values or {}), pipeline.capacities)
+    picture.whole(pipeline)
+    body = "\n".join(picture.lines + picture.edges)
+    return f'digraph "{_quoted(pipeline.name)}" {{\n{_HEAD}\n{body}\n}}\n'
+
+
+def render(pipeline: Pipeline, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
+    """Write the picture to a file: `.svg`, `.png` or `.pdf` by graphviz, `.dot` as text."""
+    path, text = Path(path), draw(pipeline, values)
+    if path.suffix in (".dot", ".gv"):
+        path.write_text(text, encoding="utf-8")
+        return path
+    if path.suffix not in FORMATS:
+        raise InputError(f"cannot draw to '{path.name}'", hint="let it end in .svg, .png, .pdf or .dot")
+    program = shutil.which("dot")
+    if program is None:
+        raise WorkbenchError(
+            "the program 'dot' of graphviz is not installed",
+            hint=f"install it (apt-get install graphviz), or write {path.with_suffix('.dot').name} instead",
+        )
+    command = [program, f"-T{FORMATS[path.suffix]}", "-o", str(path)]
+    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise WorkbenchError(f"graphviz could not draw {pipeline.name}: {done.stderr.strip()}")
+    return path
+
+
+@dataclasses.dataclass(frozen=True)
+class _Tap:
+    """Where a pipe can be read: a node of the picture, and what to write on the edge from it."""
+
+    source: str
+    label: str
+
+
+class _Picture:
+    """Collects the lines of a DOT text."""
+
+    def __init__(self, values: dict[str, str], capacities: Mapping[str, int]) -> None:
+        self.values = values
+        self.capacities = capacities
+        self.lines: list[str] = []
+        self.edges: list[str] = []
+        """Kept apart: an edge inside a cluster would pull both its ends into it."""
+        self._depth = 1
+        self._count = 0
+
+    def line(self, text: str) -> None:
+        """One line of the text."""
+        self.lines.append("    " * self._depth + text)
+
+    def fresh(self) -> str:
+        """A new identifier."""
+        self._count += 1
+        return f"n{self._count}"
+
+    @contextmanager
+    def cluster(self, title: str, style: str) -> Iterator[None]:
+        """Everything that is added inside is framed."""
+        self.line(f"subgraph cluster_{self.fresh()} {{")
+        self._depth += 1
+        self.line(f'label="{_quoted(title)}"; style="{style}"; color="{FAINT}"; margin=10;')
+        yield
+        self._depth -= 1
+        self.line("}")
+
+    # --- pipelines ---
+
+    def whole(self, pipeline: Pipeline) -> None:
+        """Inputs, processors, outputs."""
+        taps = {}
+        for name, domain in pipeline.inputs:
+            source = self.terminal(name, domain)
+            value = self.values.get(name)
+            taps[name] = _Tap(source, _value(value) if value is not None else "")
+        names = {pipe: pipe for pipe in pipeline.domains}
+        carried = self.inside(pipeline, taps, names, "")
+        for (name, pipe), tap in zip(pipeline.outputs, carried, strict=True):
+            target = self.terminal(name, pipeline.domains[pipe])
+            self.edge(tap, target)
+
+    def inside(
+        self, pipeline: Pipeline, taps: dict[str, _Tap], names: dict[str, str], prefix: str
+    ) -> list[_Tap]:
+        """The processors of a pipeline whose inputs can be read at `taps`; where its outputs can be read.
+
+        `names` are the pipes' names in the whole pipeline, `prefix` stands before the processors'.
+        """
+        taps = dict(taps)
+        for pipe, _ in pipeline.inputs:
+            taps[pipe] = self.forked(pipeline, pipe, taps[pipe])
+        for node in pipeline.nodes:
+            reads = [taps[p] for p in node.inputs]
+            made = self.processor(
+                node.processor, node.name, f"{prefix}{node.name}", reads, [names[p] for p in node.outputs]
+            )
+            for pipe, source in zip(node.outputs, made, strict=True):
+                label = self.label(names[pipe], pipe, pipeline.domains[pipe])
+                taps[pipe] = self.forked(pipeline, pipe, dataclasses.replace(source, label=label))
+        return [taps[pipe] for _, pipe in pipeline.outputs]
+
+    def forked(self, pipeline: Pipeline, pipe: str, tap: _Tap) -> _Tap:
+        """A dot behind a pipe that is read more than once."""
+        readers = sum(n.inputs.count(pipe) for n in pipeline.nodes)
+        readers += [shown for _, shown in pipeline.outputs].count(pipe)
+        if readers < 2:
+            return tap
+        dot = self.fresh()
+        self.line(f"{dot} [shape=point, width=0.07];")
+        self.edge(tap, dot, arrow=False)
+        return _Tap(dot, "")
+
+    # --- processors ---
+
+    def processor(
+        self, processor: Processor, title: str, name: str, reads: list[_Tap], names: list[str]
+    ) -> list[_Tap]:
+        """One processor; where its outputs can be read. `names` are those of its output pipes."""
+        body, inner = _held(processor, Pipeline), _held(processor, Processor)
+        if isinstance(body, Pipeline):
+            with self.cluster(_titled(title, processor.label), "rounded"):
+                return self.body(body, name, reads, names)
+        queues = [self.queue(f"{name}.{p}", p) for p in processor.ports] if title and len(reads) > 1 else []
+        if isinstance(inner, Processor):
+            with self.cluster(_titled(title, processor.label), "rounded,dashed"):
+                if queues:
+                    reads = self.buffers(queues, reads)
+                body = _held(inner, Pipeline)  # what is in a group is shown without a frame of its own
+                if isinstance(body, Pipeline):
+                    return self.body(body, name, reads, names)
+                return self.processor(inner, "", name, reads, names)
+        source = self.fresh()
+        self.line(f"{source} [label=<{_box(processor, title, queues)}>];")
+        for i, tap in enumerate(reads):
+            self.edge(tap, f"{source}:q{i}:w" if queues else source)
+        return [_Tap(source, "")] * processor.out_arity
+
+    def body(self, body: Pipeline, name: str, reads: list[_Tap], names: list[str]) -> list[_Tap]:
+        """The contents of a pipeline that is used as a processor; pipes are called as in `flatten`."""
+        inner = {pipe: f"{name}.{pipe}" for pipe in body.domains}
+        inner.update((pipe, outer) for (_, pipe), outer in zip(body.outputs, names, strict=True))
+        taps = dict(zip((pipe for pipe, _ in body.inputs), reads, strict=True))
+        return self.inside(body, taps, inner, f"{name}.")
+
+    def buffers(self, queues: list[str], reads: list[_Tap]) -> list[_Tap]:
+        """Queues that stand alone, in front of a cluster."""
+        source = self.fresh()
+        self.line(f"{source} [label=<{_table(_queue_rows(queues))}>];")
+        for i, tap in enumerate(reads):
+            self.edge(tap, f"{source}:q{i}:w")
+        return [_Tap(f"{source}:q{i}:e", "") for i in range(len(reads))]
+
+    def queue(self, name: str, port: str) -> str:
+        """The rows of one queue: the name of its input, its capacity, stripes for its slots."""
+        cell = '<TD FIXEDSIZE="TRUE" WIDTH="5" HEIGHT="13" BGCOLOR="{}"></TD>'
+        cells = "".join(cell.format(STRIPE if i % 2 else QUEUE) for i in range(5))
+        size = 'CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" WIDTH="27" HEIGHT="15"'
+        glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" {size}><TR>{cells}</TR></TABLE>'
+        capacity = self.capacities.get(name)
+        shown = escape(port) + ("" if capacity is None else f" ≤{capacity}")
+        return f'<TR><TD ALIGN="RIGHT">{_small(shown)}</TD></TR><TR><TD ALIGN="RIGHT">{glyph}</TD></TR>'
+
+    # --- edges and ends ---
+
+    def terminal(self, name: str, domain: Domain) -> str:
+        """An open input or an output."""
+        source = self.fresh()
+        label = f"<B>{escape(name)}</B><BR/>{_small(escape(str(domain)))}"
+        self.line(f"{source} [label=<{label}>, shape=plaintext, margin=0.05];")
+        return source
+
+    def label(self, name: str, pipe: str, domain: Domain) -> str:
+        """What is written on a pipe: its name, its domain, and its value if there is one."""
+        text = f"{escape(pipe)}<BR/>{_small(escape(str(domain)))}"
+        return text + (f"<BR/>{_value(self.values[name])}" if name in self.values else "")
+
+    def edge(self, tap: _Tap, target: str, *, arrow: bool = True) -> None:
+        """A pipe from where it can be read to a reader."""
+        options = [f"label=<{tap.label}>"] if tap.label else []
+        options += [] if arrow else ["arrowhead=none"]
+        self.edges.append(f"    {tap.source} -> {target}" + (f" [{', '.join(options)}];" if options else ";"))
+
+
+# --- labels ---------------------------------------------------------------------------------------------
+
+
+def _held(processor: Processor, kind: type) -> object:
+    """The first parameter of a processor that is of some kind, or None."""
+    values = (getattr(processor, item.name) for item in dataclasses.fields(processor))
+    return next((value for value in values if isinstance(value, kind)), None)
+
+
+def _box(processor: Processor, title: str, queues: list[str]) -> str:
+    """A processor: its queues, its pictogram in a box, and its name below."""
+    rounded = ' STYLE="ROUNDED"' if _held(processor, Function) or _held(processor, TypedFunction) else ""
+    box = (
+        f'<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="6" BGCOLOR="{FILL}"{rounded}>'
+        f"<TR><TD> {escape(processor.label)} </TD></TR></TABLE>"
+    )
+    buffers = f"<TD>{_table(_queue_rows(queues))}</TD>" if queues else ""
+    below = f'<TD CELLPADDING="3">{_small(escape(title))}</TD>'
+    name = f"<TR>{'<TD></TD>' if queues else ''}{below}</TR>" if title else ""
+    return _table(f"<TR>{buffers}<TD>{box}</TD></TR>{name}")
+
+
+def _queue_rows(queues: list[str]) -> str:
+    """The queues of one join, one below the other; an edge ends at `q<i>`."""
+    return "".join(rows.replace(PORT, f' PORT="q{i}"') for i, rows in enumerate(queues))
+
+
+def _table(rows: str) -> str:
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">{rows}</TABLE>'
+
+
+def _small(html: str) -> str:
+    return f'<FONT POINT-SIZE="9" COLOR="{FAINT}">{html}</FONT>'
+
+
+def _value(text: str) -> str:
+    return f'<FONT POINT-SIZE="11" COLOR="{VALUE}"><B>{escape(text)}</B></FONT>'
+
+
+def _titled(name: str, label: str) -> str:
+    return f"{name}: {label}" if name and name != label else label
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
