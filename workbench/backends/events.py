@@ -122,9 +122,7 @@ class _Reader:
         return InputError(what, where=f"{self.file}:{line}", hint=hint)
 
     def unknown(self, line: int, kind: str, name: str) -> InputError:
-        return self.error(
-            line, f"{kind} '{name}' is no input of the pipeline", suggestion(name, list(self.inputs))
-        )
+        return self.error(line, f"{kind} '{name}' is no input of the pipeline", suggestion(name, list(self.inputs)))
 
 
 class _Csv(_Reader):
@@ -207,9 +205,7 @@ class _Json(_Reader):
         try:
             data = json.loads(text, object_pairs_hook=_object)
         except json.JSONDecodeError as error:
-            raise self.error(
-                line, f"not a JSON value: {error.msg} at column {error.colno}: {_short(text)}"
-            ) from error
+            raise self.error(line, f"not a JSON value: {error.msg} at column {error.colno}: {_short(text)}") from error
         except (ValueError, RecursionError) as error:
             raise self.error(line, f"not a JSON value: {error}: {_short(text)}") from error
         if not self._keyed(data):
@@ -228,9 +224,7 @@ class _Json(_Reader):
             try:
                 events[name] = from_json(item, self.inputs[name])
             except UnreadableError as error:
-                raise self.error(
-                    line, f"input '{name}': expected {error}, not {_short(json.dumps(item))}"
-                ) from error
+                raise self.error(line, f"input '{name}': expected {error}, not {_short(json.dumps(item))}") from error
         return events
 
     def _keyed(self, data: Any) -> bool:
@@ -277,9 +271,7 @@ class Writer:
             row = {n: to_json(events[n], d) for n, d in self.domains.items() if n in events}
             self.stream.write(json.dumps(row, ensure_ascii=False) + "\n")
         elif events or len(self.domains) > 1:
-            self._csv.writerow(
-                [to_text(events[n], d) if n in events else "" for n, d in self.domains.items()]
-            )
+            self._csv.writerow([to_text(events[n], d) if n in events else "" for n, d in self.domains.items()])
         else:  # a row with one empty cell: csv would write "" there, which reads as a text
             self.stream.write("\n")
 

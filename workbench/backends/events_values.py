@@ -132,12 +132,12 @@ def _plain(value: Value) -> bool:
 def to_text(value: Value, domain: Domain) -> str:
     """A value as the text of a cell."""
     data = to_json(value, domain)
-    if isinstance(data, str):
+    if isinstance(data, str) and not isinstance(domain, Anything):
         if not data.strip():
             raise InputError(
                 f"the text {data!r} cannot be told from an empty cell of CSV", hint="write JSON lines instead"
             )
-        return json.dumps(data, ensure_ascii=False) if isinstance(domain, Anything) else data
+        return data
     if isinstance(data, float):
         return repr(data)
     return json.dumps(data, ensure_ascii=False)

@@ -51,9 +51,7 @@ class Reference:
         self._plan = [cell.plan(index) for index, cell in enumerate(self._cells)]
         self._shown = [(output, slots[pipe]) for output, pipe in self.flat.outputs]
         self._empty = [ABSENT] * len(self._pipes)
-        self._sources = [
-            (name, None if isinstance(domain, Anything) else domain) for name, domain in self.flat.inputs
-        ]
+        self._sources = [(name, None if isinstance(domain, Anything) else domain) for name, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
         self._bounded = [
             (queue, self.capacities[name], name)
@@ -97,10 +95,7 @@ class Reference:
             current[position] = self._admitted(position, value)
         self._advance(current)
         return StepRecord(
-            {
-                p: NOTHING if v is ABSENT else Maybe(True, v)
-                for p, v in zip(self._pipes, current, strict=True)
-            },
+            {p: NOTHING if v is ABSENT else Maybe(True, v) for p, v in zip(self._pipes, current, strict=True)},
             {output: [] if current[slot] is ABSENT else [current[slot]] for output, slot in self._shown},
             self.lengths(),
         )
@@ -142,9 +137,7 @@ class Reference:
     def lengths(self) -> dict[str, int]:
         """Queue name to the number of events waiting now."""
         return {
-            name: len(queue)
-            for cell in self._cells
-            for queue, name in zip(cell.queues, cell.node.queues, strict=True)
+            name: len(queue) for cell in self._cells for queue, name in zip(cell.queues, cell.node.queues, strict=True)
         }
 
     def _admitted(self, position: int, value: Value) -> Value:
@@ -293,9 +286,7 @@ class Reference:
     def pull(self, output: str | None = None) -> Value:
         """The next event of an output; StopIteration when the sources have ended and no more can come."""
         if self._pull is None:
-            raise PipelineError(
-                f"pipeline {self.flat.name} has no sources", hint="call connect(x=iterable) first"
-            )
+            raise PipelineError(f"pipeline {self.flat.name} has no sources", hint="call connect(x=iterable) first")
         return self._pull.next(self._only("output", output, [name for name, _ in self._shown]))
 
     def __iter__(self) -> Iterator[Value]:
@@ -310,7 +301,5 @@ class Reference:
                 f"pipeline {self.flat.name} has {len(names)} {kind}s", hint=f"say which: {', '.join(names)}"
             )
         if name is not None and name not in names:
-            raise PipelineError(
-                f"pipeline {self.flat.name} has no {kind} '{name}'", hint=suggestion(name, names)
-            )
+            raise PipelineError(f"pipeline {self.flat.name} has no {kind} '{name}'", hint=suggestion(name, names))
         return names[0] if name is None else name

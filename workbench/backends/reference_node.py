@@ -17,9 +17,7 @@ from workbench.errors import WorkbenchError
 
 Results = tuple[Maybe, ...]
 Saved = tuple[list[list[Value]], bool]
-Plan = tuple[
-    int, "Cell", Callable[[State, tuple[Any, ...]], tuple[State, Results]], int, int, tuple[int, ...]
-]
+Plan = tuple[int, "Cell", Callable[[State, tuple[Any, ...]], tuple[State, Results]], int, int, tuple[int, ...]]
 
 
 class _Absent:
@@ -91,9 +89,7 @@ class Cell:
 
     # --- at the end of streams, where a pipe can carry several events ---
 
-    def feed(
-        self, state: State, arrivals: Sequence[Sequence[Value]], when: str
-    ) -> tuple[State, list[Results]]:
+    def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: str) -> tuple[State, list[Results]]:
         """The state after every front that these arrivals complete, and the results."""
         fronts: list[tuple[Value, ...]] = []
         if not self.queues:

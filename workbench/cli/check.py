@@ -26,8 +26,9 @@ def property_option(parser: argparse.ArgumentParser) -> None:
     """The properties."""
     parser.add_argument(
         "-p", "--property", action="append", default=[], metavar="PROPERTY",
-        help="liveness, response, bounded-liveness(3), no-overflow, no-full-queues, 'always (y >= 0)', 'ctl(...)', "
-        f"'ltl(...)', 'equivalent(other)' (repeat; default: the file's checks, else {', '.join(DEFAULT)})",
+        help="liveness, response, bounded-liveness(3), no-overflow, no-full-queues, 'always (y >= 0)', "
+        "'ctl(...)', 'ltl(...)', 'equivalent(other)' (repeat; default: the file's checks, else "
+        f"{', '.join(DEFAULT)})",
     )  # fmt: skip
 
 

@@ -21,8 +21,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser, "right", "FILE_B[:NAME]")
     parser.add_argument(
         "--mode", choices=MODES, default=MODES[0],
-        help="sequence: the i-th outputs are equal (default); stepwise: at every step the same output, or none; "
-        "approximates: stepwise, and where FILE_B says true so does FILE_A",
+        help="sequence: the i-th outputs are equal (default); stepwise: at every step the same output, or "
+        "none; approximates: stepwise, and where FILE_B says true so does FILE_A",
     )  # fmt: skip
     o.check_options(parser)
 

@@ -1,8 +1,8 @@
 """Print the model of a pipeline, with properties, for NuSMV.
 
 `export_text` prints the whole transition system: nothing is sliced away, so the file shows what the pipeline
-becomes, and `NuSMV model.smv` decides its properties. (`workbench check` asks about smaller models.) As there, what
-follows an overflow is never concluded from: each specification is the property weakened by the overflow flag.
+becomes, and `NuSMV model.smv` decides its properties. (`workbench check` asks about smaller models.) As
+there, what follows an overflow is never concluded from: each specification is weakened by the overflow flag.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.queue_options(parser)
     o.domain_options(parser)
     o.environment_options(parser)
-    parser.add_argument("-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)")
+    parser.add_argument(
+        "-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)"
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -89,7 +91,7 @@ def export_text(pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: S
 def _asked(
     system: System, asked: Sequence[PropertySyntax]
 ) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
-    """The system with the observers of all properties, and the questions; None for comparisons of pipelines."""
+    """The system with the observers of all properties, and the questions; None for comparisons."""
     from workbench.errors import PipelineError
     from workbench.verify.from_syntax import EQUIVALENCES, property_from
 

@@ -11,7 +11,7 @@ from workbench.errors import InputError
 
 
 def write_atomically(path: str | Path, text: str) -> None:
-    """Write a file that appears under its name only when it is complete; its folder is made if missing.
+    """Write a file that appears under its name only when it is complete.
 
     Raises
     ------
@@ -22,7 +22,6 @@ def write_atomically(path: str | Path, text: str) -> None:
         if target.exists() and not target.is_file() and not target.is_dir():  # a pipe, a device
             target.write_text(text, encoding="utf-8")
             return
-        target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
         raise InputError(f"cannot write there: {error.strerror}", where=str(path)) from error

@@ -1,8 +1,8 @@
 """The command `workbench`: one thin module per command, and what they share about ending.
 
-The rule of this module: whatever happens, a script can tell from the exit code (0 holds, 1 fails, 2 the input or
-the installation is at fault, 3 undecided, 130 interrupted), a person gets one message, and `WORKBENCH_DEBUG=1` gets
-the traceback. Commands import what they need when they run, so that `workbench --help` is fast.
+The rule of this module: whatever happens, a script can tell from the exit code (0 holds, 1 fails, 2 the input
+or the installation is at fault, 3 undecided, 130 interrupted), a person gets one message, and
+`WORKBENCH_DEBUG=1` gets the traceback. Commands import what they need when they run, so `--help` is fast.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
@@ -32,9 +34,10 @@ COMMANDS: dict[str, ModuleType] = {
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+TERMINATED = 143
 DEFECT = 3
-EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the installation is at
-fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
+EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the
+installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
 
 
 class UsageError(WorkbenchError):
@@ -50,7 +53,9 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    top = _Parser(prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG)
+    top = _Parser(
+        prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG
+    )
     top.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():
@@ -73,9 +78,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     _encodable()
     try:
-        args = parser().parse_args(argv)
-        code = int(COMMANDS[args.command].execute(args))
-        sys.stdout.flush()
+        with _terminable():
+            args = parser().parse_args(argv)
+            code = int(COMMANDS[args.command].execute(args))
+            sys.stdout.flush()
         return code
     except SystemExit as end:  # --help, --version
         return end.code if isinstance(end.code, int) else 0
@@ -99,6 +105,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         told.exit_code = DEFECT
         return _fail(told, argv)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the program as Ctrl-C does: engines are stopped, nothing is left half-written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _encodable() -> None:

@@ -18,7 +18,9 @@ N, Q = 4, 2
 PIPE_HELP = "a .pipe file; FILE:NAME names one of its pipelines (default: main, else the last)"
 
 
-def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metavar: str = "FILE[:NAME]") -> None:
+def pipeline_argument(
+    parser: argparse.ArgumentParser, name: str = "file", metavar: str = "FILE[:NAME]"
+) -> None:
     """The pipeline to work on, and its parameters."""
     parser.add_argument(name, metavar=metavar, help=PIPE_HELP)
 
@@ -26,7 +28,11 @@ def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metav
 def parameter_options(parser: argparse.ArgumentParser) -> None:
     """Values for `pipeline f<k = 3>`."""
     parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipeline (repeat)"
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the pipeline (repeat)",
     )
 
 
@@ -44,7 +50,7 @@ def queue_options(parser: argparse.ArgumentParser) -> None:
     """The capacities of queues."""
     parser.add_argument(
         "-Q", action="append", type=_capacity, default=[], metavar="CAPACITY",
-        help=f"events that fit in every queue (default: {Q}), or queue=number pairs, as in -Q add.left=3,add.right=0",
+        help=f"events that fit in every queue (default: {Q}), or pairs: -Q add.left=3,add.right=0",
     )  # fmt: skip
 
 

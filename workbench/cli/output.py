@@ -40,7 +40,8 @@ def headline(verdict: Verdict) -> str:
     """The verdict in one line."""
     sign, code = SIGNS[verdict.outcome]
     word = colour(f"{sign} {verdict.outcome}", code, sys.stdout)
-    return f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
+    line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
+    return f"{line}: {verdict.reason}" if verdict.reason else line
 
 
 def block(verdict: Verdict, problem: Problem) -> str:
@@ -48,14 +49,17 @@ def block(verdict: Verdict, problem: Problem) -> str:
     lines = [headline(verdict)]
     if verdict.outcome is Outcome.WITHIN_BOUNDS:
         lines.append(f"{_INDENT}{WITHIN_BOUNDS}")
-    if verdict.reason:
-        lines.append(f"{_INDENT}{verdict.reason}")
     lines += [f"{_INDENT}- {line}" for line in verdict.rests_on]
     lines.append(f"{_INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
     if verdict.counterexample:
         lines += ["", run(verdict.counterexample, problem)]
     if verdict.witness:
-        lines += ["", f"{_INDENT}the bound is met, for example by this run:", "", run(verdict.witness, problem)]
+        lines += [
+            "",
+            f"{_INDENT}the bound is met, for example by this run:",
+            "",
+            run(verdict.witness, problem),
+        ]
     return "\n".join(lines)
 
 
@@ -74,7 +78,7 @@ def gap(verdict: Verdict) -> str:
 
 
 def exit_code(verdicts: list[Verdict]) -> int:
-    """The worst of the verdicts: fails, then unknown, then holds. A model gap is worst: nothing can be trusted."""
+    """The worst of the verdicts: a model gap (nothing can be trusted), fails, unknown, holds."""
     if any(map(gap, verdicts)):
         return 3
     codes = {v.outcome.exit_code for v in verdicts}

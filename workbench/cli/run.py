@@ -6,8 +6,10 @@ Streams: an event's outputs are written before the next event is read, so the co
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
 
@@ -23,10 +25,18 @@ FORMATS = ("csv", "jsonl")
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
-    parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
-    parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
-    parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
-    parser.add_argument("--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)")
+    parser.add_argument(
+        "--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -"
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, help="of the input (default: by its name, or its first line)"
+    )
+    parser.add_argument(
+        "--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)"
+    )
+    parser.add_argument(
+        "--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)"
+    )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
@@ -41,6 +51,8 @@ def execute(args: argparse.Namespace) -> int:
     events = read_events(args.input, pipeline, format=args.format)
     written = format_of(args.output) or args.format or format_of(args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
+    # nothing is written before the input is known to be there
+    events = _started(events)
     with write_events(args.output, pipeline, format=written, idle=args.steps) as writer:
         for step in events:
             writer.write(backend.step(step).outputs)
@@ -50,6 +62,11 @@ def execute(args: argparse.Namespace) -> int:
         if any(last.values()):
             writer.write(last)
     return 0
+
+
+def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The same events, the first one read already."""
+    return itertools.chain(list(itertools.islice(events, 1)), events)
 
 
 def _backend(name: str, pipeline: Pipeline) -> Backend:
@@ -65,4 +82,5 @@ def _domain(pipeline: Pipeline, args: argparse.Namespace) -> Pipeline:
         return pipeline
     from workbench.core.domain import Integer, Overflowing
 
-    return pipeline.resolve(Integer(args.N or o.N, Overflowing(args.integers or o.KINDS[0])))
+    n = o.N if args.N is None else args.N
+    return pipeline.resolve(Integer(n, Overflowing(args.integers or o.KINDS[0])))

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from workbench.core.domain import BOOL, Range
 from workbench.core.function import LIBRARY, Function, user_function
+from workbench.errors import PipelineError
 
 _sources: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 
@@ -60,10 +61,15 @@ CLASH = _opaque("CLASH", lambda a, b: (2 * int(a) + int(b)) % 3 == 0, result=BOO
 """An opaque condition on two numbers or bools."""
 
 
+def unknown(name: str) -> Function:
+    """Stands in a printed program where a function's source is not known."""
+    raise PipelineError(f"the source of the function '{name}' is not known", hint="write the function there")
+
+
 def source_of(function: Function) -> str:
-    """The Python source that makes the function again; a comment where it is not known."""
+    """The Python source that makes the function again."""
     if function in _sources:
         return _sources[function]
     if LIBRARY.get(function.name) is function:
         return f"LIBRARY[{function.name!r}]"
-    return f"... # the function '{function.name}'"
+    return f"unknown({function.name!r})"

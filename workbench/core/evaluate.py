@@ -51,9 +51,7 @@ class Source(Fold[str]):
 
 def fitted(term: Term, exact: str) -> str:
     """Source of `term.domain.fit(exact)`."""
-    if not isinstance(term.domain, Integer) or (
-        term.op is not None and term.op.name in ("ite", "min", "max")
-    ):
+    if not isinstance(term.domain, Integer) or (term.op is not None and term.op.name in ("ite", "min", "max")):
         return exact
     if term.domain.overflow is Overflowing.MODULAR:
         return f"({exact} % {term.domain.n})"

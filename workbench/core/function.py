@@ -17,6 +17,7 @@ from workbench.core.evaluate import compile_terms, escape_condition
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import Operator
 from workbench.core.term import FALSE, Term, const, domain_of, is_symbolic, leaves, unnamed, var
+from workbench.core.typing_rules import literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
 
 TABLE_LIMIT = 4096
@@ -58,9 +59,7 @@ class Function:
         """This function with unbounded integers in its declared result replaced."""
         if self.result is None:
             return self
-        return Function(
-            self.name, self.arity, self.build, self.opaque, resolve(self.result, integers), self.start
-        )
+        return Function(self.name, self.arity, self.build, self.opaque, resolve(self.result, integers), self.start)
 
     def start_in(self, domain: Domain) -> Value | None:
         """The start value of a cumulation over `domain`, or None if the function names none."""
@@ -74,7 +73,7 @@ class Function:
         symbols = tuple(var(f"_{i}", d) for i, d in enumerate(domains))
         if not self.opaque:
             body = self.build(*symbols)
-            body = map_leaves(lambda v: v if isinstance(v, Term) else const(v, ops.literal_domain(v)), body)
+            body = map_leaves(lambda v: v if isinstance(v, Term) else const(v, literal_domain(v)), body)
             return TypedFunction(self, domains, symbols, body, domain_of(body))
         if self.result is None:
             raise TypingError(
@@ -220,9 +219,7 @@ def _shape(domain: Domain, flat: Any) -> Any:
     return next(flat)
 
 
-def user_function(
-    call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = ""
-) -> Function:
+def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = "") -> Function:
     """An opaque Python function as a stream function.
 
     Backends that only call it run it as it is; the model tabulates it when its domains are finite and small,

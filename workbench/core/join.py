@@ -109,14 +109,10 @@ class Join:
         for q in self.capacities:
             parts.append((state[position], state[position + 1 : position + 1 + q]))
             position += 1 + q
-        fires = conjunction(
-            either(arrival.present, GT(n, 0)) for arrival, (n, _) in zip(arrivals, parts, strict=True)
-        )
+        fires = conjunction(either(arrival.present, GT(n, 0)) for arrival, (n, _) in zip(arrivals, parts, strict=True))
         after: list[Any] = []
         front, lengths, overflows = [], [], []
-        for arrival, (n, store), q, domain in zip(
-            arrivals, parts, self.capacities, self.domains, strict=True
-        ):
+        for arrival, (n, store), q, domain in zip(arrivals, parts, self.capacities, self.domains, strict=True):
             a, waiting = arrival.present, GT(n, 0)
             stays, eaten = both(a, negate(fires)), both(fires, waiting)
             grows, shrinks = both(stays, LT(n, q)), both(eaten, negate(a))
@@ -141,7 +137,4 @@ def _shift(eaten: Any, store: Sequence[Any], domain: Domain) -> list[Any]:
     """The store after its oldest event was taken; the last slot becomes unused."""
     if not store:
         return []
-    return [
-        ite(eaten, new, old)
-        for old, new in zip(store, [*store[1:], const(domain.default, domain)], strict=True)
-    ]
+    return [ite(eaten, new, old) for old, new in zip(store, [*store[1:], const(domain.default, domain)], strict=True)]

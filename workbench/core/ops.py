@@ -19,22 +19,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from workbench.core.domain import (
-    ANY,
-    BOOL,
-    FLOAT,
-    Anything,
-    Bool,
-    Domain,
-    Enum,
-    Integer,
-    Integers,
-    Range,
-    Reals,
-    Texts,
-)
+from workbench.core import typing_rules as rules
+from workbench.core.domain import BOOL, Bool, Domain, Integer, Range
 from workbench.core.term import FALSE, TRUE, Term, const, intern, is_symbolic
-from workbench.errors import DomainError, TypingError
+from workbench.core.typing_rules import coerce, corners, literal_domain, unify
+from workbench.errors import TypingError
 
 
 @runtime_checkable
@@ -56,7 +45,7 @@ class Operator:
     name: str
     arity: int
     symbol: str
-    result: Callable[[Operator, tuple[Term, ...]], Domain]
+    result: rules.Rule
     exact: Callable[..., Any]
     python: str
     simplify: Callable[[tuple[Term, ...]], Term | None] = lambda _: None
@@ -96,143 +85,6 @@ class Operator:
 
     def __repr__(self) -> str:
         return self.symbol
-
-
-# --- constants among the arguments, and domains that must agree -------------------------------------------
-
-
-def literal_domain(value: Any, like: Domain | None = None) -> Domain:
-    """The domain a literal takes beside an operand of domain `like`."""
-    if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
-        if value not in like and isinstance(like, Integer):
-            raise DomainError(
-                f"the constant {value} is not in the domain {like}",
-                hint=f"choose a larger domain, e.g. -N {max(abs(int(value)) + 1, 2)}"
-                if isinstance(value, int) and value >= 0
-                else "use a domain that has this value",
-            )
-        if value in like:
-            return like
-    if isinstance(value, bool):
-        return ANY if isinstance(like, Anything) else BOOL
-    if isinstance(value, int):
-        return Range(value, value)
-    if isinstance(value, float):
-        return FLOAT
-    return Texts() if isinstance(value, str) else ANY
-
-
-def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
-    """Arguments as terms: literals take the domain of their term neighbours."""
-    like = next((a.domain for a in args if isinstance(a, Term) and not isinstance(a.domain, Bool)), None)
-    out = []
-    for arg in args:
-        if isinstance(arg, tuple):
-            raise TypingError(f"'{op.symbol}' is not defined on tuples", hint="apply it to their fields")
-        if isinstance(arg, Term):
-            if arg.is_const and isinstance(like, Integer) and isinstance(arg.domain, Range):
-                arg = const(arg.payload, literal_domain(arg.payload, like))
-            out.append(arg)
-        else:
-            out.append(const(arg, literal_domain(arg, like)))
-    return tuple(out)
-
-
-def unify(what: str, a: Domain, b: Domain) -> Domain:
-    """The smallest domain that holds both; TypingError when there is none."""
-    if a == b:
-        return a
-    for wide in (Anything, Reals, Integers):
-        if isinstance(a, wide) or isinstance(b, wide):
-            winner = a if isinstance(a, wide) else b
-            other = b if winner is a else a
-            if wide is Anything or (other.numeric and not isinstance(other, Integer)):
-                return winner
-    if isinstance(a, Range) and isinstance(b, Range):
-        return Range(min(a.lo, b.lo), max(a.hi, b.hi))
-    raise TypingError(
-        f"{what} combines values of {a} and of {b}",
-        hint="both sides need the same domain" + _suggest(a, b),
-    )
-
-
-def _suggest(a: Domain, b: Domain) -> str:
-    if a.numeric and b.numeric:
-        return "; declare both with the same type, or convert one with cast(x, TYPE)"
-    if isinstance(a, Bool) or isinstance(b, Bool):
-        return "; compare the number first (for example x > 0), or use 'if ... then ... else'"
-    return ""
-
-
-def _numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
-    for arg in args:
-        if not arg.domain.numeric:
-            raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}")
-    domain = args[0].domain
-    for arg in args[1:]:
-        domain = unify(f"'{op.symbol}'", domain, arg.domain)
-    return domain
-
-
-def _corners(f: Callable[[int, int], int], a: Range, b: Range) -> Range:
-    found = [f(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    return Range(min(found), max(found))
-
-
-def _div_range(a: Range, b: Range) -> Range:
-    if b.lo > 0:
-        return _corners(_div, a, b)
-    size = max(abs(a.lo), abs(a.hi))
-    return Range(-size, size)
-
-
-def _mod_range(a: Range, b: Range) -> Range:
-    if b.lo > 0:
-        return a if a.lo >= 0 and a.hi < b.lo else Range(0, b.hi - 1)
-    size = max(abs(b.lo), abs(b.hi), 1) - 1
-    return Range(min(-size, a.lo), max(size, a.hi))
-
-
-def _arithmetic(on_ranges: Callable[[Range, Range], Range]) -> Callable[[Operator, tuple[Term, ...]], Domain]:
-    def result(op: Operator, args: tuple[Term, ...]) -> Domain:
-        domain = _numeric(op, args)
-        if isinstance(domain, Range):
-            a, b = (t.domain for t in args)
-            assert isinstance(a, Range)
-            assert isinstance(b, Range)
-            return on_ranges(a, b)
-        return domain
-
-    return result
-
-
-def _order(op: Operator, args: tuple[Term, ...]) -> Domain:
-    _numeric(op, args)
-    return BOOL
-
-
-def _equal(op: Operator, args: tuple[Term, ...]) -> Domain:
-    a, b = (t.domain for t in args)
-    if not (a.numeric and b.numeric):
-        unify(f"'{op.symbol}'", a, b)
-    return BOOL
-
-
-def _logic(op: Operator, args: tuple[Term, ...]) -> Domain:
-    for arg in args:
-        if not isinstance(arg.domain, Bool | Anything):
-            raise TypingError(f"'{op.symbol}' needs bool, not values of {arg.domain}")
-    return BOOL
-
-
-def _parity(op: Operator, args: tuple[Term, ...]) -> Domain:
-    _numeric(op, args)
-    return BOOL
-
-
-def _choice(op: Operator, args: tuple[Term, ...]) -> Domain:
-    _logic(op, args[:1])
-    return unify("'if ... then ... else'", args[1].domain, args[2].domain)
 
 
 # --- exact meanings ---------------------------------------------------------------------------------------
@@ -337,36 +189,37 @@ def _simplify_ite(args: tuple[Term, ...]) -> Term | None:
 
 # --- the table ----------------------------------------------------------------------------------------------
 
-_add_range = _arithmetic(lambda a, b: _corners(operator.add, a, b))
-_sub_range = _arithmetic(lambda a, b: _corners(operator.sub, a, b))
-_mul_range = _arithmetic(lambda a, b: _corners(operator.mul, a, b))
+_add_range = rules.arithmetic(lambda a, b: corners(operator.add, a, b))
+_sub_range = rules.arithmetic(lambda a, b: corners(operator.sub, a, b))
+_mul_range = rules.arithmetic(lambda a, b: corners(operator.mul, a, b))
 
 ADD = Operator("add", 2, "+", _add_range, operator.add, "({0} + {1})", _neutral(0, both_sides=True))
 SUB = Operator("sub", 2, "-", _sub_range, operator.sub, "({0} - {1})", _neutral(0, both_sides=False))
 MUL = Operator("mul", 2, "*", _mul_range, operator.mul, "({0} * {1})", _neutral(1, both_sides=True))
-DIV = Operator("div", 2, "div", _arithmetic(_div_range), _div, "({0} // {1} if {1} else 0)")
-MOD = Operator("mod", 2, "mod", _arithmetic(_mod_range), _mod, "({0} % {1} if {1} else {0})")
-MIN = Operator("min", 2, "min", _arithmetic(lambda a, b: _corners(min, a, b)), min, "min({0}, {1})")
-MAX = Operator("max", 2, "max", _arithmetic(lambda a, b: _corners(max, a, b)), max, "max({0}, {1})")
-EVEN = Operator("even", 1, "even", _parity, lambda a: a % 2 == 0, "({0} % 2 == 0)")
-ODD = Operator("odd", 1, "odd", _parity, lambda a: a % 2 == 1, "({0} % 2 == 1)")
+DIV = Operator("div", 2, "div", rules.arithmetic(rules.div_range), _div, "({0} // {1} if {1} else 0)")
+MOD = Operator("mod", 2, "mod", rules.arithmetic(rules.mod_range), _mod, "({0} % {1} if {1} else {0})")
+MIN = Operator("min", 2, "min", rules.arithmetic(lambda a, b: corners(min, a, b)), min, "min({0}, {1})")
+MAX = Operator("max", 2, "max", rules.arithmetic(lambda a, b: corners(max, a, b)), max, "max({0}, {1})")
+EVEN = Operator("even", 1, "even", rules.parity, lambda a: a % 2 == 0, "({0} % 2 == 0)")
+ODD = Operator("odd", 1, "odd", rules.parity, lambda a: a % 2 == 1, "({0} % 2 == 1)")
 
-EQ = Operator("eq", 2, "=", _equal, operator.eq, "({0} == {1})", _simplify_eq)
-NE = Operator("ne", 2, "!=", _equal, operator.ne, "({0} != {1})", _simplify_ne)
-LT = Operator("lt", 2, "<", _order, operator.lt, "({0} < {1})")
-LE = Operator("le", 2, "<=", _order, operator.le, "({0} <= {1})")
-GT = Operator("gt", 2, ">", _order, operator.gt, "({0} > {1})")
-GE = Operator("ge", 2, ">=", _order, operator.ge, "({0} >= {1})")
+EQ = Operator("eq", 2, "=", rules.equality, operator.eq, "({0} == {1})", _simplify_eq)
+NE = Operator("ne", 2, "!=", rules.equality, operator.ne, "({0} != {1})", _simplify_ne)
+LT = Operator("lt", 2, "<", rules.order, operator.lt, "({0} < {1})")
+LE = Operator("le", 2, "<=", rules.order, operator.le, "({0} <= {1})")
+GT = Operator("gt", 2, ">", rules.order, operator.gt, "({0} > {1})")
+GE = Operator("ge", 2, ">=", rules.order, operator.ge, "({0} >= {1})")
 
-NOT = Operator("not", 1, "not", _logic, operator.not_, "(not {0})", _simplify_not)
-AND = Operator("and", 2, "and", _logic, lambda a, b: a and b, "({0} and {1})", _simplify_and)
-OR = Operator("or", 2, "or", _logic, lambda a, b: a or b, "({0} or {1})", _simplify_or)
-IMPLIES = Operator("implies", 2, "->", _logic, _implies, "(not {0} or {1})")
+NOT = Operator("not", 1, "not", rules.logic, operator.not_, "(not {0})", _simplify_not)
+AND = Operator("and", 2, "and", rules.logic, lambda a, b: a and b, "({0} and {1})", _simplify_and)
+OR = Operator("or", 2, "or", rules.logic, lambda a, b: a or b, "({0} or {1})", _simplify_or)
+IMPLIES = Operator("implies", 2, "->", rules.logic, _implies, "(not {0} or {1})")
 
-ITE = Operator("ite", 3, "if", _choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite)
+ITE = Operator("ite", 3, "if", rules.choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite)
 
 
-def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:  # noqa: ARG001 - a typing rule's signature
+def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:
+    del op, args
     return BOOL
 
 

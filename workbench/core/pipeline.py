@@ -129,9 +129,7 @@ class Pipeline:
     def resolve(self, integers: Domain) -> Pipeline:
         """This pipeline over a chosen integer domain: every unbounded `int` becomes `integers`."""
         inputs = tuple((name, resolve(domain, integers)) for name, domain in self.inputs)
-        nodes = tuple(
-            Node(n.name, n.processor.resolve(integers), n.inputs, n.outputs, n.where) for n in self.nodes
-        )
+        nodes = tuple(Node(n.name, n.processor.resolve(integers), n.inputs, n.outputs, n.where) for n in self.nodes)
         return Pipeline(self.name, inputs, nodes, self.outputs, self.capacities, self.doc)
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Pipeline:

@@ -165,8 +165,7 @@ class Processor(ABC):
         if reason:
             raise Refused(f"{self} is not supported by the model: {reason}")
         slots = tuple(
-            Slot(name, domain, value)
-            for (name, domain), value in zip(self.slots(inputs), self.initial(), strict=True)
+            Slot(name, domain, value) for (name, domain), value in zip(self.slots(inputs), self.initial(), strict=True)
         )
         return Machine(slots, self.step)
 

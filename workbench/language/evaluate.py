@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from workbench.core import ops
 from workbench.core.domain import Value
 from workbench.core.function import LIBRARY, Function
 from workbench.core.term import Term, const, is_symbolic, leaves
+from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
 
@@ -55,7 +55,7 @@ def compute(function: Function, arguments: Sequence[Value]) -> Value:
         return _called(function, arguments)
     if not scalar:
         return function(*arguments)
-    result = function.build(*(const(a, ops.literal_domain(a)) for a in arguments))
+    result = function.build(*(const(a, literal_domain(a)) for a in arguments))
     if is_symbolic(result) and all(leaf.is_const for leaf in leaves(result) if isinstance(leaf, Term)):
         return _values(result)
     return function.build(*arguments)
@@ -83,7 +83,7 @@ def tuple_function(size: int) -> Function:
     def build(*items: Any) -> Any:
         if not is_symbolic(items):
             return items
-        return tuple(i if is_symbolic(i) else const(i, ops.literal_domain(i)) for i in items)
+        return tuple(i if is_symbolic(i) else const(i, literal_domain(i)) for i in items)
 
     return Function("tuple", size, build)
 

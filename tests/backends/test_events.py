@@ -1,0 +1,245 @@
+import gzip
+import io
+import os
+import stat
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.backends.events import read_events, write_events
+from workbench.backends.events_values import UnreadableError, from_json, from_text, to_json, to_text
+from workbench.conformance.strategies import domains, values
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Range, Record, Tuple
+from workbench.errors import InputError
+from workbench.processors.passthrough import Passthrough
+from workbench.processors.stream import Builder
+
+TRADE = Record((Range(0, 9), BOOL), ("price", "sold"))
+LIGHT = Enum(("red", "green"))
+
+
+def of(**inputs):
+    builder = Builder("p")
+    streams = {name: builder.input(name, domain) for name, domain in inputs.items()}
+    return builder.build(streams)
+
+
+def read(tmp_path, name, text, pipeline, **options):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return list(read_events(path, pipeline, **options))
+
+
+TWO = of(x=INT, c=BOOL)
+
+READ = [
+    # name, text, pipeline, steps
+    ("a.csv", "x,c\n1,true\n,false\n3,\n\n-4,0\n", TWO,
+     [{"x": 1, "c": True}, {"c": False}, {"x": 3}, {}, {"x": -4, "c": False}]),
+    ("a.csv", "c,x\r\nTrue, 7 \r\n", TWO, [{"c": True, "x": 7}]),
+    ("a.csv", "\ufeffx,c\n1,1\n", TWO, [{"x": 1, "c": True}]),
+    ("a.csv", "x\n1\n2.5\n", of(x=INT), [{"x": 1}, {"x": 2.5}]),
+    ("a.csv", "1\n2\n", of(x=INT), [{"x": 1}, {"x": 2}]),
+    ("a.csv", "\n2\n", of(x=INT), [{}, {"x": 2}]),
+    ("a.csv", "", of(x=INT), []),
+    ("a.csv", "red\ngreen\n", of(x=LIGHT), [{"x": "red"}, {"x": "green"}]),
+    ("a.csv", "red\nred\n", of(red=LIGHT), [{"red": "red"}]),
+    ("a.csv", 'x\n"[1, true]"\n', of(x=Tuple((Range(0, 3), BOOL))), [{"x": (1, True)}]),
+    ("a.csv", 'x\n"{""price"": 3, ""sold"": true}"\n', of(x=TRADE), [{"x": (3, True)}]),
+    ("a.csv", 'x\n"two\nlines, one cell"\n', of(x=STR), [{"x": "two\nlines, one cell"}]),
+    ("a.csv", "x\n1\n-inf\n1e3\n", of(x=FLOAT), [{"x": 1.0}, {"x": float("-inf")}, {"x": 1000.0}]),
+    ("a.jsonl", '{"x": 1, "c": true}\n{"x": null}\n\n{"c": 0}\n{}\n', TWO,
+     [{"x": 1, "c": True}, {}, {"c": False}, {}]),
+    ("a.jsonl", '3\n{"x": 4}\nnull\n', of(x=INT), [{"x": 3}, {"x": 4}, {}]),
+    ("a.ndjson", '[1, false]\n', of(x=Tuple((INT, BOOL))), [{"x": (1, False)}]),
+    ("a.jsonl", '{"price": 1, "sold": false}\n{"x": {"price": 2, "sold": 1}}\n', of(x=TRADE),
+     [{"x": (1, False)}, {"x": (2, True)}]),
+    ("a.jsonl", '"red"\n', of(x=LIGHT), [{"x": "red"}]),
+    ("a.jsonl", '{"x": [1, [2, "a"]]}\n', of(x=ANY), [{"x": (1, (2, "a"))}]),
+    ("a", '{"x": 1}\n', of(x=INT), [{"x": 1}]),
+    ("a", "x,c\n1,0\n", TWO, [{"x": 1, "c": False}]),
+    ("a.txt", "4\n5\n", of(x=INT), [{"x": 4}, {"x": 5}]),
+    ("a.csv.gz", gzip.compress(b"x\n1\n", mtime=0), of(x=INT), [{"x": 1}]),
+    ("a.jsonl.gz", gzip.compress(b"1\n", mtime=0), of(x=INT), [{"x": 1}]),
+    ("a", gzip.compress(b'"red"\n', mtime=0), of(x=LIGHT), [{"x": "red"}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "pipeline", "steps"), READ)
+def test_reading(tmp_path, name, text, pipeline, steps):
+    found = read(tmp_path, name, text, pipeline)
+    assert found == steps
+    assert [list(map(type, s.values())) for s in found] == [list(map(type, s.values())) for s in steps]
+
+
+SMALL = of(x=Integer(4), c=BOOL)
+
+BAD = [
+    ("a.csv", "x,c\n1,1\n7,1\n", r"a\.csv:3: column 'x': expected an integer 0\.\.3, not '7'"),
+    ("a.csv", "x,c\n1,maybe\n", r"a\.csv:2: column 'c': expected true or false .*, not 'maybe'"),
+    ("a.csv", "x,c\n1.5,\n", "column 'x': expected an integer 0..3, not '1.5'"),
+    ("a.csv", "x,c\n1_0,\n", "not '1_0'"),
+    ("a.csv", "x,d\n", r"a\.csv:1: column 'd' is no input of the pipeline[\s\S]*there are: x, c"),
+    ("a.csv", "x,C2\n", r"column 'C2'"),
+    ("a.csv", "x\n", r"no column for input 'c'"),
+    ("a.csv", "x,x,c\n", r"two columns are called 'x'"),
+    ("a.csv", "x,c\n1\n", r"a\.csv:2: this line has 1 cells, the header has 2"),
+    ("a.csv", 'x,c\n"1,0\n', r"not a line of CSV"),
+    ("a.csv", b"x,c\n\xff\xfe,1\n", "not UTF-8"),
+    ("a.jsonl", '{"x": 1}\n{"x": 9}\n', r"a\.jsonl:2: input 'x': expected an integer 0\.\.3, not 9"),
+    ("a.jsonl", '{"x": true}', "input 'x': expected an integer 0..3, not true"),
+    ("a.jsonl", '{"x": 1.0}', "expected an integer 0..3, not 1.0"),
+    ("a.jsonl", '{"c": 2}', "input 'c': expected true or false"),
+    ("a.jsonl", '{"c": 1.0}', "input 'c': expected true or false"),
+    ("a.jsonl", '{"y": 1}', r"key 'y' is no input[\s\S]*there are: x, c"),
+    ("a.jsonl", "{x: 1}", r"a\.jsonl:1: not a JSON value: .* at column 2: {x: 1}"),
+    ("a.jsonl", '{"x": 1, "x": 2}', "a key occurs twice"),
+    ("a.jsonl", "3", r'expected an object {"x": ..., "c": ...}, not 3'),
+    ("a.jsonl", "[" * 100_000, r"a\.jsonl:1: not a JSON value"),
+    ("a.csv.gz", gzip.compress(b"x,c\n" + b"1,1\n" * 1000, mtime=0)[:-20], "compressed file is damaged"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), BAD)
+def test_bad_rows(tmp_path, name, text, message):
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, name, text, SMALL)
+
+
+def test_a_first_line_that_is_neither_a_name_nor_an_event(tmp_path):
+    with pytest.raises(InputError, match=r"a\.csv:1: the first line 'y' is neither the input's name 'x' nor"):
+        read(tmp_path, "a.csv", "y\n1\n", of(x=INT))
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match=r"none\.csv: cannot read the events: No such file"):
+        list(read_events(tmp_path / "none.csv", TWO))
+
+
+def test_columns_that_are_no_inputs_can_be_ignored(tmp_path):
+    assert read(tmp_path, "a.csv", "t,x,c\n9,1,1\n", TWO, extra="ignore") == [{"x": 1, "c": True}]
+    assert read(tmp_path, "a.jsonl", '{"t": 9, "x": 1}', TWO, extra="ignore") == [{"x": 1}]
+
+
+def test_the_format_can_be_told(tmp_path):
+    assert read(tmp_path, "a.csv", "3\n", of(x=INT), format="jsonl") == [{"x": 3}]
+
+
+def test_the_standard_input():
+    assert list(read_events("-", of(x=INT), stdin=io.BytesIO(b'{"x": 1}\n'))) == [{"x": 1}]
+    assert list(read_events("-", TWO, stdin=io.BytesIO(b"x,c\n1,1\n"))) == [{"x": 1, "c": True}]
+    with pytest.raises(InputError, match="<stdin>:2: column 'c'"):
+        list(read_events("-", TWO, stdin=io.BytesIO(b"x,c\n1,2\n")))
+
+
+def test_events_arrive_before_the_input_ends():
+    """Lines are read as they come: the first event is there while the writer still holds the pipe open."""
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb", buffering=0) as out, os.fdopen(reader, "rb") as stdin:
+        out.write(b"x\n1\n")
+        events = read_events("-", of(x=INT), stdin=stdin)
+        assert next(events) == {"x": 1}
+        out.write(b"2\n")
+        assert next(events) == {"x": 2}
+        out.close()
+        assert list(events) == []
+
+
+WRITTEN = [
+    ("a.csv", [{"x": [1], "c": [True]}, {"x": [], "c": []}, {"c": [False]}], "x,c\n1,true\n,false\n"),
+    ("a.jsonl", [{"x": [1], "c": [True]}, {"x": []}, {"x": [2, 3]}], '{"x": 1, "c": true}\n{"x": 2}\n{"x": 3}\n'),
+]
+
+
+@pytest.mark.parametrize(("name", "rows", "text"), WRITTEN)
+def test_writing(tmp_path, name, rows, text):
+    path = tmp_path / name
+    with write_events(path, TWO) as writer:
+        for row in rows:
+            writer.write(row)
+        assert not path.exists()
+    assert path.read_text() == text
+    assert os.listdir(tmp_path) == [name]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+def test_nothing_half_written_stays(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("before")
+    with pytest.raises(RuntimeError), write_events(path, TWO) as writer:  # noqa: PT012
+        writer.write({"x": [1]})
+        raise RuntimeError
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_compressed_files_are_reproducible(tmp_path):
+    contents = []
+    for name in ("a.csv.gz", "b.csv.gz"):
+        with write_events(tmp_path / name, TWO) as writer:
+            writer.write({"x": [1], "c": [True]})
+        contents.append((tmp_path / name).read_bytes())
+        assert list(read_events(tmp_path / name, TWO)) == [{"x": 1, "c": True}]
+    assert contents[0] == contents[1]
+
+
+def test_devices_are_not_replaced():
+    with write_events(os.devnull, TWO, format="csv") as writer:
+        writer.write({"x": [1]})
+    assert not os.path.isfile(os.devnull)
+
+
+def test_the_standard_output(capsys):
+    with write_events("-", TWO) as writer:
+        writer.write({"x": [1]})
+    assert capsys.readouterr().out == "x,c\n1,\n"
+
+
+def test_a_directory_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="cannot write there"), write_events(tmp_path / "no" / "a.csv", TWO):
+        pass
+
+
+def test_empty_texts_have_no_place_in_csv():
+    with pytest.raises(InputError, match="write JSON lines instead"):
+        to_text(" ", STR)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "csv.gz"])
+@given(data=st.data())
+def test_what_is_written_reads_back(tmp_path_factory, suffix, data):
+    inputs = data.draw(st.lists(domains, min_size=1, max_size=3))
+    builder = Builder("p")
+    shown = {f"v{i}": Passthrough()(builder.input(f"v{i}", d)) for i, d in enumerate(inputs)}
+    pipeline = builder.build(shown)
+    row = st.fixed_dictionaries({}, optional={f"v{i}": values(d) for i, d in enumerate(inputs)})
+    steps = data.draw(st.lists(row, max_size=6))
+    path = tmp_path_factory.mktemp("events") / f"a.{suffix}"
+    with write_events(path, pipeline, idle=True) as writer:
+        for step in steps:
+            writer.write({name: [value] for name, value in step.items()})
+    assert list(read_events(path, pipeline)) == steps
+
+
+json_values = st.recursive(
+    st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(min_size=1)),
+    lambda inner: st.lists(inner, max_size=3).map(tuple),
+    max_leaves=5,
+)
+
+
+@given(json_values)
+def test_any_value_reads_back(value):
+    assert from_json(to_json(value, ANY), ANY) == value
+    assert from_text(to_text(value, ANY), ANY) == value
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused(text):
+    for domain in (INT, FLOAT, BOOL, Integer(3), TRADE, LIGHT):
+        with suppress(UnreadableError):
+            assert from_text(text, domain) in domain

@@ -1,0 +1,119 @@
+"""The executor, the specification and the machines agree on generated pipelines."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.conformance.differential import check, check_streams, received, same
+from workbench.conformance.executables import Denoting, GroupMachine, MachineRun, Running
+from workbench.conformance.source import program
+from workbench.conformance.strategies import pipelines, pipelines_and_traces, state_bits, traces
+from workbench.core.pipeline import Pipeline
+from workbench.errors import Overflow
+from workbench.processors.group import flatten
+from workbench.processors.stream import Builder
+from workbench.processors.window import Window
+
+
+@settings(max_examples=150)
+@given(pipelines_and_traces())
+def test_every_pipe_and_queue_at_every_step(given_):
+    pipeline, steps = given_
+    check(pipeline, steps, Running(pipeline), Denoting(pipeline))
+
+
+@settings(max_examples=100)
+@given(pipelines_and_traces())
+def test_output_streams(given_):
+    """Denotation on the received prefixes, push mode, pull mode, and a second run after reset."""
+    pipeline, steps = given_
+    for length in {0, len(steps) // 2, len(steps)}:
+        check_streams(pipeline, steps[:length])
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_a_pipeline_as_one_machine(data):
+    pipeline = data.draw(pipelines())
+    steps = data.draw(traces(pipeline, together=True))
+    check(pipeline, steps, Running(pipeline), GroupMachine(pipeline, max(len(steps), 1)))
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_windows_of_pipelines(data):
+    inner = data.draw(pipelines(depth=1, max_nodes=4))
+    inner = Pipeline(inner.name, inner.inputs, inner.nodes, inner.outputs[:1])
+    width = data.draw(st.integers(1, 3))
+    steps = data.draw(traces(inner, together=True))
+    for encoding in ("events", "copies"):
+        builder = Builder("w")
+        streams = [builder.input(name, domain) for name, domain in inner.inputs]
+        outer = builder.build(builder.add(Window(width, inner, encoding), streams, name="w"))
+        check(outer, steps, Running(outer), Denoting(outer))
+        machine = MachineRun(outer.typed["w"].machine(outer.input_domains), outer.input_domains)
+        shown = Running(outer).trace(steps)
+        for events in steps:
+            try:
+                expected = next(shown).pipes["w"]
+            except Overflow:
+                break
+            assert same(machine.step([events[name] for name, _ in outer.inputs])[0], expected)
+
+
+@settings(max_examples=60)
+@given(pipelines_and_traces())
+def test_pipelines_print_as_programs(given_):
+    pipeline, steps = given_
+    scope: dict = {}
+    exec(program(pipeline), scope)
+    again = scope["pipeline"]
+    assert [node.name for node in again.nodes] == [node.name for node in pipeline.nodes]
+    assert again.domains == pipeline.domains
+    assert again.queues == pipeline.queues
+    check(pipeline, steps, Running(pipeline), Running(again))
+
+
+@settings(max_examples=100)
+@given(pipelines(max_bits=16))
+def test_generated_pipelines_are_small(pipeline):
+    assert all(domain.finite and domain.size <= 36 for domain in pipeline.domains.values())
+    flat = flatten(pipeline)
+    parts = ((flat.typed[n.name], [flat.domains[p] for p in n.inputs]) for n in flat.nodes)
+    assert sum(state_bits(processor, domains) for processor, domains in parts) <= 16
+
+
+@settings(max_examples=50)
+@given(pipelines_and_traces())
+def test_traces_carry_events_of_the_inputs(given_):
+    pipeline, steps = given_
+    domains = dict(pipeline.inputs)
+    assert all(value in domains[name] for events in steps for name, value in events.items())
+    assert sum(map(len, received(pipeline, steps).values())) == sum(map(len, steps))
+
+
+def test_every_kind_of_processor_is_generated():
+    wanted = {"Trim", "CountDecimate", "Filter", "Cumulate", "ApplyFunction", "TurnInto", "Window", "Group", "Fork",
+              "Cast", "Passthrough"}  # fmt: skip
+    seen: set[str] = set()
+
+    @settings(max_examples=400, database=None, derandomize=True)
+    @given(pipelines())
+    def collect(pipeline):
+        for node in pipeline.nodes:
+            seen.add(type(node.processor).__name__)
+            if isinstance(node.processor, Window):
+                seen.add(f"Window of {type(node.processor.inner).__name__}")
+
+    collect()
+    assert seen >= wanted
+    assert seen >= {"Window of Group", "Window of Cumulate", "Window of Window"}
+
+
+@pytest.mark.slow
+@settings(max_examples=3000)
+@given(pipelines_and_traces(max_nodes=8, max_bits=60))
+def test_larger_pipelines(given_):
+    pipeline, steps = given_
+    check(pipeline, steps, Running(pipeline), Denoting(pipeline))
+    check_streams(pipeline, steps)

@@ -1,0 +1,81 @@
+"""The two definitions of every processor, and its finite machine, on random streams of its samples."""
+
+import itertools
+from contextlib import suppress
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.processors.common import machined, stepped
+from workbench.conformance.strategies import values
+from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range, Tuple
+from workbench.core.processor import Processor
+from workbench.errors import Overflow, WorkbenchError
+from workbench.processors import CLASSES
+
+SAMPLES: list[Processor] = [sample for kind in CLASSES.values() for sample in kind.samples()]
+NAMED = pytest.mark.parametrize("processor", SAMPLES, ids=str)
+
+
+FIRST = [
+    Integer(4), BOOL, Range(0, 3), Integer(3, Overflowing.SATURATING), Integer(3, Overflowing.CHECKED),
+    Enum(("red", "green")), Tuple((BOOL, Integer(2))),
+]  # fmt: skip
+
+
+@cache
+def typings(processor):
+    """The input domains that suit the processor, and it typed for them."""
+    found = []
+    for first, last in itertools.product(FIRST, FIRST):
+        for middle in {first, last}:
+            inputs = (first, middle, last)[: processor.in_arity] if processor.in_arity != 2 else (first, last)
+            integers = first if isinstance(first, Integer) else Integer(4)
+            with suppress(WorkbenchError):
+                found.append((inputs, processor.resolve(integers).typed(inputs)))
+    return found
+
+
+@st.composite
+def runs(draw, processor):
+    """Domains that suit the processor, it typed for them, and streams of different lengths."""
+    inputs, ready = draw(st.sampled_from(typings(processor)))
+    return inputs, ready, [draw(st.lists(values(d), max_size=8)) for d in inputs]
+
+
+@NAMED
+def test_samples_can_be_used(processor):
+    assert typings(processor)
+    assert str(processor)
+    assert processor.label
+
+
+@NAMED
+@settings(max_examples=40)
+@given(data=st.data())
+def test_step_against_denotation_against_machine(processor, data):
+    inputs, ready, streams = data.draw(runs(processor))
+    try:
+        found = stepped(ready, streams)
+    except Overflow:
+        return
+    assert found == tuple(map(list, ready.denote(tuple(streams))))
+    if not ready.refusal("smv") and processor.keyword:
+        assert machined(ready, inputs, streams) == found
+    for stream, domain in zip(found, ready.results(inputs), strict=True):
+        assert all(value in domain for value in stream)
+
+
+@NAMED
+@settings(max_examples=40)
+@given(data=st.data())
+def test_processors_are_monotone_for_prefixes(processor, data):
+    _, ready, streams = data.draw(runs(processor))
+    cut = [s[: data.draw(st.integers(0, len(s)))] for s in streams]
+    try:
+        whole, part = ready.denote(tuple(streams)), ready.denote(tuple(cut))
+    except Overflow:
+        return
+    assert all(list(w[: len(p)]) == list(p) for w, p in zip(whole, part, strict=True))

@@ -1,0 +1,96 @@
+import pytest
+from hypothesis import given
+
+from workbench.conformance.differential import check, check_streams
+from workbench.conformance.executables import Denoting, Running
+from workbench.conformance.strategies import pipelines_and_traces
+from workbench.core import function as f
+from workbench.core.domain import BOOL, INT, Integer
+from workbench.core.pipeline import Node, Pipeline
+from workbench.errors import Refused, TypingError
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.group import Group, flatten
+from workbench.processors.stream import Builder, pipeline
+from workbench.processors.trim import Trim
+
+
+@pipeline(x=INT, y=INT)
+def pair(x, y):
+    return {"sum": x + y, "same": x}
+
+
+@pipeline(a=INT)
+def outer(a):
+    added, same = a.builder.add(pair, [a, Trim(1)(a)])
+    return {"added": added.named("added"), "kept": same}
+
+
+def test_a_group_is_replaced_by_its_contents():
+    flat = flatten(outer)
+    assert [n.name for n in flat.nodes] == ["trim", "pair.add", "pair.pair2"]
+    assert flat.queues == ("pair.add.left", "pair.add.right")
+    assert dict(flat.outputs) == {"added": "added", "kept": "pair2"}
+    assert flatten(flat) == flat
+    assert flat.denote([[1, 2, 3]]) == outer.denote([[1, 2, 3]]) == ([3, 5], [1, 2, 3])
+
+
+def test_groups_in_groups():
+    builder = Builder("top")
+    a = builder.input("a")
+    added, _ = builder.add(outer, [a])
+    top = builder.build(Cumulate(f.ADD)(added))
+    assert "outer.pair.add" in [n.name for n in flatten(top).nodes]
+    assert flatten(top).denote([[1, 2, 3]]) == top.denote([[1, 2, 3]]) == ([3, 8],)
+
+
+def test_the_inputs_of_a_group_do_not_wait_for_each_other():
+    two = Builder("two")
+    apart = two.build([Trim(1)(two.input("x")), Trim(0)(two.input("y"))])
+    group = Group(apart)
+    assert group.denote(([1, 2, 3], [])) == ([2, 3], [])
+    top = Builder("top")
+    x, y = top.input("x"), top.input("y")
+    whole = top.build(top.add(group, [x, y]))
+    steps = [{"x": 1}, {"x": 2}, {"y": 5}]
+    check(whole, steps, Running(whole), Denoting(whole))
+    assert [o.pipes["two1"] for o in Running(whole).trace(steps)] == [None, 2, None]
+
+
+def test_a_body_with_the_name_of_its_call():
+    """`y = id2(x)` where id2 has a processor y, and shows its input as well."""
+    body = Pipeline("id2", (("x", INT),), (Node("y", Trim(1), ("x",), ("y",)),), (("out", "x"),))
+    call = Pipeline("p", (("x", INT),), (Node("y", Group(body), ("x",), ("y",)),), (("out", "y"),))
+    assert flatten(call).denote([[1]]) == ([1],)
+
+
+def test_groups_are_typed_by_their_declaration():
+    two = Builder("two")
+    a, b = two.input("a", Integer(4)), two.input("b", BOOL)
+    with pytest.raises(TypingError, match="input 'x' of pipeline pair carries int, not int mod 4"):
+        two.build(list(two.add(pair, [a, b])))
+
+
+def test_resolving_reaches_into_groups():
+    small = outer.resolve(Integer(3))
+    assert flatten(small).domains["added"] == Integer(3)
+    assert small.denote([[1, 2, 2]]) == ([0, 1], [1, 2, 2])
+
+
+def test_a_group_outside_a_window_has_no_single_machine():
+    with pytest.raises(Refused, match="flatten"):
+        Group(outer.resolve(Integer(3))).machine((Integer(3),))
+
+
+def test_ports_are_the_inputs():
+    assert Group(pair).ports == ("x", "y")
+    assert Group(pair).out_arity == 2
+    assert ApplyFunction(f.ADD).in_arity == 2
+
+
+@given(pipelines_and_traces(depth=2, max_nodes=3))
+def test_flattening_keeps_the_meaning(given_):
+    pipeline, steps = given_
+    flat = flatten(pipeline)
+    check(pipeline, steps, Running(pipeline), Running(flat))
+    check_streams(flat, steps)

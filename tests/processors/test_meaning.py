@@ -1,0 +1,192 @@
+"""What every processor does, by hand from the papers' definitions."""
+
+import pytest
+
+from tests.processors.common import machined, stepped, typed
+from workbench.conformance.functions import COUNT
+from workbench.core import function as f
+from workbench.core import ops
+from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range, Record, Tuple
+from workbench.core.function import Function
+from workbench.errors import DomainError, Overflow, PipelineError, TypingError
+from workbench.processors import CLASSES, PROCESSORS
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.cast import Cast
+from workbench.processors.count_decimate import CountDecimate
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.filter import Filter
+from workbench.processors.fork import Fork
+from workbench.processors.passthrough import Passthrough
+from workbench.processors.trim import Trim
+from workbench.processors.turn_into import TurnInto
+
+N5, CHECKED, SAT = Integer(5), Integer(5, Overflowing.CHECKED), Integer(5, Overflowing.SATURATING)
+T, F = True, False
+
+EXAMPLES = [
+    # processor, input domains, input streams, output streams
+    (Passthrough(), [N5], [[1, 2]], [[1, 2]]),
+    (Fork(2), [N5], [[1, 2]], [[1, 2], [1, 2]]),
+    (Fork(3), [BOOL], [[T]], [[T], [T], [T]]),
+    (Trim(0), [N5], [[1, 2, 3]], [[1, 2, 3]]),
+    (Trim(2), [N5], [[1, 2, 3, 4]], [[3, 4]]),
+    (Trim(2), [N5], [[1]], [[]]),
+    (CountDecimate(1), [N5], [[1, 2, 3]], [[1, 2, 3]]),
+    (CountDecimate(3), [N5], [[0, 1, 2, 3, 4, 0, 1]], [[0, 3, 1]]),
+    (TurnInto(1), [N5], [[4, 3]], [[1, 1]]),
+    (TurnInto(T), [N5], [[4, 3]], [[T, T]]),
+    (Filter(), [N5, BOOL], [[1, 2, 3, 4], [T, F, T]], [[1, 3]]),
+    (Filter(), [BOOL, BOOL], [[F, F], [F, F]], [[]]),
+    (ApplyFunction(f.ADD), [N5, N5], [[3, 4, 1], [4, 4]], [[2, 3]]),
+    (ApplyFunction(f.SUB), [N5, N5], [[1], [3]], [[3]]),
+    (ApplyFunction(f.SUB), [SAT, SAT], [[1], [3]], [[0]]),
+    (ApplyFunction(f.DIV), [N5, N5], [[4, 4, 3], [2, 0, 4]], [[2, 0, 0]]),
+    (ApplyFunction(f.MOD), [N5, N5], [[4, 4, 3], [3, 0, 4]], [[1, 4, 3]]),
+    (ApplyFunction(f.DIV), [Range(-7, 7)] * 2, [[-7, 7, -7], [2, -2, 0]], [[-4, -4, 0]]),
+    (ApplyFunction(f.MOD), [Range(-7, 7)] * 2, [[-7, 7, -7], [2, -2, 0]], [[1, -1, -7]]),
+    (ApplyFunction(f.EVEN), [Range(-3, 3)], [[-3, -2, 0, 1]], [[F, T, T, F]]),
+    (ApplyFunction(f.IF), [BOOL, N5, N5], [[T, F], [1, 2], [3, 4]], [[1, 4]]),
+    (ApplyFunction(f.EQ), [Tuple((BOOL, N5))] * 2, [[(T, 1), (F, 2)], [(T, 1), (F, 3)]], [[T, F]]),
+    (ApplyFunction(f.NE), [Enum(("r", "g"))] * 2, [["r", "g"], ["g", "g"]], [[T, F]]),
+    # Cumulate: f(previous output, event), from the function's own start value
+    (Cumulate(f.ADD), [N5], [[1, 2, 3, 4]], [[1, 3, 1, 0]]),
+    (Cumulate(f.ADD), [SAT], [[1, 2, 3, 4]], [[1, 3, 4, 4]]),
+    (Cumulate(f.MUL), [N5], [[2, 3, 4]], [[2, 1, 4]]),
+    (Cumulate(f.SUB, 4), [N5], [[1, 2, 3]], [[3, 1, 3]]),
+    (Cumulate(f.MIN), [N5], [[3, 4, 1, 2]], [[3, 3, 1, 1]]),
+    (Cumulate(f.MAX), [Range(-3, 3)], [[-3, -1, -2]], [[-3, -1, -1]]),
+    (Cumulate(f.AND), [BOOL], [[T, F, T]], [[T, F, F]]),
+    (Cumulate(f.OR), [BOOL], [[F, T, F]], [[F, T, T]]),
+    (Cumulate(f.IMPLIES, F), [BOOL], [[F, F, T]], [[T, F, T]]),
+    (Cumulate(COUNT, domain=Integer(3)), [BOOL], [[F, T, F, T]], [[1, 2, 0, 1]]),
+    (Cumulate(Function("last", 2, lambda _, e: e), (0, F)), [Tuple((N5, BOOL))], [[(1, T)]], [[(1, T)]]),
+    (Cast(Integer(3)), [N5], [[1, 4]], [[1, 1]]),
+    (Cast(Integer(3, Overflowing.SATURATING)), [Range(-2, 9)], [[-2, 9]], [[0, 2]]),
+    (Cast(Range(-1, 9)), [N5], [[4]], [[4]]),
+]
+
+
+@pytest.mark.parametrize(("processor", "domains", "streams", "expected"), EXAMPLES, ids=lambda x: str(x)[:40])
+def test_examples(processor, domains, streams, expected):
+    ready = typed(processor, *domains)
+    assert ready.denote(tuple(streams)) == tuple(expected)
+    assert stepped(ready, streams) == tuple(expected)
+    assert machined(ready, domains, streams) == tuple(expected)
+
+
+def test_every_processor_has_an_example():
+    shown = {type(example[0]) for example in EXAMPLES}
+    assert set(CLASSES.values()) - shown == {CLASSES["window"], CLASSES["Group"]}
+
+
+def test_the_last_event_of_a_decimation():
+    """BeepBeep repeats the last event even if it was emitted already; we do not."""
+    last = typed(CountDecimate(3, last=True), INT)
+    for stream, expected in [([], []), ([1], [1]), ([1, 2], [1, 2]), ([1, 2, 3, 4], [1, 4]),
+                             ([1, 2, 3, 4, 5], [1, 4, 5]), ([1, 2, 3], [1, 3])]:  # fmt: skip
+        assert last.denote((stream,)) == (expected,)
+        assert stepped(last, [stream]) == (expected,)
+    every = typed(CountDecimate(1, last=True), INT)
+    assert stepped(every, [[1, 2]]) == every.denote(([1, 2],)) == ([1, 2],)
+
+
+def test_what_acts_at_the_end_has_no_model():
+    assert "end of the stream" in CountDecimate(2, last=True).refusal("smv")
+    assert CountDecimate(2, last=True).refusal("reference") == ""
+    assert CountDecimate(2).refusal("smv") == ""
+
+
+def test_constants_take_the_domain_of_the_stream():
+    assert typed(TurnInto(1), N5).results((N5,)) == (N5,)
+    assert typed(TurnInto(1), BOOL).results((BOOL,)) == (INT,)
+    assert typed(TurnInto("red"), Enum(("red",))).results((N5,)) == (Enum(("red",)),)
+    assert typed(TurnInto("red"), INT).results((INT,)) == (STR,)
+    assert typed(TurnInto(1).resolve(N5), BOOL).results((BOOL,)) == (N5,)
+
+
+@pytest.mark.parametrize("processor", [TurnInto(5), Cumulate(f.ADD, 5)])
+def test_constants_too_large_for_the_domain(processor):
+    with pytest.raises(DomainError, match="-N 6"):
+        typed(processor, N5)
+
+
+@pytest.mark.parametrize("processor", [TurnInto(-1), Cumulate(f.ADD, -1), TurnInto("blue", Enum(("red",)))])
+def test_constants_that_no_larger_domain_has(processor):
+    with pytest.raises(DomainError, match=r"choose a (domain|start value)"):
+        typed(processor, N5)
+
+
+MEANINGLESS = [
+    lambda: Trim(-1),
+    lambda: CountDecimate(0),
+    lambda: Fork(0),
+    lambda: Cumulate(f.NOT),
+    lambda: Cumulate("nope"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("make", MEANINGLESS)
+def test_parameters_without_meaning(make):
+    with pytest.raises(PipelineError):
+        make()
+
+
+def test_accumulators_that_their_function_leaves():
+    with pytest.raises(TypingError, match="ranges are exact"):
+        typed(Cumulate(f.ADD), Range(0, 3))
+    with pytest.raises(PipelineError, match="has no start value"):
+        typed(Cumulate(f.DIV), N5)
+    with pytest.raises(TypingError, match="accumulator's domain"):
+        typed(Cumulate(f.LT, 0), N5)
+
+
+def test_filters_need_a_condition():
+    with pytest.raises(TypingError, match="bool stream, not int mod 5"):
+        typed(Filter(), N5, N5)
+
+
+def test_casts_that_do_not_fit():
+    with pytest.raises(TypingError, match="do not all fit"):
+        typed(Cast(Range(0, 3)), N5)
+    with pytest.raises(TypingError, match="cast converts numbers"):
+        typed(Cast(N5), BOOL)
+    with pytest.raises(Overflow, match="9 leaves the domain int checked 5"):
+        stepped(typed(Cast(CHECKED), Range(0, 9)), [[9]])
+    assert stepped(typed(Cast(Range(0, 3)), INT), [[3]]) == ([3],)
+
+
+def test_checked_sums_raise_where_they_leave():
+    total = typed(Cumulate(f.ADD), CHECKED)
+    assert stepped(total, [[1, 3]]) == ([1, 4],)
+    with pytest.raises(Overflow, match=r"'[+]' on 4, 1 leaves"):
+        stepped(total, [[1, 3, 1]])
+    with pytest.raises(Overflow):
+        total.denote(([1, 3, 1],))
+
+
+def test_records_flow_like_tuples():
+    trade = Record((Range(0, 9), BOOL), ("price", "sold"))
+    keep = typed(Filter(), trade, BOOL)
+    assert stepped(keep, [[(3, T), (4, F)], [T, F]]) == ([(3, T)],)
+    assert keep.results((trade, BOOL)) == (trade,)
+
+
+def test_ports_name_the_queues():
+    assert Filter().ports == ("data", "condition")
+    assert ApplyFunction(f.ADD).ports == ("left", "right")
+    assert ApplyFunction(f.IF).ports == ("in1", "in2", "in3")
+    assert Trim(1).ports == ("in",)
+
+
+def test_processors_are_values():
+    assert Trim(2) == Trim(2)
+    assert len({Trim(1), Trim(1), Trim(2), Cumulate(f.ADD), Cumulate(f.ADD)}) == 3
+    assert str(Trim(2)) == "Trim(2)"
+    assert str(Cumulate(f.ADD)) == "Cumulate(+)"
+    assert {"trim", "decimate", "filter", "cumulate", "turn", "fork", "window", "apply"} <= set(PROCESSORS)
+
+
+def test_a_processor_on_no_stream():
+    with pytest.raises(PipelineError, match="apply processors to streams"):
+        Trim(1)([1, 2])
+    assert ops.EQ("a", "a")

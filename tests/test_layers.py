@@ -1,0 +1,133 @@
+"""The architecture is the import graph: what may import what (design section 4)."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import workbench
+
+ROOT = Path(workbench.__file__).parent
+MODULES = sorted(path for path in ROOT.rglob("*.py"))
+
+LAYERS = ["errors", "core", "processors", "language", "ir", "backends", "verify", "lab", "conformance", "cli"]
+"""From the bottom up; a module imports only from its own layer and those below."""
+
+PLACES = {"draw": "backends", "tesla": "language"}
+"""Modules and packages that belong to a layer without being called like it."""
+
+SHARED_BACKENDS = {"base", "events", "events_values"}
+"""Modules of `backends` that every backend may use; a backend otherwise knows only its own modules."""
+
+OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "cupy", "pyspark", "matplotlib", "numpy", "pandas",
+            "pyarrow", "hypothesis", "pytest"}  # fmt: skip
+AT_MODULE_LEVEL = {
+    ("conformance/strategies.py", "hypothesis"),
+    ("verify/engines/bindings.py", "pynusmv"),
+    ("verify/engines/bindings.py", "pynusmv_lower_interface"),
+}
+"""The one module that needs an optional package; nothing imports it before it is used (`test_importing_is_light`)."""
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def layer(module: str) -> int | None:
+    """The layer of a dotted module name; None for the package itself, which gathers from everywhere."""
+    parts = module.split(".")
+    if parts[0] != "workbench" or len(parts) == 1:
+        return None
+    first = PLACES.get(parts[1], parts[1])
+    assert first in LAYERS, f"{module} belongs to no layer: add it to tests/test_layers.py"
+    return LAYERS.index(first)
+
+
+def imports(path: Path, module_level: bool = False) -> list[tuple[str, int]]:
+    """The modules that a file imports, with line numbers; those under TYPE_CHECKING are types only."""
+    found = []
+
+    def visit(node: ast.AST, top: bool) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                continue
+            inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            if isinstance(child, ast.Import) and (top or not module_level):
+                found.extend((alias.name, child.lineno) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom) and (top or not module_level):
+                source = _absolute(path, child)
+                found.append((source, child.lineno))
+                members = (f"{source}.{alias.name}" for alias in child.names)
+                found.extend((member, child.lineno) for member in members if _is_module(member))
+            visit(child, top and not inside)
+
+    visit(ast.parse(path.read_text(encoding="utf-8")), True)
+    return found
+
+
+def _absolute(path: Path, statement: ast.ImportFrom) -> str:
+    """The module that a `from` names, relative ones from the file's own package."""
+    if not statement.level:
+        return statement.module or ""
+    package = ["workbench", *path.relative_to(ROOT).parent.parts]
+    return ".".join([*package[: len(package) - statement.level + 1], *([statement.module] if statement.module else [])])
+
+
+def _is_module(dotted: str) -> bool:
+    if not dotted.startswith("workbench."):
+        return False
+    place = ROOT.joinpath(*dotted.split(".")[1:])
+    return place.is_dir() or place.with_suffix(".py").is_file()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_imports_point_downwards(path):
+    if path == ROOT / "__init__.py":
+        return  # it gathers the names that users import, from everywhere
+    own = layer(".".join(["workbench", *path.relative_to(ROOT).with_suffix("").parts]))
+    assert own is not None
+    for module, line in imports(path):
+        target = layer(module)
+        assert target is None or target <= own, (
+            f"{name(path)}:{line}: {LAYERS[own]} imports {module}, which lies above it"
+        )
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p.parent.name == "backends"], ids=name)
+def test_backends_do_not_know_each_other(path):
+    """`smv_terms` is a part of `smv`: files of one backend share its first word."""
+    own = path.stem.split("_")[0]
+    for module, line in imports(path):
+        parts = module.split(".")
+        if parts[:2] == ["workbench", "backends"] and len(parts) > 2 and path.stem not in SHARED_BACKENDS:
+            other = parts[2]
+            assert other in SHARED_BACKENDS or other.split("_")[0] == own, f"{name(path)}:{line}: imports {module}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_optional_packages_are_imported_where_they_are_used(path):
+    for module, line in imports(path, module_level=True):
+        package = module.split(".")[0]
+        assert package not in OPTIONAL or (name(path), package) in AT_MODULE_LEVEL, (
+            f"{name(path)}:{line}: import {package} inside the function that needs it"
+        )
+
+
+@pytest.mark.parametrize("module", ["workbench", "workbench.conformance", "workbench.backends.reference"])
+def test_importing_is_light(module):
+    code = f"import sys, {module}; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {entry.split(".")[0] for entry in done.stdout.split()}
+    assert not loaded & OPTIONAL
+
+
+def test_the_core_names_no_processor():
+    """The core and what consumes transition systems never name a processor (design section 4)."""
+    for path in MODULES:
+        if name(path).startswith(("core/", "errors")):
+            assert not any(module.startswith("workbench.processors") for module, _ in imports(path))
+        if name(path).startswith("backends/smv"):
+            named = {m for m, _ in imports(path) if m.startswith("workbench.processors")}
+            assert named <= {"workbench.processors.group"}, f"{name(path)} names {named}"

@@ -1,0 +1,176 @@
+"""Deciding many properties in processes of their own.
+
+The rule of this module: the processes end with the work, whatever ends it. They are told to stop with SIGTERM
+(an interrupt from the keyboard reaches only the parent), which takes down the engine that they wait for; and
+they stop by themselves when the parent is gone. A process that dies costs one verdict: it is `unknown`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from workbench.cli.problem import Problem, problem
+from workbench.errors import EngineMissing, WorkbenchError
+from workbench.language import Source, parse_property, read_file
+from workbench.verify.check import Settings
+from workbench.verify.verdict import Outcome, Verdict
+
+
+@dataclass(frozen=True)
+class Task:
+    """A property of a pipeline in a file: by its text, or the file's `check` line of that number."""
+
+    path: str
+    pipeline: str
+    asked: str | int
+    settings: Settings
+
+    @property
+    def problem(self) -> Problem:
+        """What is to be decided."""
+        loaded = source(self.path).get(self.pipeline)
+        syntax = loaded.checks[self.asked] if isinstance(self.asked, int) else parse_property(self.asked)
+        return problem(loaded, syntax, self.settings)
+
+
+@cache
+def source(path: str) -> Source:
+    """The file, read once."""
+    return read_file(path)
+
+
+def undecided(task: Task, text: str, reason: str) -> Verdict:
+    """The verdict on a property that could not be decided at all."""
+    s = task.settings
+    return Verdict(
+        task.pipeline, text, Outcome.UNKNOWN, "none", 0.0, 0.0, s.q, s.n, str(s.integers), (), reason=reason
+    )
+
+
+def decide(task: Task) -> Verdict:
+    """The verdict on a task; an error is the reason of an `unknown`, except that there is no engine."""
+    text = str(task.asked)
+    try:
+        item = task.problem
+        text = item.text
+        return item.decide()
+    except EngineMissing:
+        raise
+    except WorkbenchError as error:
+        return undecided(task, text, error.message)
+
+
+def _serve(connection: Connection) -> None:
+    """The life of a process: tasks in, verdicts out."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        while True:
+            number, task = connection.recv()
+            try:
+                answer: Verdict | WorkbenchError = decide(task)
+            except WorkbenchError as error:
+                answer = error
+            connection.send((number, answer))
+    except (EOFError, OSError, KeyboardInterrupt):
+        pass  # the parent has no more work, is gone, or wants us to stop
+
+
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+class _Member:
+    """One process and the task it works on."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_serve, args=(theirs,), daemon=True)
+        with _ignored(signal.SIGINT):
+            self.process.start()
+        theirs.close()
+        self.number: int | None = None
+
+    def give(self, number: int, task: Task) -> None:
+        self.number = number
+        self.connection.send((number, task))
+
+    def stop(self, *, now: bool) -> None:
+        self.connection.close()
+        if now:
+            self.process.terminate()
+        self.process.join(5)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+@contextlib.contextmanager
+def _ignored(number: signal.Signals) -> Iterator[None]:
+    """A child started here ignores the signal (only the main thread can arrange that)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def decide_in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Verdict]]:
+    """The verdicts as they become known, each with the number of its task.
+
+    Raises
+    ------
+    EngineMissing: there is no engine to decide with.
+    """
+    todo = list(enumerate(tasks))[::-1]
+    members: list[_Member] = []
+    finished = False
+    try:
+        for _ in range(min(max(jobs, 1), len(tasks))):
+            members.append(_Member())
+            members[-1].give(*todo.pop())
+        while busy := [member for member in members if member.number is not None]:
+            for ready in wait([member.connection for member in busy]):
+                member = next(m for m in busy if m.connection is ready)
+                number, verdict = _received(member, tasks)
+                if not member.process.is_alive():
+                    member.stop(now=True)
+                    members.remove(member)
+                    if todo:
+                        members.append(member := _Member())
+                if todo:
+                    member.give(*todo.pop())
+                yield number, verdict
+        finished = True
+    finally:
+        for member in members:
+            member.stop(now=not finished)
+
+
+def _received(member: _Member, tasks: Sequence[Task]) -> tuple[int, Verdict]:
+    """The answer of a member that has something to say, or has died."""
+    assert member.number is not None
+    number, member.number = member.number, None
+    try:
+        _, answer = member.connection.recv()
+    except (EOFError, OSError):
+        member.process.join(5)
+        task = tasks[number]
+        return number, undecided(
+            task, str(task.asked), f"the process died (status {member.process.exitcode})"
+        )
+    if isinstance(answer, WorkbenchError):
+        raise answer
+    assert isinstance(answer, Verdict)
+    return number, answer

@@ -1,0 +1,43 @@
+"""The report of a demo: `index.html`, `README.md` and the drawings, each written atomically."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from workbench.cli.demo_data import Report
+from workbench.cli.files import write_atomically
+from workbench.cli.report_html import html
+from workbench.cli.report_markdown import markdown
+from workbench.core.pipeline import Pipeline
+from workbench.draw import render
+from workbench.errors import InputError, WorkbenchError
+
+PICTURES = "pictures"
+
+
+def write_report(report: Report, folder: Path) -> Path:
+    """Write the report into a folder; the path of its page. Nothing is written before all of it is made."""
+    drawings = {model.key: drawing(model.pipeline) for model in report.models}
+    pictures = {key: f"{PICTURES}/{key}.svg" for key, svg in drawings.items() if svg}
+    files = {pictures[key]: svg for key, svg in drawings.items() if svg}
+    files["README.md"] = markdown(report, pictures)
+    files["index.html"] = html(report, drawings)
+    try:
+        (folder / PICTURES).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write there: {error.strerror}", where=str(folder)) from error
+    for name, text in files.items():
+        write_atomically(folder / name, text)
+    return folder / "index.html"
+
+
+def drawing(pipeline: Pipeline) -> str:
+    """The pipeline as SVG text; empty where graphviz is missing."""
+    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
+        path = Path(folder) / "picture.svg"
+        try:
+            render(pipeline, path)
+        except WorkbenchError:
+            return ""
+        return path.read_text(encoding="utf-8")

@@ -1,0 +1,179 @@
+"""The typing rules of the operators: the domain of a result, and the domain a literal takes.
+
+Finite integer domains must agree and are closed under arithmetic; ranges are exact, so theirs grow. Every rule
+refuses what it is not defined on with a TypingError that says what to do.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import (
+    ANY,
+    BOOL,
+    FLOAT,
+    Anything,
+    Bool,
+    Domain,
+    Enum,
+    Integer,
+    Integers,
+    Range,
+    Reals,
+    Texts,
+)
+from workbench.core.term import Term, const
+from workbench.errors import DomainError, TypingError
+
+if TYPE_CHECKING:
+    from workbench.core.ops import Operator
+
+Rule = Callable[["Operator", tuple[Term, ...]], Domain]
+"""The domain of an operator's result, from its arguments."""
+
+
+def literal_domain(value: Any, like: Domain | None = None) -> Domain:
+    """The domain a literal takes beside an operand of domain `like`."""
+    if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
+        if value not in like and isinstance(like, Integer):
+            raise DomainError(
+                f"the constant {value} is not in the domain {like}",
+                hint=f"choose a larger domain, e.g. -N {max(abs(int(value)) + 1, 2)}"
+                if isinstance(value, int) and value >= 0
+                else "use a domain that has this value",
+            )
+        if value in like:
+            return like
+    if isinstance(value, bool):
+        return ANY if isinstance(like, Anything) else BOOL
+    if isinstance(value, int):
+        return Range(value, value)
+    if isinstance(value, float):
+        return FLOAT
+    return Texts() if isinstance(value, str) else ANY
+
+
+def coerce(op: Operator, args: Sequence[Any]) -> tuple[Term, ...]:
+    """Arguments as terms: literals take the domain of their term neighbours."""
+    like = next((a.domain for a in args if isinstance(a, Term) and not isinstance(a.domain, Bool)), None)
+    out = []
+    for arg in args:
+        if isinstance(arg, tuple):
+            raise TypingError(f"'{op.symbol}' is not defined on tuples", hint="apply it to their fields")
+        if isinstance(arg, Term):
+            if arg.is_const and isinstance(like, Integer) and isinstance(arg.domain, Range):
+                arg = const(arg.payload, literal_domain(arg.payload, like))
+            out.append(arg)
+        else:
+            out.append(const(arg, literal_domain(arg, like)))
+    return tuple(out)
+
+
+def unify(what: str, a: Domain, b: Domain) -> Domain:
+    """The smallest domain that holds both; TypingError when there is none."""
+    if a == b:
+        return a
+    for wide in (Anything, Reals, Integers):
+        if isinstance(a, wide) or isinstance(b, wide):
+            winner = a if isinstance(a, wide) else b
+            other = b if winner is a else a
+            if wide is Anything or (other.numeric and not isinstance(other, Integer)):
+                return winner
+    if isinstance(a, Range) and isinstance(b, Range):
+        return Range(min(a.lo, b.lo), max(a.hi, b.hi))
+    raise TypingError(
+        f"{what} combines values of {a} and of {b}",
+        hint="both sides need the same domain" + _suggest(a, b),
+    )
+
+
+def _suggest(a: Domain, b: Domain) -> str:
+    if a.numeric and b.numeric:
+        return "; declare both with the same type, or convert one with cast(x, TYPE)"
+    if isinstance(a, Bool) or isinstance(b, Bool):
+        return "; compare the number first (for example x > 0), or use 'if ... then ... else'"
+    return ""
+
+
+def numeric(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """The common domain of numeric arguments."""
+    for arg in args:
+        if not arg.domain.numeric:
+            raise TypingError(f"'{op.symbol}' needs numbers, not values of {arg.domain}")
+    domain = args[0].domain
+    for arg in args[1:]:
+        domain = unify(f"'{op.symbol}'", domain, arg.domain)
+    return domain
+
+
+def corners(f: Callable[[int, int], int], a: Range, b: Range) -> Range:
+    """The range of a function that is monotone in each argument."""
+    found = [f(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    return Range(min(found), max(found))
+
+
+def div_range(a: Range, b: Range) -> Range:
+    """The range of quotients."""
+    if b.lo > 0:
+        return corners(operator.floordiv, a, b)
+    size = max(abs(a.lo), abs(a.hi))
+    return Range(-size, size)
+
+
+def mod_range(a: Range, b: Range) -> Range:
+    """The range of remainders."""
+    if b.lo > 0:
+        return a if a.lo >= 0 and a.hi < b.lo else Range(0, b.hi - 1)
+    size = max(abs(b.lo), abs(b.hi), 1) - 1
+    return Range(min(-size, a.lo), max(size, a.hi))
+
+
+def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> Rule:
+    """A rule for arithmetic: closed on integers of a domain, `on_ranges` on ranges."""
+
+    def result(op: Operator, args: tuple[Term, ...]) -> Domain:
+        domain = numeric(op, args)
+        if isinstance(domain, Range):
+            a, b = (t.domain for t in args)
+            assert isinstance(a, Range)
+            assert isinstance(b, Range)
+            return on_ranges(a, b)
+        return domain
+
+    return result
+
+
+def order(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """Comparison of numbers."""
+    numeric(op, args)
+    return BOOL
+
+
+def equality(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """Equality: of numbers, or of values of one domain."""
+    a, b = (t.domain for t in args)
+    if not (a.numeric and b.numeric):
+        unify(f"'{op.symbol}'", a, b)
+    return BOOL
+
+
+def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """Connectives."""
+    for arg in args:
+        if not isinstance(arg.domain, Bool | Anything):
+            raise TypingError(f"'{op.symbol}' needs bool, not values of {arg.domain}")
+    return BOOL
+
+
+def parity(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """Predicates on one number."""
+    numeric(op, args)
+    return BOOL
+
+
+def choice(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """A conditional: both branches in one domain."""
+    logic(op, args[:1])
+    return unify("'if ... then ... else'", args[1].domain, args[2].domain)
