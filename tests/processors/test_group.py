@@ -1,13 +1,14 @@
 import pytest
 from hypothesis import given
 
+from workbench.backends.reference import Reference
 from workbench.conformance.differential import check, check_streams
 from workbench.conformance.executables import Denoting, Running
 from workbench.conformance.strategies import pipelines_and_traces
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer
 from workbench.core.pipeline import Node, Pipeline
-from workbench.errors import Refused, TypingError
+from workbench.errors import Overflow, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.group import Group, flatten
@@ -55,6 +56,19 @@ def test_the_inputs_of_a_group_do_not_wait_for_each_other():
     steps = [{"x": 1}, {"x": 2}, {"y": 5}]
     check(whole, steps, Running(whole), Denoting(whole))
     assert [o.pipes["two1"] for o in Running(whole).trace(steps)] == [None, 2, None]
+
+
+def test_capacities_of_a_body_are_kept():
+    top = Builder("top")
+    x, y = top.input("x"), top.input("y")
+    limited = top.build(list(top.add(pair.with_capacities({"add.left": 1}), [x, y])))
+    assert limited.queues == ()
+    assert flatten(limited).capacities == {"pair.add.left": 1}
+    running = Reference(limited)
+    running.push(1, "x")
+    with pytest.raises(Overflow, match=r"queue 'pair\.add\.left'"):
+        running.push(2, "x")
+    assert Reference(limited, {"pair.add.left": 2}).run([[1, 2], []]) == {"out1": [], "out2": [1, 2]}
 
 
 def test_a_body_with_the_name_of_its_call():

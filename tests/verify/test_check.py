@@ -8,12 +8,14 @@ import pytest
 
 from workbench import (
     ADD,
+    AND,
     BOOL,
     EQ,
     EVEN,
     GT,
     INT,
     LT,
+    NOT,
     CountDecimate,
     Cumulate,
     Enum,
@@ -311,3 +313,28 @@ def test_integer_domains_given_in_the_pipeline_are_kept() -> None:
 
     verdict = check(fixed, written("always (out <= 4)"), Settings(n=2))
     assert verdict.outcome is Outcome.HOLDS
+
+
+def test_a_queue_the_property_does_not_see_neither_bounds_nor_cuts_its_counterexample() -> None:
+    @pipeline(x=BOOL, y=BOOL)
+    def two(x, y):
+        _unused = AND(x, y)  # overflows at once when only one input comes
+        return NOT(y)
+
+    verdict = check(two, bounded_liveness(2), Settings(q=0))
+    assert verdict.outcome is Outcome.FAILS
+    assert len(verdict.counterexample.steps) == 3
+    assert verdict.counterexample.replay == "confirmed by execution"
+
+
+def test_a_checked_number_the_property_does_not_see_stops_the_replay_and_is_no_gap() -> None:
+    @pipeline(x=INT)
+    def counted(x):
+        _unused = Cumulate(ADD)(TurnInto(1)(x))  # leaves 0..3 at the fourth event
+        return CountDecimate(9)(x)
+
+    verdict = check(counted, bounded_liveness(6), Settings(integers="checked"))
+    assert verdict.outcome is Outcome.FAILS
+    assert len(verdict.counterexample.steps) == 8
+    assert verdict.counterexample.replay.startswith("confirmed by execution up to step 3")
+    assert not verdict.counterexample.gap

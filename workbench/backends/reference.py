@@ -44,7 +44,7 @@ class Reference:
         check_support(pipeline, self.name)
         self.pipeline = pipeline
         self.flat = flatten(pipeline)
-        self.capacities = self._checked(pipeline.capacities if capacities is None else capacities)
+        self.capacities = self._checked(self.flat.capacities if capacities is None else capacities)
         self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
         slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
         self._cells = [Cell(node, self.flat.typed[node.name], slots) for node in self.flat.nodes]
@@ -212,7 +212,7 @@ class Reference:
                 raise Overflow(
                     f"step {self.steps}: queue '{name}' of pipeline {self.flat.name} overflows: "
                     f"its capacity is {capacity} and {len(queue)} events would wait",
-                    hint="give it a larger capacity; `workbench buffers` computes the smallest",
+                    hint="give it a larger capacity",
                 )
 
     # --- the end of streams -------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ text-align:center;line-height:1.6rem}
 .doc{margin:0 0 1rem;font-size:.95rem}
 figure{margin:0 0 1.2rem;overflow-x:auto;background:#fff;border:1px solid var(--line);border-radius:.5rem;
 padding:.8rem 1rem}
-figure svg{display:block;max-width:none;height:auto}
+figure svg{display:block;max-width:max(100%,36rem);height:auto}
 @media(prefers-color-scheme:dark){figure{background:none}
 figure svg{filter:invert(1) hue-rotate(180deg);mix-blend-mode:screen}}
 details{border-top:1px solid var(--line)}.verdicts{border-bottom:1px solid var(--line)}

@@ -31,7 +31,7 @@ class Node:
     @property
     def queues(self) -> tuple[str, ...]:
         """The names of its queues: one per input of a processor that joins, none otherwise."""
-        if self.processor.in_arity < 2:
+        if not self.processor.joins:
             return ()
         return tuple(f"{self.name}.{port}" for port in self.processor.ports)
 

@@ -88,6 +88,11 @@ class Processor(ABC):
         return type(self).outs
 
     @property
+    def joins(self) -> bool:
+        """Whether it waits for an event on every input, and so has queues."""
+        return self.in_arity > 1
+
+    @property
     def ports(self) -> tuple[str, ...]:
         """The names of the inputs; a queue is called after its processor and input: `queue(add.left)`."""
         if self.in_arity == 1:

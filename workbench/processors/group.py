@@ -44,6 +44,10 @@ class Group(Processor):
         return self.body.out_arity
 
     @property
+    def joins(self) -> bool:
+        return False  # only the processors inside do
+
+    @property
     def ports(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.body.inputs)
 
@@ -187,14 +191,15 @@ def _consume(
 def flatten(pipeline: Pipeline) -> Pipeline:
     """The pipeline with every group replaced by its contents; pipes keep the names the user gave them."""
     nodes: list[Node] = []
+    capacities = dict(pipeline.capacities)
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
-            nodes.extend(_inlined(node, node.processor.flat))
+            body = node.processor.flat
+            nodes.extend(_inlined(node, body))
+            capacities.update({f"{node.name}.{queue}": size for queue, size in body.capacities.items()})
         else:
             nodes.append(node)
-    return Pipeline(
-        pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, pipeline.capacities, pipeline.doc
-    )
+    return Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
 
 
 def _inlined(call: Node, body: Pipeline) -> list[Node]:

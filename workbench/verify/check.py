@@ -151,7 +151,7 @@ def _verdict(
         if raw is None:
             return None
         shortest = role == "overflow" or _shortest(question, result.engine)
-        return decode(pipeline, settings.q, question.system, prepared.smv, raw, shows, shortest, env)
+        return decode(pipeline, question.system, prepared.model, prepared.smv, raw, env, shows, shortest)
 
     undecided = (answers[role].reason for role in ("property", "overflow") if role in answers)
     return Verdict(

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.backends.base import StepRecord
 from workbench.backends.reference import Reference
 from workbench.backends.smv import SmvModel
-from workbench.core.domain import Value
+from workbench.core.domain import Overflowing, Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
-from workbench.ir.simulate import Simulator
+from workbench.ir.reduce import Model, escape_in
+from workbench.ir.simulate import Simulator, Step
 from workbench.ir.system import System
 from workbench.verify.engines import RawTrace
 from workbench.verify.environment import Environment
@@ -27,34 +29,50 @@ CONFIRMED = "confirmed by execution"
 
 def decode(
     pipeline: Pipeline,
-    capacity: int | Mapping[str, int],
     system: System,
+    model: Model,
     smv: SmvModel,
     raw: RawTrace,
-    shows: str,
-    shortest: bool,
     environment: Environment,
+    shows: str = "",
+    shortest: bool = False,
 ) -> Trace:
     """The engine's trace as a run of the pipeline, replayed.
 
-    `pipeline` is flat and resolved; `system` is the one that was asked about, `smv` its printed cone.
+    Parameters
+    ----------
+    pipeline: flat and resolved.
+    system: what was asked about.
+    model, smv: the cone the engine was given, and its text.
+    environment: what was assumed of the inputs.
+    shows, shortest: what the trace says of itself.
     """
     inputs = [_inputs(system, smv, state, environment) for state in raw.steps]
-    simulator = Simulator(compose(pipeline, capacity))
+    rounds = inputs if raw.loop is None else inputs + inputs[raw.loop :] * 2
+    bounds = {queue.name: queue.capacity for queue in model.queues}
+    simulator = _simulator(pipeline, model, bounds, len(rounds))
     simulated = simulator.trace_to_overflow(inputs)
+    gap = _engine_gap(smv, raw, simulated)
+    if gap is None and raw.loop is not None:
+        gap = _open_loop(smv, simulator, inputs, raw.loop)
+    replay = f"model gap at step {gap}"
+    if gap is None:
+        replay = executed(pipeline, bounds, rounds, simulator.trace_to_overflow(rounds))
     steps = tuple(
         TraceStep(given, step.pipes, step.queues, step.overflows)
         for given, step in zip(inputs, simulated, strict=False)
     )
-    gap = _engine_gap(smv, raw, simulated)
-    if gap is None:
-        rounds = inputs if raw.loop is None else inputs + inputs[raw.loop :] * 2
-        expected = simulator.trace_to_overflow(rounds)
-        gap = execution_gap(pipeline, simulator.system, rounds, expected)
-    if gap is None and raw.loop is not None:
-        gap = _open_loop(smv, simulator, inputs, raw.loop)
-    replay = CONFIRMED if gap is None else f"model gap at step {gap}"
     return Trace(steps, raw.loop, shows, shortest, replay, dict(pipeline.domains))
+
+
+def _simulator(pipeline: Pipeline, model: Model, bounds: Mapping[str, int], longest: int) -> Simulator:
+    """The whole system; queues outside the cone bound nothing, so they get room for the whole run.
+
+    Labels: a checked number that the property sees leaves its domain; any checked number does.
+    """
+    everything = compose(pipeline, {**dict.fromkeys(pipeline.queues, longest), **bounds})
+    escapes = escape_in(everything, set(everything.names()), Overflowing.CHECKED)
+    return Simulator(everything, [model.escapes, escapes])
 
 
 def _inputs(
@@ -96,30 +114,36 @@ def _engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> int |
     return None
 
 
-def execution_gap(
-    pipeline: Pipeline, system: System, inputs: Sequence[Mapping[str, Value]], expected: Sequence[Any]
-) -> int | None:
-    """The first step at which the reference executor and the transition system disagree; None if there is none."""
-    capacities = {queue.name: queue.capacity for queue in system.queues.values()}
-    executor = Reference(pipeline, capacities)
-    for position, (given, model) in enumerate(zip(inputs, expected, strict=False)):
+def executed(
+    pipeline: Pipeline,
+    bounds: Mapping[str, int],
+    inputs: Sequence[Mapping[str, Value]],
+    expected: Sequence[Step],
+) -> str:
+    """What running the inputs on the reference executor says of the steps expected."""
+    executor = Reference(pipeline, bounds)
+    for position, (given, step) in enumerate(zip(inputs, expected, strict=False)):
+        seen_escape, any_escape = step.labels
         try:
             record = executor.step(given)
         except Overflow as error:
-            named = any(queue in error.what for queue in model.overflows)
-            checked = not model.overflows and position == len(expected) - 1
-            return None if named or checked else position
-        if model.overflows:
-            return position
-        for pipe, value in model.pipes.items():
-            maybe = record.pipes[pipe]
-            if (maybe.value if maybe.present else None) != value or bool(maybe.present) != (
-                value is not None
-            ):
-                return position
-        if any(record.queues[queue] != length for queue, length in model.queues.items()):
-            return position
-    return None
+            if any(f"'{queue}'" in error.what for queue in step.overflows) or seen_escape:
+                return CONFIRMED
+            if any_escape:
+                return f"{CONFIRMED} up to step {position}, where a number the property does not see leaves its domain"
+            return f"model gap at step {position}"
+        if step.overflows or any_escape or not _same(record, step):
+            return f"model gap at step {position}"
+    return CONFIRMED
+
+
+def _same(record: StepRecord, step: Step) -> bool:
+    """Whether the executor shows on every pipe and queue what the transition system does."""
+    for pipe, value in step.pipes.items():
+        maybe = record.pipes[pipe]
+        if bool(maybe.present) != (value is not None) or (maybe.present and maybe.value != value):
+            return False
+    return all(record.queues[queue] == length for queue, length in step.queues.items())
 
 
 def _open_loop(

@@ -1,0 +1,89 @@
+"""Running the command in this process, and as a program of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = ROOT / "models" / "time2021"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """The JSON objects on its output, one a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def workbench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command line here."""
+    monkeypatch.delenv("WORKBENCH_DEBUG", raising=False)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*args: object) -> Ended:
+        code = main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return Ended(code, captured.out, captured.err)
+
+    return run
+
+
+def program(*args: object, env: dict[str, str] | None = None, stdin: str = "", cwd: Path | None = None) -> Ended:
+    """Runs a command line in a process of its own."""
+    done = subprocess.run(
+        command(args), input=stdin, capture_output=True, text=True, cwd=cwd or ROOT, timeout=60, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+    )  # fmt: skip
+    assert "Traceback" not in done.stdout + done.stderr
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def command(args: Sequence[object]) -> list[str]:
+    """The arguments that start the program."""
+    return [sys.executable, "-m", "workbench.cli.main", *map(str, args)]
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes a `.pipe` file."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "test.pipe"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def hard(pipe: Callable[[str], Path]) -> Path:
+    """A pipeline that no engine decides at -N 4096: the BDD of a product grows exponentially."""
+    return pipe(
+        "pipeline hard(x: int, y: int) -> int {\n"
+        "    a = cumulate(x * y, +)\n"
+        "    b = cumulate(a * a + y, *)\n"
+        "    return a * b + cumulate(b * y, +)\n"
+        "}\n"
+        "check always (out != 3)\n"
+    )

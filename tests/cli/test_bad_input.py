@@ -1,0 +1,290 @@
+"""Every kind of bad input: one clear message, the right exit code, no traceback, no half-written file."""
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import MODELS, Run, program
+
+Pipe = Callable[[str], Path]
+GOOD = MODELS / "figure_2a.pipe"
+
+
+def rejected(done: object, phrase: str, code: int = 2) -> None:
+    """One message that says `phrase`, nothing on the output."""
+    assert getattr(done, "code") == code  # noqa: B009
+    err, out = getattr(done, "err"), getattr(done, "out")  # noqa: B009
+    assert phrase in err
+    assert err.startswith("workbench: ")
+    assert err.count("workbench: ") == 1
+    assert out == ""
+
+
+# --- the pipeline -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "phrase"),
+    [
+        ("pipeline p(x: int) -> int { return x + }", ":1:40", "expected"),
+        ("pipeline p(x: int) -> int {\n    return y\n}", ":2:12", "'y'"),
+        ("pipeline p(x: int) -> int {\n    return cumulte(x, +)\n}", ":2:12", "did you mean 'cumulate'?"),
+        ("pipeline p(x: int) -> int {\n    return trim(x)\n}", ":2:12", "trim"),
+        ("pipeline p(x: bool) -> int {\n    return x + 1\n}", ":2:", "bool"),
+        ("pipeline p(x: int) -> bool { return x }", ":1:", "bool"),
+        ("pipeline p(x: itn) -> int { return x }", ":1:15", "did you mean 'int'?"),
+        ("pipeline p(x: int) -> int { return x }\ncheck livenes", ":2:7", "did you mean 'liveness'?"),
+        ("", "", "no pipeline"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "export", "draw", "run"])
+def test_a_pipeline_that_is_wrong(workbench: Run, pipe: Pipe, text: str, place: str, phrase: str, command: str) -> None:
+    file = pipe(text)
+    more = ["--input", file] if command == "run" else []
+    done = workbench(command, file, *more)
+    rejected(done, phrase)
+    assert f"{file}{place}" in done.err
+
+
+def test_a_file_that_is_not_there(workbench: Run) -> None:
+    rejected(workbench("check", "missing.pipe"), "missing.pipe")
+    rejected(workbench("check", f"{GOOD}:figure_2"), "did you mean 'figure_2a'?")
+    rejected(workbench("check", MODELS), "cannot read")
+
+
+def test_a_file_that_is_no_text(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.pipe").write_bytes(b"\xff\xfe\x00")
+    rejected(workbench("check", tmp_path / "x.pipe"), "UTF-8")
+
+
+def test_parameters(workbench: Run) -> None:
+    rejected(workbench("check", GOOD, "--param", "k=3"), "no parameter 'k'")
+    rejected(workbench("check", GOOD, "--param", "k"), "--param k=3")
+
+
+# --- the question -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "phrase"),
+    [
+        ("always (z = 1)", "no pipe 'z'"),
+        ("always (thrid = 1)", "third"),
+        ("ctl(AG EF z.present)", "no pipe 'z.present'"),
+        ("ltl(G F queue(add.lft).length = 0)", "add.left"),
+        ("livenes", "did you mean 'liveness'?"),
+        ("bounded-liveness", "bounded-liveness(3)"),
+        ("always (", "expected"),
+        ("equivalent(other)", "no pipeline 'other'"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "export"])
+def test_a_property_that_is_wrong(workbench: Run, asked: str, phrase: str, command: str) -> None:
+    if command == "export" and asked.startswith("equivalent"):
+        return  # comparisons are not exported, only mentioned
+    rejected(workbench(command, GOOD, "-p", asked), phrase)
+
+
+def test_nothing_is_decided_when_a_later_property_is_wrong(workbench: Run) -> None:
+    rejected(workbench("check", GOOD, "-p", "liveness", "-p", "always (z = 1)"), "no pipe 'z'")
+
+
+@pytest.mark.parametrize("command", ["check", "export"])
+def test_an_n_too_small_for_a_constant(workbench: Run, pipe: Pipe, command: str) -> None:
+    file = pipe("pipeline p(x: int) -> int {\n    return turn(x, 5)\n}")
+    done = workbench(command, file, "-N", 4)
+    rejected(done, "5")
+    assert "-N" in done.err
+    assert workbench("check", file, "-N", 6, "--quiet").code == 0
+
+
+def test_pipelines_that_cannot_be_compared(workbench: Run) -> None:
+    rejected(workbench("equiv", GOOD, MODELS / "figure_2b.pipe"), "inputs")
+
+
+def test_a_pipeline_without_a_finite_model(workbench: Run, pipe: Pipe) -> None:
+    file = pipe("pipeline p(x: str) -> str { return x }")
+    rejected(workbench("check", file), "not finite")
+
+
+# --- the command line -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "phrase"),
+    [
+        ([], "COMMAND"),
+        (["chek"], "invalid choice"),
+        (["check"], "FILE[:NAME]"),
+        (["check", GOOD, "-Q", "two"], "no capacity"),
+        (["check", GOOD, "-Q", "-1"], "-Q"),
+        (["check", GOOD, "-Q", "add.lft=1"], "add.left"),
+        (["check", GOOD, "-N", "many"], "-N"),
+        (["check", GOOD, "-N", "0"], "N >= 1"),
+        (["check", GOOD, "--timeout", "-3"], "no number of seconds"),
+        (["check", GOOD, "--memory", "0"], "no positive number"),
+        (["check", GOOD, "--engine", "spin"], "invalid choice"),
+        (["run", GOOD], "--input"),
+        (["run", GOOD, "--input", "-", "--backend", "gpuu"], "invalid choice"),
+        (["demo", "--models", "no/such/folder"], "no .pipe file"),
+    ],
+)
+def test_a_command_line_that_is_wrong(workbench: Run, args: list[object], phrase: str) -> None:
+    rejected(workbench(*args), phrase)
+
+
+def test_errors_as_json(workbench: Run, pipe: Pipe) -> None:
+    file = pipe("pipeline p(x: int) -> int {\n    return y\n}")
+    done = workbench("check", file, "--json")
+    assert done.code == 2
+    (error,) = done.objects
+    assert error.keys() >= {"error", "what", "where", "hint", "exit_code"}
+    assert (error["file"], error["line"], error["column"]) == (str(file), 2, 12)
+    assert error["exit_code"] == 2
+    assert workbench("check", GOOD, "-N", "many", "--json").objects[0]["error"]
+
+
+def test_the_traceback_on_demand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.cli.main import main
+
+    monkeypatch.setenv("WORKBENCH_DEBUG", "1")
+    assert main(["check", "missing.pipe"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_defect_is_called_one(workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object) -> None:
+        raise RuntimeError("oops")
+
+    monkeypatch.setattr("workbench.cli.check.execute", broken)
+    done = workbench("check", GOOD)
+    rejected(done, "unexpected RuntimeError: oops", 3)
+    assert "report" in done.err
+
+
+# --- events -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "phrase"),
+    [
+        ("x\n1\ntwo\n", ":3: column 'x': expected a number, not 'two'"),
+        ("x\n1\n2,3\n", ":3: this line has 2 cells"),
+        ("y\n1\n", "neither the input's name 'x'"),
+        ('x\n"1\n', "CSV"),
+    ],
+)
+def test_a_bad_row(workbench: Run, tmp_path: Path, rows: str, phrase: str) -> None:
+    (tmp_path / "events.csv").write_text(rows)
+    target = tmp_path / "out.csv"
+    done = workbench("run", GOOD, "--input", tmp_path / "events.csv", "--output", target)
+    rejected(done, phrase)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["events.csv"]
+
+
+def test_a_value_outside_the_domain(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text("x\n1\n9\n")
+    done = workbench("run", GOOD, "--input", tmp_path / "events.csv", "-N", 4, "--output", tmp_path / "o.csv")
+    rejected(done, ":3: column 'x': expected an integer 0..3, not '9'")
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_leaving_a_checked_domain(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "events.csv").write_text("x\n3\n3\n")
+    file = MODELS / "sum_of_doubles.pipe"
+    done = workbench(
+        "run",
+        file,
+        "--input",
+        tmp_path / "events.csv",
+        "-N",
+        4,
+        "--int",
+        "checked",
+        "--output",
+        tmp_path / "o.csv",
+    )
+    rejected(done, "step 0")
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_files_that_cannot_be_read_or_written(workbench: Run, tmp_path: Path) -> None:
+    rejected(workbench("run", GOOD, "--input", tmp_path / "none.csv"), "none.csv")
+    (tmp_path / "events.csv").write_text("x\n1\n")
+    nowhere = tmp_path / "no" / "such"
+    rejected(workbench("run", GOOD, "--input", tmp_path / "events.csv", "--output", nowhere / "o.csv"), "write")
+    rejected(workbench("export", GOOD, "-o", nowhere / "m.smv"), "write")
+    rejected(workbench("draw", GOOD, "-o", nowhere / "p.svg"), "write")
+    rejected(workbench("draw", GOOD, "-o", tmp_path / "p.jpeg"), "jpeg")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["events.csv"]
+
+
+# --- engines ----------------------------------------------------------------------------------------------
+
+
+def script(tmp_path: Path, text: str) -> dict[str, str]:
+    """The environment in which a shell script is NuSMV."""
+    file = tmp_path / "FakeNuSMV"
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(file.stat().st_mode | stat.S_IEXEC)
+    return {"WORKBENCH_NUSMV": str(file)}
+
+
+BANNER = 'echo "*** This is NuSMV 2.5.4"; grep -q read_model script || exit 0'
+
+
+def test_an_engine_that_is_missing(tmp_path: Path) -> None:
+    done = program("check", GOOD, "--engine", "nusmv", env={"WORKBENCH_NUSMV": str(tmp_path / "none")})
+    rejected(done, "WORKBENCH_NUSMV names no executable")
+    done = program("check", GOOD, "--engine", "nuxmv", env={"PATH": str(tmp_path), "WORKBENCH_NUXMV": ""})
+    rejected(done, "the engine 'nuxmv' is not installed")
+    assert "hint: " in done.err
+
+
+def test_no_engine_at_all(tmp_path: Path) -> None:
+    code = (
+        "import sys, importlib.util as u; find = u.find_spec\n"
+        "u.find_spec = lambda name, *rest: None if name == 'pynusmv' else find(name, *rest)\n"
+        "from workbench.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    env = {**os.environ, "WORKBENCH_NUSMV": str(tmp_path / "none"), "WORKBENCH_NUXMV": str(tmp_path / "none")}
+    for args, phrase in ((["check", GOOD], "no model checker is installed"), (["doctor"], "cannot be checked")):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, args)], env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2
+        assert phrase in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_an_engine_that_is_something_else(tmp_path: Path) -> None:
+    done = program("check", GOOD, "--engine", "nusmv", env=script(tmp_path, "echo hello"))
+    rejected(done, "does not present itself as NuSMV", 3)
+
+
+def test_an_engine_that_crashes(tmp_path: Path) -> None:
+    env = script(tmp_path, f"{BANNER}; echo last words >&2; kill -SEGV $$")
+    done = program("check", GOOD, "-p", "liveness", "--engine", "nusmv", env=env)
+    assert done.code == 3
+    assert "? unknown  liveness" in done.out
+    assert "the engine crashed (signal SIGSEGV): last words" in done.out
+    (found,) = program("check", GOOD, "-p", "liveness", "--engine", "nusmv", "--json", env=env).objects
+    assert found["verdict"] == "unknown"
+    assert "crashed" in found["reason"]
+
+
+def test_an_engine_out_of_time(workbench: Run, hard: Path) -> None:
+    done = workbench("check", hard, "-N", 4096, "--timeout", 0.5)
+    assert done.code == 3
+    assert "time limit of 0.5 s" in done.out
+
+
+def test_an_engine_out_of_memory(workbench: Run, hard: Path) -> None:
+    done = workbench("check", hard, "-N", 4096, "--memory", 12, "--timeout", 20)
+    assert done.code == 3
+    assert "memory limit of 12 MB" in done.out

@@ -1,0 +1,169 @@
+"""`workbench check` and `workbench equiv`."""
+
+import os
+import pty
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import MODELS, Run, command, program
+from workbench.cli.main import main
+
+KEYS = {"pipeline", "property", "verdict", "engine", "seconds", "Q", "N", "assumptions"}
+
+
+def test_the_checks_of_the_file(workbench: Run) -> None:
+    done = workbench("check", MODELS / "sum_of_odds.pipe")
+    assert done.code == 0
+    assert "✓ holds  liveness  of sum_of_odds" in done.out
+    assert "equivalent(squares)" in done.out
+    assert done.err == ""
+
+
+def test_without_checks_the_usual_properties(workbench: Run, pipe: Callable[[str], Path]) -> None:
+    done = workbench("check", pipe("pipeline p(x: int) -> int { return x }"), "--quiet")
+    assert [line.split()[2] for line in done.out.splitlines()] == ["liveness", "response", "no-overflow"]
+
+
+def test_a_failing_property_with_its_run(workbench: Run) -> None:
+    done = workbench("check", MODELS / "figure_2a.pipe", "-p", "no-overflow", "-Q", 1)
+    assert done.code == 1
+    assert "✗ fails  no-overflow" in done.out
+    assert "queue add.right" in done.out
+    assert "▲ an event arrives at a full queue" in done.out
+    assert "confirmed by execution; no shorter run shows it" in done.out
+
+
+def test_within_bounds_says_so_and_counts_as_holding(workbench: Run) -> None:
+    done = workbench("check", MODELS / "figure_2a.pipe", "-p", "liveness")
+    assert done.code == 0
+    assert "≈ holds-within-bounds" in done.out
+    assert "no counterexample before a queue overflows" in done.out
+
+
+def test_json_is_one_object_a_property_and_nothing_else(workbench: Run) -> None:
+    done = workbench("check", MODELS / "figure_2a.pipe", "-p", "liveness", "-p", "no-overflow", "--json")
+    assert done.code == 1
+    first, second = done.objects
+    assert first.keys() >= KEYS
+    assert (first["verdict"], second["verdict"]) == ("holds-within-bounds", "fails")
+    assert second["counterexample"][0].keys() == {"x", "third", "add"}
+    assert second["counterexample"][1]["third"] is None
+    assert (second["Q"], second["N"]) == (2, 4)
+    assert done.err == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (["-Q", "3"], 3),
+        (["-Q", "add.left=0,add.right=1"], {"add.left": 0, "add.right": 1}),
+        (["-Q", "3", "-Q", "add.right=1"], {"add.left": 3, "add.right": 1}),
+    ],
+)
+def test_capacities(workbench: Run, given: list[str], shown: object) -> None:
+    done = workbench("check", MODELS / "figure_2a.pipe", "-p", "no-overflow", "--json", *given)
+    assert done.objects[0]["Q"] == shown
+    capacity = shown if isinstance(shown, int) else 1
+    assert len(done.objects[0]["counterexample"]) == {3: 6, 1: 3}[capacity]
+
+
+def test_capacities_of_a_pipeline_reach_its_comparisons(workbench: Run) -> None:
+    done = workbench("check", MODELS / "sum_of_odds.pipe", "-p", "equivalent(squares)", "-Q", "kept.data=1", "--json")
+    assert done.objects[0]["Q"] == {"sum_of_odds.kept.data": 1}
+
+
+def test_parameters_and_domains(workbench: Run) -> None:
+    file = MODELS / "sum_of_ones_on_window.pipe"
+    done = workbench("check", file, "--param", "k=5", "-N", 8, "--int", "checked", "--json", "-p", "always (out = 5)")
+    assert done.objects[0]["verdict"] == "holds"
+    assert (done.objects[0]["N"], done.objects[0]["integers"]) == (8, "checked")
+
+
+def test_the_environment(workbench: Run) -> None:
+    done = workbench("check", MODELS / "figure_2b.pipe", "-p", "no-overflow", "--inputs", "always", "--fair")
+    assert "inputs always present, each infinitely often" in done.out
+
+
+@pytest.mark.parametrize(("mode", "code"), [("sequence", 0), ("stepwise", 1)])
+def test_equivalence(workbench: Run, mode: str, code: int) -> None:
+    file = MODELS / "passthrough_against_delay.pipe"
+    done = workbench("equiv", f"{file}:passthrough_against_delay", f"{file}:delay", "--mode", mode, "--json")
+    assert done.code == code
+    assert done.objects[0]["property"] == f"{mode}-equivalent"
+    assert done.objects[0]["pipeline"] == "passthrough_against_delay, delay"
+
+
+def test_a_pipeline_is_equivalent_to_itself(workbench: Run) -> None:
+    file = MODELS / "sum_of_odds.pipe"
+    assert workbench("equiv", file, file, "--mode", "stepwise", "--quiet").code == 0
+
+
+def test_parameters_go_to_the_side_that_has_them(workbench: Run) -> None:
+    file = MODELS / "product_of_1_and_kth.pipe"
+    done = workbench("equiv", file, MODELS / "figure_2a.pipe", "--param", "k=2", "--json")
+    assert done.code == 1
+    done = workbench("equiv", file, MODELS / "figure_2a.pipe", "--param", "z=2")
+    assert done.code == 2
+    assert "neither pipeline has a parameter 'z'" in done.err
+
+
+def test_the_worst_verdict_decides(workbench: Run, hard: Path) -> None:
+    done = workbench("check", hard, "-N", 4096, "--timeout", 0.3, "-p", "always (out != 3)", "-p", "liveness")
+    assert done.code == 3
+    done = workbench("check", MODELS / "figure_2a.pipe", "-p", "no-overflow", "-p", "liveness", "--quiet")
+    assert done.code == 1
+
+
+def test_a_model_gap_is_loud(workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.verify.replay.execution_gap", lambda *args: 0)
+    done = workbench("check", MODELS / "figure_2a.pipe", "-p", "no-overflow")
+    assert done.code == 3
+    assert "DEFECT OF WORKBENCH: model gap at step 0" in done.err
+    assert "report" in done.err
+
+
+def test_help_is_fast_and_imports_little() -> None:
+    begin = time.monotonic()
+    done = program("--help")
+    assert time.monotonic() - begin < 1  # 0.08 s on an idle machine
+    assert done.code == 0
+    assert "equiv" in done.out
+    code = "import sys, workbench.cli.main; print([m for m in sys.modules if m in ('networkx', 'lark')])"
+    listed = subprocess.run([*command([])[:1], "-c", code], capture_output=True, text=True, check=True)
+    assert listed.stdout.strip() == "[]"
+
+
+def test_interrupting_a_check(hard: Path) -> None:
+    args = ["check", hard, "-N", "4096"]
+    process = subprocess.Popen(command(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    process.send_signal(2)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+
+
+def test_progress_and_colour_on_a_terminal(hard: Path) -> None:
+    ours, theirs = pty.openpty()
+    args = ["check", hard, "-N", "4096", "--timeout", "1.6"]
+    process = subprocess.Popen(command(args), stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(ours, 4096)
+        except OSError:
+            break
+    process.wait()
+    os.close(ours)
+    text = shown.decode()
+    assert "property 1 of 1: always (out != 3)  1 s" in text
+    assert "\r\x1b[K\x1b[35m? unknown\x1b[0m" in text
+    assert process.returncode == 3
+
+
+def test_main_as_a_function() -> None:
+    assert main(["check", str(MODELS / "passthrough.pipe"), "-p", "liveness", "--quiet"]) == 0

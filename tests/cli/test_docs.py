@@ -1,0 +1,45 @@
+"""Every example of docs/cli.md is executed; `...` in its output stands for anything."""
+
+import doctest
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ROOT, command
+from workbench.cli.main import COMMANDS
+
+PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+EXAMPLES = [
+    (line, wanted)
+    for block in BLOCKS
+    for line, wanted in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("line", "wanted"), EXAMPLES)
+def test_example(line: str, wanted: str, tmp_path: Path) -> None:
+    program = " ".join(command([]))
+    script = f'workbench() {{ {program} "$@"; }}\n{line}'
+    env = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=ROOT, env=env, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert doctest.OutputChecker().check_output(wanted, done.stdout, doctest.ELLIPSIS), done.stdout
+
+
+def test_every_command_has_an_example() -> None:
+    used = {word for line, _ in EXAMPLES for word in re.findall(r"workbench (\w+)", line)}
+    assert used == set(COMMANDS)
+    assert all(f"\n## {name}\n" in PAGE for name in COMMANDS)
+
+
+def test_every_option_is_mentioned() -> None:
+    for name, module in COMMANDS.items():
+        source = Path(str(module.__file__)).read_text(encoding="utf-8")
+        for option in re.findall(r'"(--[a-z]+)"', source):
+            assert option in PAGE or option == "--property", f"{name} {option}"

@@ -1,0 +1,189 @@
+"""`workbench run`, `export` and `draw`."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import MODELS, ROOT, Run, command, program
+from workbench.verify.engines import find_engines
+
+SQUARES = MODELS / "sum_of_odds.pipe"
+USABLE = {found.name: found for found in find_engines() if found.usable}
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    path = tmp_path / "events.csv"
+    path.write_text("x\n" + "7\n" * 8)
+    return path
+
+
+def test_csv_to_the_standard_output(workbench: Run, events: Path) -> None:
+    done = workbench("run", SQUARES, "--input", events)
+    assert (done.code, done.out, done.err) == (0, "out\n1\n4\n9\n16\n", "")
+
+
+def test_steps_without_output(workbench: Run, events: Path) -> None:
+    assert workbench("run", SQUARES, "--input", events, "--steps").out == "out\n\n1\n\n4\n\n9\n\n16\n"
+
+
+def test_a_finite_domain(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("x\n1\n3\n2\n2\n")
+    file = MODELS / "sum_of_doubles.pipe"
+    assert workbench("run", file, "--input", tmp_path / "x.csv").out.split()[1:] == ["2", "8", "12", "16"]
+    found = workbench("run", file, "--input", tmp_path / "x.csv", "-N", 5)
+    assert found.out.split()[1:] == ["2", "3", "2", "1"]
+    found = workbench("run", file, "--input", tmp_path / "x.csv", "-N", 5, "--int", "saturating")
+    assert found.out.split()[1:] == ["2", "4", "4", "4"]
+
+
+def test_json_lines(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"x": 1}\n{}\n{"x": 2}\n')
+    target = tmp_path / "y.jsonl"
+    done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", tmp_path / "x.jsonl", "--output", target)
+    assert (done.code, done.out) == (0, "")
+    assert [json.loads(line) for line in target.read_text().splitlines()] == [{"out": 2}, {"out": 6}]
+
+
+def test_parameters(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("x\n0\n1\n2\n3\n4\n")
+    file = MODELS / "product_of_1_and_kth.pipe"
+    found = workbench("run", file, "--input", tmp_path / "x.csv", "--param", "k=2")
+    assert found.out.split()[1:] == ["0", "2", "8"]
+
+
+def test_events_come_out_as_they_go_in() -> None:
+    process = subprocess.Popen(
+        command(["run", SQUARES, "--input", "-"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        bufsize=1,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("x\n5\n5\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "out\n"
+    assert process.stdout.readline() == "1\n"  # while the input is still open
+    process.stdin.close()
+    assert process.wait(10) == 0
+    process.stdout.close()
+
+
+def test_a_reader_that_has_had_enough(tmp_path: Path) -> None:
+    many = tmp_path / "many.csv"
+    many.write_text("x\n" + "1\n" * 50_000)
+    line = f"{' '.join(command(['run', MODELS / 'passthrough.pipe', '--input', many]))} | head -2"
+    done = subprocess.run(line, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("out\n1\n", "")
+
+
+def test_interrupting_a_run(tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    args = ["run", SQUARES, "--input", "-", "--output", target]
+    process = subprocess.Popen(command(args), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    process.stdin.write("x\n5\n5\n")
+    process.stdin.flush()
+    while not list(tmp_path.iterdir()):  # it has begun
+        time.sleep(0.02)
+    process.send_signal(2)
+    _, err = process.communicate(timeout=10)
+    assert (process.returncode, err) == (130, "interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- export -----------------------------------------------------------------------------------------------
+
+
+def test_export_prints_the_whole_model(workbench: Run) -> None:
+    done = workbench("export", SQUARES, "-p", "liveness", "-N", 8)
+    assert done.code == 0
+    assert done.out.startswith("-- Pipeline sum_of_odds\n")
+    for phrase in (
+        "unsigned word[3]",
+        "MODULE main",
+        "-- liveness\n  CTLSPEC AG (EF (",
+        "overflow.now",
+        "kept_queue",
+    ):
+        assert phrase in done.out
+
+
+def test_export_is_written_whole(workbench: Run, tmp_path: Path) -> None:
+    target = tmp_path / "model.smv"
+    assert workbench("export", SQUARES, "-o", target, "-Q", 1).code == 0
+    assert target.read_text() == workbench("export", SQUARES, "-Q", 1).out
+    assert os.listdir(tmp_path) == ["model.smv"]
+    assert target.stat().st_mode & 0o044  # as any other file
+
+
+@pytest.mark.skipif("nusmv" not in USABLE, reason="no NuSMV executable")
+@pytest.mark.parametrize("name", ["figure_2a", "sum_of_odds", "output_if_smaller_than_k", "window_sum_of_3"])
+def test_nusmv_by_hand_says_what_check_says(workbench: Run, tmp_path: Path, name: str) -> None:
+    asked = ["liveness", "response", "bounded-liveness(2)", "no-overflow", "no-full-queues"]
+    file = MODELS / f"{name}.pipe"
+    options = [word for text in asked for word in ("-p", text)]
+    target = tmp_path / "model.smv"
+    assert workbench("export", file, "-o", target, *options).code == 0
+    verdicts = [found["verdict"] for found in workbench("check", file, "--json", *options).objects]
+    said = subprocess.run([USABLE["nusmv"].path, target], capture_output=True, text=True, check=True).stdout
+    lines = [line for line in said.splitlines() if line.startswith(("-- specification", "-- invariant"))]
+    assert len(lines) == len(asked)
+    # NuSMV decides CTL first, then LTL, then invariants
+    assert [line.endswith("is false") for line in lines] == [v == "fails" for v in verdicts]
+
+
+def test_comparisons_are_mentioned_in_an_export(workbench: Run) -> None:
+    done = workbench("export", SQUARES, "-p", "equivalent(squares)")
+    assert "-- equivalent(squares)" in done.out
+
+
+def test_two_observers_of_one_name(workbench: Run) -> None:
+    done = workbench("export", SQUARES, "-p", "bounded-liveness(1)", "-p", "bounded-liveness(2)")
+    assert done.code == 2
+    assert "bounded-liveness(2)" in done.err
+
+
+# --- draw, doctor, version --------------------------------------------------------------------------------
+
+
+def test_draw_as_text(workbench: Run) -> None:
+    done = workbench("draw", SQUARES)
+    assert done.code == 0
+    assert done.out.startswith("digraph")
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no graphviz")
+def test_draw_to_a_file(workbench: Run, tmp_path: Path) -> None:
+    assert workbench("draw", SQUARES, "-o", tmp_path / "p.svg").code == 0
+    assert "<svg" in (tmp_path / "p.svg").read_text()
+    assert os.listdir(tmp_path) == ["p.svg"]
+
+
+def test_draw_without_graphviz(workbench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = workbench("draw", SQUARES, "-o", tmp_path / "p.svg")
+    assert done.code == 2
+    assert "graphviz" in done.err
+    assert os.listdir(tmp_path) == []
+
+
+def test_doctor(workbench: Run) -> None:
+    done = workbench("doctor")
+    assert done.code == 0
+    for name in ("Python", "pynusmv", "nuxmv", "graphviz", "Java", "pyspark", "numba", "GPU", "matplotlib"):
+        assert name in done.out
+    (found,) = workbench("doctor", "--json").objects
+    assert found["works"] is True
+    assert found["found"][0].keys() == {"group", "name", "found", "detail", "hint"}
+    assert all(item["hint"] for item in found["found"] if not item["found"])
+
+
+def test_version() -> None:
+    done = program("--version")
+    assert done.code == 0
+    assert done.out.startswith("workbench ")

@@ -1,0 +1,97 @@
+"""Timelines of runs made by hand."""
+
+from workbench.core.domain import INT, Bool, Record
+from workbench.core.pipeline import Node, Pipeline
+from workbench.processors import Trim  # type: ignore[attr-defined]
+from workbench.verify.timeline import render_timeline, show_value, timeline
+from workbench.verify.verdict import Trace, TraceStep
+
+PIPELINE = Pipeline("late", (("x", INT),), (Node("trim", Trim(1), ("x",), ("trim",)),), (("out", "trim"),))
+
+
+def steps(count: int, full: int = -1) -> tuple[TraceStep, ...]:
+    return tuple(
+        TraceStep({"x": i}, {"x": i, "trim": i * 10 if i else None}, {"q.left": i}, ("q.left",) if i == full else ())
+        for i in range(count)
+    )
+
+
+def test_steps_are_columns_and_pipes_rows() -> None:
+    text = render_timeline(Trace(steps(3), shows="it shows"), PIPELINE, 80, capacities=2)
+    assert text.splitlines() == [
+        "step              0   1   2",
+        "───────────────────────────",
+        "in    x           0   1   2",
+        "out   trim = out  ·  10  20",
+        "───────────────────────────",
+        "queue q.left      0   1   2 of 2",
+        "                          ▲ it shows",
+    ]
+
+
+def test_without_a_pipeline_inputs_come_first() -> None:
+    trace = Trace((TraceStep({"x": 1}, {"a": None, "x": 1}, {}),))
+    assert [row.name for row in timeline(trace).rows] == ["x", "a"]
+    assert [row.kind for row in timeline(trace).rows] == ["in", "pipe"]
+
+
+def test_a_loop_is_bracketed() -> None:
+    lines = render_timeline(Trace(steps(4), loop=1, shows="over and over"), PIPELINE, 80).splitlines()
+    header, bracket = lines[0], lines[-1]
+    assert bracket.strip() == "╰────────╯ for ever: over and over"
+    assert bracket.index("╰") in (header.index("1"), header.index("1") - 1)
+    assert bracket.index("╯") == header.index("3")
+
+
+def test_a_loop_of_one_step() -> None:
+    lines = render_timeline(Trace(steps(3), loop=2), PIPELINE, 80).splitlines()
+    assert lines[-1].strip() == "╰╯ for ever"
+
+
+def test_an_overflow_is_marked_at_its_queue() -> None:
+    lines = render_timeline(Trace(steps(3, full=2), shows="a queue overflows"), PIPELINE, 80).splitlines()
+    assert "2!" in next(line for line in lines if "q.left" in line)
+    assert lines[-1].index("▲") == lines[0].index("2")
+
+
+def test_a_wide_run_is_wrapped_into_blocks() -> None:
+    text = render_timeline(Trace(steps(30), loop=12, shows="s"), PIPELINE, 60, capacities=9)
+    blocks = text.split("\n\n")
+    assert len(blocks) > 2
+    assert all(len(line) <= 60 for line in text.splitlines())
+    numbers = [int(word) for block in blocks for word in block.splitlines()[0].split()[1:]]
+    assert numbers == list(range(30))
+    assert text.count("╰") == 1
+    assert text.count("╯") == 1
+    assert text.rstrip().endswith("for ever: s")
+
+
+def test_only_the_last_block_has_the_mark() -> None:
+    text = render_timeline(Trace(steps(30), shows="s"), PIPELINE, 60)
+    assert text.count("▲") == 1
+    assert text.rstrip().endswith("▲ s")
+
+
+def test_a_terminal_narrower_than_a_column_still_gets_one_step_a_block() -> None:
+    assert render_timeline(Trace(steps(3)), PIPELINE, 5).count("step") == 3
+
+
+def test_long_words_get_a_line_of_their_own() -> None:
+    lines = render_timeline(Trace(steps(2), shows="word " * 30), PIPELINE, 80).splitlines()
+    assert lines[-2].strip() == "▲"
+    assert lines[-1].strip().startswith("word")
+
+
+def test_an_empty_run() -> None:
+    assert "no step" in render_timeline(Trace(()), PIPELINE, 80)
+
+
+def test_values_are_written_as_in_the_language() -> None:
+    assert show_value(True) == "true"
+    assert show_value((1, False)) == "(1, false)"
+    assert show_value((1, True), Record((INT, Bool()), ("price", "sold"))) == "{price: 1, sold: true}"
+
+
+def test_capacities_by_name_and_of_the_pipeline() -> None:
+    trace = Trace((TraceStep({}, {}, {"a": 0, "b": 0}),))
+    assert [row.capacity for row in timeline(trace, None, {"a": 3}).rows] == [3, None]
