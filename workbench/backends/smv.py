@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from workbench.backends.smv_terms import SmvTerms, bare, constant, enum_labels, type_of
 from workbench.core.domain import Domain, Enum, Integer
 from workbench.core.fold import postorder
-from workbench.core.ops import ITE
+from workbench.core.ops import AND, ITE, NOT
 from workbench.core.term import Term
 from workbench.ir.system import Instance, System, instance_of, local_of
 
@@ -237,6 +237,9 @@ def _unique(names: Sequence[str]) -> dict[str, str]:
 def _cases(term: Term, terms: SmvTerms) -> str:
     """A next-state term, its conditionals as one case expression with a line per case."""
     rows = []
+    if term.op is AND and term.args[0].op is NOT:  # a Boolean that the condition makes false
+        negated, term = term.args
+        rows.append((bare(terms(negated.args[0])), "FALSE"))
     while term.op is ITE:
         condition, then, term = term.args
         rows.append((bare(terms(condition)), bare(terms(then))))

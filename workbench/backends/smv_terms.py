@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.fold import Fold
+from workbench.core.ops import ITE
 from workbench.core.term import Term
 from workbench.errors import DomainError, Refused
 
@@ -108,8 +109,10 @@ class SmvTerms(Fold[str]):
     def on_implies(self, _: Term, a: str, b: str) -> str:
         return f"({a} -> {b})"
 
-    def on_ite(self, _: Term, c: str, a: str, b: str) -> str:
-        return f"case {c} : {a}; TRUE : {b}; esac"
+    def on_ite(self, term: Term, c: str, a: str, b: str) -> str:
+        if term.args[2].op is ITE:  # one case expression for a chain of conditionals
+            return f"case {bare(c)} : {bare(a)}; {b.removeprefix('case ')}"
+        return f"case {bare(c)} : {bare(a)}; TRUE : {bare(b)}; esac"
 
     # --- comparison ---
 

@@ -8,7 +8,7 @@ state is canonical. Joins of three and more inputs keep one length and one store
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,6 +30,16 @@ class JoinStep(NamedTuple):
     """Number of events waiting per input at the end of the step."""
     overflows: tuple[Any, ...]
     """Per input: an event arrives, cannot be consumed, and its queue is full."""
+
+
+Share = Callable[[str, Any], Any]
+"""Gives a term a name, and returns what to use in its place."""
+
+
+def unshared(name: str, term: Any) -> Any:
+    """Terms stay as they are."""
+    del name
+    return term
 
 
 @dataclass(frozen=True)
@@ -57,15 +67,19 @@ class Join:
             return (lead, *_store("slot", left, max(ql, qr)))
         return (lead, *_store("left", left, ql), *_store("right", right, qr))
 
-    def step(self, state: State, arrivals: Sequence[Maybe]) -> JoinStep:
-        """One step with these arrivals."""
-        return self._binary(state, *arrivals) if len(self.domains) == 2 else self._general(state, arrivals)
+    def step(self, state: State, arrivals: Sequence[Maybe], share: Share = unshared) -> JoinStep:
+        """One step with these arrivals; `share` may give names to terms that occur often."""
+        if len(self.domains) == 2:
+            left, right = arrivals
+            return self._binary(state, left, right, share)
+        return self._general(state, arrivals, share)
 
-    def _binary(self, state: State, left: Maybe, right: Maybe) -> JoinStep:
+    def _binary(self, state: State, left: Maybe, right: Maybe, share: Share) -> JoinStep:
         lead, *rest = state
         (ql, qr), a, b = self.capacities, left.present, right.present
         left_ahead, right_ahead = GT(lead, 0), LT(lead, 0)
-        only_left, only_right, together = both(a, negate(b)), both(b, negate(a)), both(a, b)
+        only_left, only_right = share("only_first", both(a, negate(b))), share("only_second", both(b, negate(a)))
+        together = share("together", both(a, b))
         width = max(ql, qr) if self._shared else ql
         lefts, rights = rest[:width], rest[:width] if self._shared else rest[width:]
 
@@ -92,10 +106,10 @@ class Join:
             stores = [ite(w, left.value, kept) for w, kept in zip(wl, kept_left, strict=True)]
             stores += [ite(w, right.value, kept) for w, kept in zip(wr, kept_right, strict=True)]
         grows, shrinks = both(only_left, LT(lead, ql)), both(only_right, GT(lead, -qr))
-        after = ite(grows, lead + 1, ite(shrinks, lead - 1, lead))
+        after = share("after", ite(grows, lead + 1, ite(shrinks, lead - 1, lead)))
         return JoinStep(
             (after, *stores),
-            both(either(a, left_ahead), either(b, right_ahead)),
+            share("fires", both(either(a, left_ahead), either(b, right_ahead))),
             (
                 ite(left_ahead, lefts[0], left.value) if lefts else left.value,
                 ite(right_ahead, rights[0], right.value) if rights else right.value,
@@ -104,12 +118,13 @@ class Join:
             (both(only_left, EQ(lead, ql)), both(only_right, EQ(lead, -qr))),
         )
 
-    def _general(self, state: State, arrivals: Sequence[Maybe]) -> JoinStep:
+    def _general(self, state: State, arrivals: Sequence[Maybe], share: Share) -> JoinStep:
         parts, position = [], 0
         for q in self.capacities:
             parts.append((state[position], state[position + 1 : position + 1 + q]))
             position += 1 + q
-        fires = conjunction(either(arrival.present, GT(n, 0)) for arrival, (n, _) in zip(arrivals, parts, strict=True))
+        ready = (either(arrival.present, GT(n, 0)) for arrival, (n, _) in zip(arrivals, parts, strict=True))
+        fires = share("fires", conjunction(ready))
         after: list[Any] = []
         front, lengths, overflows = [], [], []
         for arrival, (n, store), q, domain in zip(arrivals, parts, self.capacities, self.domains, strict=True):

@@ -141,10 +141,10 @@ class _Crawl:
         shown = ", ".join(map(str, join.capacities))
         self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
         state = tuple(var(f"{name}:{slot.name}", slot.domain) for slot in join.slots())
-        result = join.step(state, arrivals)
+        result = join.step(state, arrivals, lambda local, term: self._shared(f"{name}:{local}", term))
         for slot, old, new in zip(join.slots(), state, result.state, strict=True):
             self._store(slot, old, new)
-        fires = self._define(f"{name}:fires", result.fires)
+        fires = result.fires
         front = []
         for port, queue, domain, value, length, overflow in zip(
             node.processor.ports,
@@ -170,6 +170,10 @@ class _Crawl:
         parts = zip(scalars(slot.domain), leaves(old), leaves(new), initial, strict=True)
         for (_, domain), symbol, following, value in parts:
             self.variables.append(Variable(symbol.name, domain, value, following))
+
+    def _shared(self, name: str, term: Term) -> Term:
+        """A definition for a term that is used in several places, unless it is a constant or a name already."""
+        return self._define(name, term) if term.args else term
 
     def _define(self, name: str, term: Term) -> Term:
         self.definitions.append(Definition(name, term))

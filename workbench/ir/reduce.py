@@ -35,7 +35,7 @@ class Model:
     escapes: whether a checked number leaves its domain at this step, somewhere in the cone.
     wraps: whether arithmetic wraps (modular) at this step, somewhere in the cone.
     clamps: the same for saturating numbers.
-    numbers: whether any integer of a chosen domain is in the cone; if not, verdicts hold for every N.
+    integers: the finite integer domains in the cone; without that of `int`, verdicts hold for every N.
     """
 
     system: System
@@ -44,7 +44,7 @@ class Model:
     escapes: Term
     wraps: Term
     clamps: Term
-    numbers: bool
+    integers: frozenset[Integer]
 
 
 def focus(system: System, roots: Iterable[Any]) -> Model:
@@ -70,7 +70,7 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
         escaping,
         escape_in(system, names, Overflowing.MODULAR),
         escape_in(system, names, Overflowing.SATURATING),
-        any(isinstance(domain, Integer) for domain in cut.domains.values()),
+        frozenset(domain for domain in cut.domains.values() if isinstance(domain, Integer)),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from workbench.backends.smv import SmvModel, print_model
-from workbench.core.domain import Domain, Integer, Overflowing
+from workbench.core.domain import Integer, Overflowing
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
@@ -52,7 +52,7 @@ class Settings:
     count_states: bool = False
 
     @property
-    def domain(self) -> Domain:
+    def domain(self) -> Integer:
         """The domain that `int` stands for."""
         return Integer(self.n, self.integers)
 
@@ -164,13 +164,13 @@ def _verdict(
         q=settings.q if isinstance(settings.q, int) else dict(settings.q),
         n=settings.n,
         integers=str(settings.integers),
-        rests_on=explain(prepared.model, findings, settings.n, settings.integers)
+        rests_on=explain(prepared.model, findings, settings.domain)
         + _assumptions(prepared, env, outcome),
         counterexample=trace("property", question.failure) if outcome is Outcome.FAILS else None,
         witness=trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None,
         reason=next(filter(None, undecided), "") if outcome is Outcome.UNKNOWN else "",
         wraps=findings.wraps,
-        for_every_n=not prepared.model.numbers,
+        for_every_n=settings.domain not in prepared.model.integers,
         reachable_states=result.reachable_states,
     )
 

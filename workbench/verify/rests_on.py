@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbench.core.domain import Overflowing
+from workbench.core.domain import Integer, Overflowing
 from workbench.core.term import FALSE
 from workbench.ir.reduce import Model
 from workbench.verify.verdict import Outcome
@@ -38,18 +38,26 @@ def beyond(model: Model) -> str:
     return "a queue overflows" if model.queues else "a number leaves its checked domain"
 
 
-def explain(model: Model, findings: Findings, n: int, integers: Overflowing) -> tuple[str, ...]:
-    """One sentence per bound the outcome depends on, most important first."""
+def explain(model: Model, findings: Findings, chosen: Integer) -> tuple[str, ...]:
+    """One sentence per bound the outcome depends on, most important first.
+
+    `chosen` is the domain that `int` stands for.
+    """
     if findings.trivial:
         return ("nothing: it is true by construction",)
     found = _bounds(model, findings)
-    if findings.late:
+    if findings.late and findings.outcome is Outcome.WITHIN_BOUNDS:
         found.append(
             f"not live within these bounds: after some {findings.late} steps no output comes before that"
         )
-    if not model.numbers:
-        return (*found, "every N: the property does not depend on data")
-    return (*found, f"N = {n}, {integers} integers", *_arithmetic(findings, n))
+    if chosen in model.integers:
+        found.append(f"N = {chosen.n}, {chosen.overflow} integers")
+    else:
+        found.append("every N: it does not depend on values of type int")
+    own = sorted(str(domain) for domain in model.integers - {chosen})
+    if own:
+        found.append(f"the pipeline's own domains: {', '.join(own)}")
+    return (*found, *_arithmetic(model, findings))
 
 
 def _bounds(model: Model, findings: Findings) -> list[str]:
@@ -68,14 +76,18 @@ def _bounds(model: Model, findings: Findings) -> list[str]:
     return [f"{shown}: {said}"]
 
 
-def _arithmetic(findings: Findings, n: int) -> list[str]:
-    """What the ends of the integer domain did."""
+def _arithmetic(model: Model, findings: Findings) -> list[str]:
+    """What the ends of the integer domains did."""
+
+    def sizes(kind: Overflowing, less: int) -> str:
+        return " or ".join(str(n - less) for n in sorted(d.n for d in model.integers if d.overflow is kind))
+
     found = []
     unbounded = "on some input: this says nothing about unbounded integers"
     if findings.wraps:
-        found.append(f"arithmetic wraps modulo {n} {unbounded}")
+        found.append(f"arithmetic wraps modulo {sizes(Overflowing.MODULAR, 0)} {unbounded}")
     elif findings.wraps is None:
         found.append("it was not decided whether arithmetic wraps")
     if findings.clamps:
-        found.append(f"arithmetic saturates at {n - 1} {unbounded}")
+        found.append(f"arithmetic saturates at {sizes(Overflowing.SATURATING, 1)} {unbounded}")
     return found

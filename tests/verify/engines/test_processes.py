@@ -149,10 +149,9 @@ def descendants(pid: int) -> list[int]:
     return found + [grandchild for child in found for grandchild in descendants(child)]
 
 
-# Nobody tells an executable that its caller was killed; its limit on CPU time ends it.
 @pytest.mark.parametrize(
     ("name", "ending"),
-    [("pynusmv", signal.SIGINT), ("pynusmv", signal.SIGKILL), ("nusmv", signal.SIGINT)],
+    [("pynusmv", signal.SIGINT), ("pynusmv", signal.SIGKILL), ("nusmv", signal.SIGINT), ("nusmv", signal.SIGKILL)],
 )
 def test_the_end_of_the_caller_leaves_no_orphan(name: str, ending: signal.Signals) -> None:
     try:

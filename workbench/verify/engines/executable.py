@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import math
 import os
@@ -43,6 +44,16 @@ _NO_STATE = re.compile(r"^-- invariant FALSE +is true", re.MULTILINE)
 _NO_PATH = re.compile(r"^-- specification +FALSE +is true", re.MULTILINE)
 _TEMPORAL = re.compile(r"\b[AE][GFX]\b|\b[AE]\s*\[")
 _BANNER = re.compile(r"This is (\S+) (\S+)")
+
+
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def _end_with_parent() -> None:
+    """In the child: be killed when the caller dies, however it dies (Linux)."""
+    if hasattr(_LIBC, "prctl"):
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def find_executable(name: str) -> str | None:
@@ -189,6 +200,7 @@ class ExecutableEngine:
                 stderr=log,
                 bufsize=0,
                 start_new_session=True,  # Ctrl-C reaches the caller, who ends the process below
+                preexec_fn=_end_with_parent,
             )
             assert process.stdout is not None
             begin = time.monotonic()
