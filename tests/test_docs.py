@@ -1,0 +1,41 @@
+"""The Python examples of the README and the docs are executed.
+
+(The examples of docs/language.md and docs/cli.md have tests of their own beside those of the language and the
+commands; so have the README's commands.)
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "docs" / "verification.md", ROOT / "docs" / "semantics.md"]
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_examples(page: Path) -> None:
+    """The blocks of a page share their names, as a reader would expect."""
+    names = {"__name__": page.stem}
+    assert blocks(page)
+    for number, text in enumerate(blocks(page), 1):
+        if ">>>" in text:
+            example = doctest.DocTestParser().get_doctest(text, names, f"{page.stem}-{number}", str(page), 0)
+            report: list[str] = []
+            result = doctest.DocTestRunner().run(example, out=report.append, clear_globs=False)
+            assert not result.failed, "".join(report)
+            names = example.globs
+        else:
+            exec(compile(text, f"<{page.name}>", "exec"), names)
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in readme] == []
