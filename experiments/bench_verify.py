@@ -165,9 +165,7 @@ def scaling(engine: str) -> list[tuple[str, Verdict, float]]:
     """Sequence equivalence of the two window sums of 3 as the domain grows."""
     found = []
     for n in (2, 16, 256, 4096):
-        call = _compare(
-            "Window sum of 3, two implementations", "sequence", wb.Settings(n=n, q=2, engine=engine)
-        )
+        call = _compare("Window sum of 3, two implementations", "sequence", wb.Settings(n=n, q=2, engine=engine))
         verdict, cpu, _ = measured(call, 3)
         found.append((f"window sums of 3, sequence, N={n}, Q=2", verdict, cpu))
     return found
@@ -192,9 +190,7 @@ def report(rows: list[Row], grown: list[tuple[str, Verdict, float]], engine: str
     ]
     for r in rows:
         peer = "> 120" if r.peer is None else f"{r.peer:g}"
-        lines.append(
-            f"| {r.table} | {r.query} | {r.problem} | {r.n} | {r.q} | {r.verdict} | {r.cpu:.3f} | {peer} |"
-        )
+        lines.append(f"| {r.table} | {r.query} | {r.problem} | {r.n} | {r.q} | {r.verdict} | {r.cpu:.3f} | {peer} |")
     lines += ["", "| as the domain grows | verdict | CPU, s |", "|---|---|---|"]
     lines += [f"| {name} | {verdict.outcome} | {cpu:.3f} |" for name, verdict, cpu in grown]
     noted = [f"{query} (N={n})" for query, n in SMALLEST_N.items() if n > 2 and query in PEER_C]

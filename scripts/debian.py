@@ -83,15 +83,11 @@ def require(needs: Needs, run: Run, say: Say) -> None:
         raise PackagesMissingError(f"missing (Debian's names; take what your system has instead): {packages}")
     prefix = administrator()
     if prefix is None:
-        raise PackagesMissingError(
-            f"Debian packages are missing and this user may not install them; {by_hand}"
-        )
+        raise PackagesMissingError(f"Debian packages are missing and this user may not install them; {by_hand}")
     say(f"installing Debian packages: {' '.join(packages)}")
     install(packages, prefix, run)
     if still := missing(needs):
-        raise PackagesMissingError(
-            f"still missing for {sys.executable} after installation: {' '.join(still)}"
-        )
+        raise PackagesMissingError(f"still missing for {sys.executable} after installation: {' '.join(still)}")
 
 
 def ask_for(needs: Needs, run: Run, say: Say) -> None:

@@ -297,9 +297,7 @@ def go_on_with_python_of_venv() -> None:
 def main() -> None:
     """Read the command line, and turn a failure into a message."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument(
-        "--switch", action="store_true", help="make .venv anew if its Python is another version"
-    )
+    parser.add_argument("--switch", action="store_true", help="make .venv anew if its Python is another version")
     python_was_named = parser.parse_args().switch
     if is_ready() and not python_was_named:
         return

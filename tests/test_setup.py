@@ -62,9 +62,7 @@ def test_a_removed_program_is_noticed(set_up: ModuleType) -> None:
     assert not set_up.is_ready()
 
 
-def test_an_interrupted_installation_is_not_built_upon(
-    set_up: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_installation_is_not_built_upon(set_up: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -118,9 +116,7 @@ def test_only_missing_packages_are_asked_for(set_up: ModuleType) -> None:
     assert set_up.debian.missing(needs) == ["absent"]
 
 
-def test_without_root_the_message_names_the_packages(
-    set_up: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_root_the_message_names_the_packages(set_up: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(set_up.debian, "administrator", lambda: None)
     monkeypatch.setattr(set_up.debian.shutil, "which", lambda _: "/usr/bin/apt-get")
     with pytest.raises(set_up.debian.PackagesMissingError, match="apt-get install absent"):

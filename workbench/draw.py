@@ -116,9 +116,7 @@ class _Picture:
             target = self.terminal(name, pipeline.domains[pipe])
             self.edge(tap, target)
 
-    def inside(
-        self, pipeline: Pipeline, taps: dict[str, _Tap], names: dict[str, str], prefix: str
-    ) -> list[_Tap]:
+    def inside(self, pipeline: Pipeline, taps: dict[str, _Tap], names: dict[str, str], prefix: str) -> list[_Tap]:
         """The processors of a pipeline whose inputs can be read at `taps`; where its outputs can be read.
 
         `names` are the pipes' names in the whole pipeline, `prefix` stands before the processors'.
@@ -149,9 +147,7 @@ class _Picture:
 
     # --- processors ---
 
-    def processor(
-        self, processor: Processor, title: str, name: str, reads: list[_Tap], names: list[str]
-    ) -> list[_Tap]:
+    def processor(self, processor: Processor, title: str, name: str, reads: list[_Tap], names: list[str]) -> list[_Tap]:
         """One processor; where its outputs can be read. `names` are those of its output pipes."""
         body, inner = _held(processor, Pipeline), _held(processor, Processor)
         if isinstance(body, Pipeline):

@@ -126,18 +126,16 @@ def test_invariants(data: st.DataObject, q: int, prop: Property) -> None:
         return
     explored = Explored(pipeline, prepared, NOT(formula))
     bad, flag = explored.first(0), explored.first(1)
-    if bad is not None and (
-        prepared.question.about_overflow or flag is None or bad < flag or _bad_unflagged(explored)
-    ):
+    if bad is not None and (prepared.question.about_overflow or flag is None or bad < flag or _bad_unflagged(explored)):
         assert verdict.outcome is Outcome.FAILS
         assert len(verdict.counterexample.steps) == _shortest(explored, prepared)
-        assert verdict.counterexample.replay == "confirmed by execution"
+        assert verdict.counterexample.replay.startswith("confirmed by execution")
     elif flag is None or prepared.question.about_overflow:
         assert verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
         assert flag is not None or verdict.outcome is Outcome.HOLDS
     else:
         assert verdict.outcome is Outcome.WITHIN_BOUNDS
-        assert verdict.witness.replay == "confirmed by execution"
+        assert verdict.witness.replay.startswith("confirmed by execution")
 
 
 def _bad_unflagged(explored: Explored) -> bool:
@@ -165,7 +163,7 @@ def test_liveness(data: st.DataObject, q: int) -> None:
     explored = Explored(pipeline, prepared, some)
     if not explored.always_possible():
         assert verdict.outcome is Outcome.FAILS
-        assert verdict.counterexample.replay == "confirmed by execution"
+        assert verdict.counterexample.replay.startswith("confirmed by execution")
     else:
         expected = Outcome.HOLDS if explored.first(1) is None else Outcome.WITHIN_BOUNDS
         assert verdict.outcome is expected
@@ -190,9 +188,7 @@ def test_no_run_of_the_reference_contradicts_a_verdict(data: st.DataObject, q: i
 
 def _in_cone(pipeline: Pipeline, q: int) -> bool:
     prepared = prepare(flatten(pipeline), INVARIANTS[0], Settings(q=q))
-    return len(prepared.model.queues) == len(flatten(pipeline).queues) and not prepared.settled.get(
-        "overflow", False
-    )
+    return len(prepared.model.queues) == len(flatten(pipeline).queues) and not prepared.settled.get("overflow", False)
 
 
 PROPERTIES = [*INVARIANTS, liveness(), response()]
@@ -221,4 +217,4 @@ def test_the_executable_and_the_embedded_engine_agree(data: st.DataObject, q: in
     assert embedded.outcome is executable.outcome
     for verdict in (embedded, executable):
         for trace in (verdict.counterexample, verdict.witness):
-            assert trace is None or trace.replay == "confirmed by execution"
+            assert trace is None or trace.replay.startswith("confirmed by execution")

@@ -63,9 +63,6 @@ def test_wrapping_counts_only_where_the_value_is_used() -> None:
 
     system = compose(ones.resolve(Integer(3)))
     model = focus(system, [system.pipes["cumulate"].value])
-    wraps = [
-        s.labels[0]
-        for s in Simulator(system, [model.wraps]).trace([{"x": 0}, {"x": 0}, {}, {"x": 0}, {"x": 0}])
-    ]
+    wraps = [s.labels[0] for s in Simulator(system, [model.wraps]).trace([{"x": 0}, {"x": 0}, {}, {"x": 0}, {"x": 0}])]
     # 1, 2, (nothing), 3 = 0, 1
     assert wraps == [False, False, False, True, False]

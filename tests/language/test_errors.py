@@ -14,9 +14,7 @@ IDENTITY = "pipeline p(x: int) -> int {{ {} }}"
 
 def body(text: str) -> str:
     return (
-        "pipeline sum(x: int) -> int { return cumulate(x, +) }\npipeline p(x: int, b: bool) -> int {\n"
-        + text
-        + "\n}"
+        "pipeline sum(x: int) -> int { return cumulate(x, +) }\npipeline p(x: int, b: bool) -> int {\n" + text + "\n}"
     )
 
 
@@ -235,14 +233,12 @@ TYPES = {
         "-N 6",
     ),
     "parameter kind": (
-        "pipeline q<k = 3>(x: int) -> int { return trim(x, k) }\n"
-        "pipeline p(x: int) -> int { return §q<true>(x) }",
+        "pipeline q<k = 3>(x: int) -> int { return trim(x, k) }\npipeline p(x: int) -> int { return §q<true>(x) }",
         "the parameter 'k' of q is of the kind of 3, not true",
         "",
     ),
     "parameter is a stream": (
-        "pipeline q<k = 3>(x: int) -> int { return trim(x, k) }\n"
-        "pipeline p(x: int) -> int { return q<§x>(x) }",
+        "pipeline q<k = 3>(x: int) -> int { return trim(x, k) }\npipeline p(x: int) -> int { return q<§x>(x) }",
         "the parameter 'k' is a stream",
         "constants",
     ),

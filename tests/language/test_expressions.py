@@ -53,14 +53,10 @@ def test_the_tree_of_every_atom():
     assert parse_expression("2.5") == Literal(2.5)
     assert parse_expression("true") == Literal(True)
     assert parse_expression('"a # b"') == Literal("a # b")
-    assert parse_expression("queue(add.left).length") == Field(
-        Call("queue", (Field(Name("add"), "left"),)), "length"
-    )
+    assert parse_expression("queue(add.left).length") == Field(Call("queue", (Field(Name("add"), "left"),)), "length")
     assert parse_expression("E[p U q]") == Temporal("EU", (Name("p"), Name("q")))
     assert parse_expression("(a, 1)") == TupleOf((Name("a"), Literal(1)))
-    assert parse_expression("sum<3, k = 2>") == Instance(
-        "sum", (Given(None, Literal(3)), Given("k", Literal(2)))
-    )
+    assert parse_expression("sum<3, k = 2>") == Instance("sum", (Given(None, Literal(3)), Given("k", Literal(2))))
 
 
 def test_a_comparison_is_not_taken_for_parameters():

@@ -5,9 +5,7 @@ import pytest
 from workbench.errors import InputError, LanguageError
 from workbench.language import load, parameters, parse, read_file, split_reference
 
-TWO = (
-    "pipeline first(x: int) -> int { return x + 1 }\npipeline second<k = 2>(x: int) -> int { return x + k }\n"
-)
+TWO = "pipeline first(x: int) -> int { return x + 1 }\npipeline second<k = 2>(x: int) -> int { return x + k }\n"
 
 
 @pytest.fixture

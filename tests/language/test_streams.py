@@ -98,9 +98,7 @@ def test_records_enumerations_tuples():
     }"""
     streams = ([(5, "closed"), (6, "open"), (7, "closed")], [(1, True), (1, True), (1, False)])
     assert run(text, *streams) == ([6],)
-    assert run("pipeline p(c: {red, green}) -> bool { return c = green }", ["red", "green"]) == (
-        [False, True],
-    )
+    assert run("pipeline p(c: {red, green}) -> bool { return c = green }", ["red", "green"]) == ([False, True],)
     given = run("pipeline p(x: int) -> any { return turn(x, red, {red, green}) }", [1])
     assert given == (["red"],)
     turned = run("pipeline p(c: {red, green}) -> {red, green} { return turn(c, red) }", ["green"])
@@ -167,9 +165,7 @@ def test_anonymous_processors_leave_the_users_names_alone():
     made = parse("pipeline p(x: int) -> int { a = x + 1 + 2\n add = a * 2 + 3\n return add }").get().pipeline
     assert [n.name for n in made.nodes][-1] == "add"
     assert made.denote([[0]]) == ([9],)
-    forked = parse(
-        "pipeline p(x: int) -> int { fork1 = x + 1\n a, b = fork(x)\n return fork1 + a + b }"
-    ).get()
+    forked = parse("pipeline p(x: int) -> int { fork1 = x + 1\n a, b = fork(x)\n return fork1 + a + b }").get()
     assert forked.pipeline.denote([[1]]) == ([4],)
 
 
@@ -198,9 +194,7 @@ def test_parameters():
 
 def test_inside_a_pipeline_the_processor_of_its_name_is_meant():
     assert run("pipeline passthrough(x: int) -> int { return passthrough(x) }", [1]) == ([1],)
-    shadowed = (
-        "pipeline trim(x: int) -> int { return trim(x, 2) }\npipeline p(x: int) -> int { return trim(x) }"
-    )
+    shadowed = "pipeline trim(x: int) -> int { return trim(x, 2) }\npipeline p(x: int) -> int { return trim(x) }"
     assert run(shadowed, [1, 2, 3]) == ([3],)
 
 

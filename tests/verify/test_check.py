@@ -101,10 +101,7 @@ def test_a_queue_that_holds_exactly_its_capacity_has_not_overflowed() -> None:
     assert check(delayed_sum, no_overflow(), Settings(q=1)).outcome is Outcome.HOLDS
     assert check(delayed_sum, no_full_queues(), Settings(q=1)).outcome is Outcome.FAILS
     assert check(delayed_sum, no_full_queues(), Settings(q=2)).outcome is Outcome.HOLDS
-    assert (
-        check(delayed_sum, no_overflow(), Settings(q={"add.left": 1, "add.right": 0})).outcome
-        is Outcome.HOLDS
-    )
+    assert check(delayed_sum, no_overflow(), Settings(q={"add.left": 1, "add.right": 0})).outcome is Outcome.HOLDS
     assert check(delayed_sum, no_overflow(), Settings(q=0)).outcome is Outcome.FAILS
 
 
@@ -228,9 +225,7 @@ def test_checked_numbers_that_leave_their_domain_bound_the_verdict() -> None:
     def doubled(x):
         return x * 2
 
-    verdict = check(
-        doubled, always(lambda s: GE(s.pipes["mul"].value, 0), "mul >= 0"), Settings(integers="checked")
-    )
+    verdict = check(doubled, always(lambda s: GE(s.pipes["mul"].value, 0), "mul >= 0"), Settings(integers="checked"))
     assert verdict.outcome is Outcome.WITHIN_BOUNDS
     assert verdict.witness is not None
     assert verdict.witness.steps[-1].inputs["x"] in (2, 3)  # 4 and 6 are not in 0..3

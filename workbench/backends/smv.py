@@ -146,9 +146,7 @@ class _Printer:
         lines = []
         if variables or free:
             lines.append("  VAR")
-            lines += [
-                f"    {_local(n)} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)
-            ]
+            lines += [f"    {_local(n)} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)]
         definitions = [name for name in own if name not in self.initial]
         if definitions:
             lines.append("  DEFINE")
@@ -186,12 +184,7 @@ class _Printer:
         width = {name: bit_count(self.domains[name]) for name in (*flags, *data)}
         first = [bit for name in flags for bit in _bits(self.names[name], width[name])]
         deepest = max((width[n] for n in data), default=0)
-        mixed = [
-            _bits(self.names[n], width[n])[level]
-            for level in range(deepest)
-            for n in data
-            if level < width[n]
-        ]
+        mixed = [_bits(self.names[n], width[n])[level] for level in range(deepest) for n in data if level < width[n]]
         return (*first, *mixed)
 
 

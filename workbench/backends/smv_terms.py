@@ -186,11 +186,7 @@ class SmvTerms(Fold[str]):
 
     def on_escapes_mul(self, term: Term, a: str, b: str) -> str:
         domain = term.args[0].domain
-        return (
-            f"({self._product_escapes(domain, a, b)})"
-            if word_width(domain)
-            else f"({a} * {b} > {_hi(domain)})"
-        )
+        return f"({self._product_escapes(domain, a, b)})" if word_width(domain) else f"({a} * {b} > {_hi(domain)})"
 
     def on_min(self, _: Term, a: str, b: str) -> str:
         return f"case {a} <= {b} : {a}; TRUE : {b}; esac"
@@ -200,8 +196,7 @@ class SmvTerms(Fold[str]):
 
     def on_div(self, term: Term, a: str, b: str) -> str:
         zero, one = (
-            constant(term.args[1].domain, v, self.labels) if v in term.args[1].domain else str(v)
-            for v in (0, 1)
+            constant(term.args[1].domain, v, self.labels) if v in term.args[1].domain else str(v) for v in (0, 1)
         )
         safe, cases = _nonzero(term, b, zero, one)
         whole = f"({a} / {safe})"
@@ -211,8 +206,7 @@ class SmvTerms(Fold[str]):
 
     def on_mod(self, term: Term, a: str, b: str) -> str:
         zero, one = (
-            constant(term.args[1].domain, v, self.labels) if v in term.args[1].domain else str(v)
-            for v in (0, 1)
+            constant(term.args[1].domain, v, self.labels) if v in term.args[1].domain else str(v) for v in (0, 1)
         )
         safe, cases = _nonzero(term, b, zero, one)
         rest = f"({a} mod {safe})"
@@ -228,9 +222,7 @@ class SmvTerms(Fold[str]):
             return self.default(term)
         plain = _plain(source, a)
         modular = isinstance(target, Integer) and target.overflow is Overflowing.MODULAR
-        if isinstance(target, Range) or (
-            not word_width(target) and source.lo >= 0 and source.hi <= target.hi
-        ):
+        if isinstance(target, Range) or (not word_width(target) and source.lo >= 0 and source.hi <= target.hi):
             return plain
         if not word_width(target):
             if modular:
@@ -239,10 +231,7 @@ class SmvTerms(Fold[str]):
             return f"case {plain} < 0 : 0; {plain} > {target.hi} : {target.hi}; TRUE : {plain}; esac"
         if source.hi - source.lo >= CAST_LIMIT:
             raise Refused(f"a conversion from {source} to {target} has too many cases for the model")
-        rows = [
-            f"{plain} = {v} : {constant(target, target.fit(v), self.labels)};"
-            for v in range(source.lo, source.hi)
-        ]
+        rows = [f"{plain} = {v} : {constant(target, target.fit(v), self.labels)};" for v in range(source.lo, source.hi)]
         last = constant(target, target.fit(source.hi), self.labels)
         return f"case {' '.join(rows)} TRUE : {last}; esac"
 

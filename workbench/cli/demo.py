@@ -23,9 +23,7 @@ _SECONDS = 60.0
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     parser.add_argument("--out", default="reports/demo", metavar="FOLDER", help="where the report goes")
-    parser.add_argument(
-        "--models", default="models/time2021", metavar="FOLDER", help="the .pipe files to check"
-    )
+    parser.add_argument("--models", default="models/time2021", metavar="FOLDER", help="the .pipe files to check")
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="how many at a time (default: 2)")
 
 
@@ -44,9 +42,7 @@ def execute(args: argparse.Namespace) -> int:
     written = write_report(report, Path(args.out))
     for entry in entries:
         if entry.verdict.reason:
-            print(
-                f"{entry.verdict.pipeline}, {entry.verdict.property}: {entry.verdict.reason}", file=sys.stderr
-            )
+            print(f"{entry.verdict.pipeline}, {entry.verdict.property}: {entry.verdict.reason}", file=sys.stderr)
         if gap(entry.verdict):
             print(GAP.format(gap(entry.verdict)), file=sys.stderr)
     print(f"report: {written}")
@@ -76,9 +72,7 @@ def _table(tasks: list[Task], jobs: int) -> Iterator[Entry]:
                 print(_line(entry, names, asked), flush=True)
                 yield entry
                 following += 1
-            progress.text = (
-                f"checking {following} of {len(tasks)}: {tasks[min(following, len(tasks) - 1)].pipeline}"
-            )
+            progress.text = f"checking {following} of {len(tasks)}: {tasks[min(following, len(tasks) - 1)].pipeline}"
 
 
 def _line(entry: Entry, names: int, asked: int) -> str:
@@ -95,9 +89,7 @@ def _line(entry: Entry, names: int, asked: int) -> str:
     return row.replace(word, colour(word, code, sys.stdout), 1)
 
 
-def _row(
-    pipeline: str, names: int, asked: str, width: int, verdict: str, rests: str, engine: str, seconds: str
-) -> str:
+def _row(pipeline: str, names: int, asked: str, width: int, verdict: str, rests: str, engine: str, seconds: str) -> str:
     return (
         f"{pipeline.ljust(names)}  {asked.ljust(width)}  {verdict.ljust(21)}  {rests.ljust(30)}  "
         f"{engine.ljust(7)}  {seconds.rjust(7)}"

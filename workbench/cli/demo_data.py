@@ -133,9 +133,7 @@ def tasks_of(folder: str, standard: Sequence[str], seconds: float) -> list[Task]
     """
     files = sorted(Path(folder).glob("**/*.pipe"))
     if not files:
-        raise InputError(
-            f"there is no .pipe file in '{folder}'", hint="give a folder of models with --models"
-        )
+        raise InputError(f"there is no .pipe file in '{folder}'", hint="give a folder of models with --models")
     settings = Settings(n=_ROOM, seconds=seconds)
     tasks, seen = [], []
     for file in files:
@@ -162,9 +160,7 @@ def short(verdict: Verdict) -> str:
     if texts[0].startswith("nothing"):
         return "by construction"
     found = []
-    bounds = next(
-        (t for t in texts if t.startswith(("Q =", "queues ")) or "leaves its checked domain" in t), ""
-    )
+    bounds = next((t for t in texts if t.startswith(("Q =", "queues ")) or "leaves its checked domain" in t), "")
     if bounds.startswith(("Q =", "queues ")):
         found.append(f"Q={verdict.q}" if isinstance(verdict.q, int) else "given queues")
     if "on some input" in bounds:

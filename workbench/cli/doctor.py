@@ -69,12 +69,8 @@ def look() -> Iterator[Item]:
     hint = "" if new else f"use Python {'.'.join(map(str, OLDEST))} or newer"
     yield Item("workbench", "Python", new, platform.python_version(), hint)
     yield from _engines()
-    yield _program(
-        "drawing", "graphviz", ["dot", "-V"], "install graphviz (Debian: apt-get install graphviz)"
-    )
-    yield _program(
-        "extras", "Java", ["java", "-version"], "install a Java runtime, 17 or newer; Spark needs it"
-    )
+    yield _program("drawing", "graphviz", ["dot", "-V"], "install graphviz (Debian: apt-get install graphviz)")
+    yield _program("extras", "Java", ["java", "-version"], "install a Java runtime, 17 or newer; Spark needs it")
     for package, extra, purpose in EXTRAS:
         yield _package(package, extra, purpose)
     gpu = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
@@ -118,9 +114,7 @@ def _package(package: str, extra: str, purpose: str) -> Item:
     from importlib.util import find_spec
 
     if find_spec(package) is None:
-        return Item(
-            "extras", package, False, f"not installed ({purpose})", f"pip install 'workbench[{extra}]'"
-        )
+        return Item("extras", package, False, f"not installed ({purpose})", f"pip install 'workbench[{extra}]'")
     try:
         owner = packages_distributions().get(package, [package])[0]
         return Item("extras", package, True, installed(owner))

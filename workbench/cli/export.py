@@ -35,9 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.queue_options(parser)
     o.domain_options(parser)
     o.environment_options(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)"
-    )
+    parser.add_argument("-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -53,9 +53,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    top = _Parser(
-        prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG
-    )
+    top = _Parser(prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG)
     top.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():

@@ -18,9 +18,7 @@ N, Q = 4, 2
 PIPE_HELP = "a .pipe file; FILE:NAME names one of its pipelines (default: main, else the last)"
 
 
-def pipeline_argument(
-    parser: argparse.ArgumentParser, name: str = "file", metavar: str = "FILE[:NAME]"
-) -> None:
+def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metavar: str = "FILE[:NAME]") -> None:
     """The pipeline to work on, and its parameters."""
     parser.add_argument(name, metavar=metavar, help=PIPE_HELP)
 

@@ -50,9 +50,7 @@ def source(path: str) -> Source:
 def undecided(task: Task, text: str, reason: str) -> Verdict:
     """The verdict on a property that could not be decided at all."""
     s = task.settings
-    return Verdict(
-        task.pipeline, text, Outcome.UNKNOWN, "none", 0.0, 0.0, s.q, s.n, str(s.integers), (), reason=reason
-    )
+    return Verdict(task.pipeline, text, Outcome.UNKNOWN, "none", 0.0, 0.0, s.q, s.n, str(s.integers), (), reason=reason)
 
 
 def decide(task: Task) -> Verdict:
@@ -167,9 +165,7 @@ def _received(member: _Member, tasks: Sequence[Task]) -> tuple[int, Verdict]:
     except (EOFError, OSError):
         member.process.join(5)
         task = tasks[number]
-        return number, undecided(
-            task, str(task.asked), f"the process died (status {member.process.exitcode})"
-        )
+        return number, undecided(task, str(task.asked), f"the process died (status {member.process.exitcode})")
     if isinstance(answer, WorkbenchError):
         raise answer
     assert isinstance(answer, Verdict)

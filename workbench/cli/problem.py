@@ -120,9 +120,7 @@ class Comparison:
     def decide(self) -> Verdict:
         """The verdict."""
         verdict = equivalent(self.left, self.right, self.mode, self.settings)
-        return replace(
-            verdict, pipeline=self.title or verdict.pipeline, property=self.text or verdict.property
-        )
+        return replace(verdict, pipeline=self.title or verdict.pipeline, property=self.text or verdict.property)
 
 
 def problem(loaded: Loaded, syntax: PropertySyntax, settings: Settings) -> Problem:

@@ -77,9 +77,7 @@ def _foot(report: Report) -> Iterator[str]:
 def _overview(report: Report) -> Iterator[str]:
     """Pipelines against properties; the properties that only some files ask stand in a last column."""
     asked = [{e.verdict.property for e in model.entries} for model in report.models]
-    common = [
-        e.verdict.property for e in report.models[0].entries if all(e.verdict.property in a for a in asked)
-    ]
+    common = [e.verdict.property for e in report.models[0].entries if all(e.verdict.property in a for a in asked)]
     yield "<section class=overview><h2>All verdicts</h2><div class=scroll><table><thead><tr><th>pipeline</th>"
     yield from (f"<th>{escape(name)}</th>" for name in common)
     yield "<th>checks in the file</th></tr></thead><tbody>"
@@ -191,9 +189,7 @@ def _cell(row: Row, step: int, mark: str) -> str:
     classes = [mark] * bool(mark)
     classes += ["none"] * (text == NO_EVENT or (row.kind == "queue" and text == "0"))
     if step in row.overflows:
-        return (
-            f"<td{_class([*classes, 'over'])} title='an event arrives and finds no room'>{escape(text)}!</td>"
-        )
+        return f"<td{_class([*classes, 'over'])} title='an event arrives and finds no room'>{escape(text)}!</td>"
     return f"<td{_class(classes)}>{escape(text)}</td>"
 
 

@@ -25,15 +25,9 @@ FORMATS = ("csv", "jsonl")
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
-    parser.add_argument(
-        "--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -"
-    )
-    parser.add_argument(
-        "--format", choices=FORMATS, help="of the input (default: by its name, or its first line)"
-    )
-    parser.add_argument(
-        "--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)"
-    )
+    parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
+    parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
+    parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)"
     )

@@ -94,9 +94,7 @@ class _Crawl:
         domains = tuple(self.pipeline.domains[pipe] for pipe in node.inputs)
         machine = self._machine(node, domains)
         arrivals = [self.pipes[pipe] for pipe in node.inputs]
-        roles = tuple(
-            (role, self.sources[pipe]) for role, pipe in zip(node.processor.ports, node.inputs, strict=True)
-        )
+        roles = tuple((role, self.sources[pipe]) for role, pipe in zip(node.processor.ports, node.inputs, strict=True))
         if node.queues:
             fires, front = self._join(node, domains, arrivals, roles)
             roles = (("queue", f"{node.name}.queue"),)

@@ -74,6 +74,17 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
     )
 
 
+def flag_alone(system: System, model: Model) -> Model:
+    """What decides whether the overflow flag of `model` is ever set: data is sliced away once more.
+
+    `system` is the one that `model` was focused from. Joins look at the presence of events and at what decides
+    it, so this is a small model even where the property compares values.
+    """
+    flags = (*(queue.overflow for queue in model.queues), model.escapes)
+    cut, overflow = _with_flag(system.restrict(system.cone(flags)), disjunction(flags))
+    return replace(model, system=cut, overflow=overflow)
+
+
 def _flags(system: System, names: set[str]) -> list[Term]:
     flags = [queue.overflow for queue in _queues(system, names)]
     escaping = escape_in(system, names, Overflowing.CHECKED)
@@ -113,9 +124,7 @@ def _with_flag(system: System, overflows: Term) -> tuple[System, Term]:
     return done, now
 
 
-def observe(
-    system: System, name: str, variables: Iterable[Variable], definitions: Iterable[Definition]
-) -> System:
+def observe(system: System, name: str, variables: Iterable[Variable], definitions: Iterable[Definition]) -> System:
     """The system with an observer: an instance that watches and influences nothing."""
     return replace(
         system,

@@ -91,9 +91,7 @@ def keyword_argument(cls: type[Processor], e: s.Expression, scope: Evaluator) ->
 class Reader(Evaluator):
     """An evaluator that can read the parameters of processors."""
 
-    def fields(
-        self, cls: type[Processor], arguments: tuple[s.Expression, ...], where: Location
-    ) -> dict[str, Any]:
+    def fields(self, cls: type[Processor], arguments: tuple[s.Expression, ...], where: Location) -> dict[str, Any]:
         """The values of the fields of `cls`; LanguageError with the signature where they do not fit."""
         known = {slot.name: slot for slot in slots(cls)}
         order, values = list(known.values()), dict[str, Any]()
@@ -128,9 +126,7 @@ class Reader(Evaluator):
         if slot.words and isinstance(e, s.Name):
             return self._word(cls, slot, e)
         if isinstance(e, s.Sign):
-            raise LanguageError(
-                f"'{slot}' of {cls.keyword} is not a function", where=e.where, hint=_write(cls)
-            )
+            raise LanguageError(f"'{slot}' of {cls.keyword} is not a function", where=e.where, hint=_write(cls))
         return self._constant(cls, slot, e)
 
     def _word(self, cls: type[Processor], slot: Slot, e: s.Name) -> str:
@@ -145,9 +141,7 @@ class Reader(Evaluator):
         value = None if other else self.value(e)
         if other or (wanted and not any(_is(value, kind) for kind in wanted)):
             what = " or ".join(_WORDS[k] for k in wanted) or "a constant"
-            raise LanguageError(
-                f"'{slot}' of {cls.keyword} is {what}, not '{e}'", where=e.where, hint=_write(cls)
-            )
+            raise LanguageError(f"'{slot}' of {cls.keyword} is {what}, not '{e}'", where=e.where, hint=_write(cls))
         return value
 
     def _no_constant(self, e: s.Expression) -> bool:

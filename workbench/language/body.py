@@ -228,9 +228,7 @@ class Body(args.Reader):
     def _processor(self, cls: type[Processor], e: s.Call) -> Any:
         if e.given:
             hint = f"write {args.signature(cls)}"
-            raise LanguageError(
-                f"the processor '{e.name}' has no parameters in < >", where=e.where, hint=hint
-            )
+            raise LanguageError(f"the processor '{e.name}' has no parameters in < >", where=e.where, hint=hint)
         count = self._leading_streams(cls, e)
         if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
             raise self._constant_stream(e.arguments[count])
@@ -266,12 +264,7 @@ class Body(args.Reader):
         if isinstance(e, s.Name):
             if e.name in self.scope:
                 return isinstance(self.scope[e.name], Stream)
-            known = (
-                e.name in words
-                or e.name in self.labels
-                or types.is_type(e)
-                or e.name in self.file.callables()
-            )
+            known = e.name in words or e.name in self.labels or types.is_type(e) or e.name in self.file.callables()
             if not known:
                 raise self.unknown(e)
             return False
@@ -305,8 +298,7 @@ class Body(args.Reader):
         given = self.file.given(syntax, e.given, self)
         if len(e.arguments) != len(syntax.inputs):
             raise LanguageError(
-                f"pipeline {e.name} takes {plural(len(syntax.inputs), 'stream')},"
-                f" {len(e.arguments) or 'none'} given",
+                f"pipeline {e.name} takes {plural(len(syntax.inputs), 'stream')}, {len(e.arguments) or 'none'} given",
                 where=e.where,
                 hint=f"write {syntax.signature}",
             )

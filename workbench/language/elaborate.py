@@ -46,9 +46,7 @@ class Elaborator:
 
     # --- parameters ---
 
-    def parameters(
-        self, syntax: s.PipelineSyntax, given: Mapping[str, Value], where: Location
-    ) -> dict[str, Value]:
+    def parameters(self, syntax: s.PipelineSyntax, given: Mapping[str, Value], where: Location) -> dict[str, Value]:
         """The value of each parameter: given, or its default."""
         known = [p.name for p in syntax.parameters]
         for name in given:
@@ -83,19 +81,14 @@ class Elaborator:
             return given[name]
         default = Evaluator(before, self.functions, self.labels).value(parameter.default)
         value = given.get(name, default)
-        if isinstance(value, bool) != isinstance(default, bool) or isinstance(value, str) != isinstance(
-            default, str
-        ):
+        if isinstance(value, bool) != isinstance(default, bool) or isinstance(value, str) != isinstance(default, str):
             raise LanguageError(
-                f"the parameter '{name}' of {syntax.name} is of the kind of {_shown(default)},"
-                f" not {_shown(value)}",
+                f"the parameter '{name}' of {syntax.name} is of the kind of {_shown(default)}, not {_shown(value)}",
                 where=where if where.line else parameter.where,
             )
         return value
 
-    def given(
-        self, syntax: s.PipelineSyntax, items: tuple[s.Given, ...], scope: Evaluator
-    ) -> dict[str, Value]:
+    def given(self, syntax: s.PipelineSyntax, items: tuple[s.Given, ...], scope: Evaluator) -> dict[str, Value]:
         """The parameters between the angle brackets of a call: by position, then by name."""
         names = [p.name for p in syntax.parameters]
         values: dict[str, Value] = {}
@@ -143,8 +136,7 @@ class Elaborator:
         if len(streams) != len(names):
             place = next(x.where for x in syntax.statements if isinstance(x, s.Return))
             raise LanguageError(
-                f"pipeline {syntax.name} returns {plural(len(streams), 'stream')},"
-                f" its head declares {len(names)}",
+                f"pipeline {syntax.name} returns {plural(len(streams), 'stream')}, its head declares {len(names)}",
                 where=place,
                 hint="write one type after '->' for each stream that is returned",
             )

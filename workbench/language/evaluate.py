@@ -96,9 +96,7 @@ def projection(position: int, label: str) -> Function:
 class Evaluator:
     """The value of an expression in a scope."""
 
-    def __init__(
-        self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: frozenset[str]
-    ) -> None:
+    def __init__(self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: frozenset[str]) -> None:
         self.scope = dict(scope)
         self.functions = functions
         self.labels = labels
@@ -180,9 +178,7 @@ class FunctionBody(Evaluator):
             return function.build(*arguments)
 
 
-def defined_functions(
-    file: s.FileSyntax, known: Mapping[str, Function], labels: frozenset[str]
-) -> dict[str, Function]:
+def defined_functions(file: s.FileSyntax, known: Mapping[str, Function], labels: frozenset[str]) -> dict[str, Function]:
     """The functions of a file beside those known already; names and recursion are checked at once."""
     functions = dict(known)
     written = {f.name: f for f in file.functions}

@@ -60,11 +60,7 @@ def explain(error: UnexpectedInput, text: str, file: str) -> LanguageError:
     lines = text.splitlines()
     shown = lines[line - 1] if line <= len(lines) else ""
     expected = _expected(error)
-    what = (
-        f"expected {_either(_described(expected))}, found {found}"
-        if expected
-        else f"{found} has no meaning here"
-    )
+    what = f"expected {_either(_described(expected))}, found {found}" if expected else f"{found} has no meaning here"
     hint = _slip(shown, column) or _habit(expected, found) or _left_open(lines, line, column, expected)
     return LanguageError(what, where=Location(file, line, column, shown), hint=hint)
 
@@ -125,9 +121,7 @@ def _habit(expected: frozenset[str], found: str) -> str:
     if found == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
     if expected == {"PIPELINE", "FUNCTION", "CHECK", "$END"}:
-        return (
-            "a file holds pipelines, functions and checks; statements stand inside the braces of a pipeline"
-        )
+        return "a file holds pipelines, functions and checks; statements stand inside the braces of a pipeline"
     if found == "'='" and expected & {"RPAR"}:
         return "a name is given in a statement of its own"
     return ""

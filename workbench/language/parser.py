@@ -111,9 +111,7 @@ class _Builder(Transformer[Token, Any]):
         body = tuple(c for c in rest[arrow:] if isinstance(c, s.Binding | s.Return))
         checks = tuple(c for c in rest[arrow:] if isinstance(c, s.Check))
         doc = self._comment_above(meta.line)
-        return s.PipelineSyntax(
-            str(name), parameters or (), inputs, outputs, body, checks, doc, self._place(name)
-        )
+        return s.PipelineSyntax(str(name), parameters or (), inputs, outputs, body, checks, doc, self._place(name))
 
     def _comment_above(self, line: int) -> str:
         """The block of `#` lines right above a line."""
@@ -139,9 +137,7 @@ class _Builder(Transformer[Token, Any]):
 
     def binding(self, meta: Meta, children: list[Any]) -> s.Binding:
         names = [c for c in children[:-1] if c.type == "NAME"]
-        return s.Binding(
-            tuple(map(str, names)), tuple(map(self._place, names)), children[-1], self._place(meta)
-        )
+        return s.Binding(tuple(map(str, names)), tuple(map(self._place, names)), children[-1], self._place(meta))
 
     def result(self, meta: Meta, children: list[Any]) -> s.Return:
         return s.Return(tuple(children[1:]), self._place(children[0]))
@@ -151,9 +147,7 @@ class _Builder(Transformer[Token, Any]):
         names = tuple(map(str, arguments))
         for i, token in enumerate(arguments):
             if str(token) in names[:i]:
-                raise LanguageError(
-                    f"two arguments are called '{token}'", where=self._place(token), hint="rename one"
-                )
+                raise LanguageError(f"two arguments are called '{token}'", where=self._place(token), hint="rename one")
         return s.FunctionSyntax(str(name), names, children[-1], self._place(name))
 
     def check(self, meta: Meta, children: list[Any]) -> s.Check:

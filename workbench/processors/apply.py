@@ -53,6 +53,4 @@ class ApplyFunction(Processor):
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
-        return tuple(
-            map(cls, (f.ADD, f.MUL, f.SUB, f.DIV, f.MOD, f.MIN, f.MAX, f.EVEN, f.NOT, f.AND, f.LT, f.IF))
-        )
+        return tuple(map(cls, (f.ADD, f.MUL, f.SUB, f.DIV, f.MOD, f.MIN, f.MAX, f.EVEN, f.NOT, f.AND, f.LT, f.IF)))

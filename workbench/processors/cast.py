@@ -27,9 +27,7 @@ class Cast(Processor):
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         (source,) = inputs
         if not (source.numeric and self.domain.numeric):
-            raise TypingError(
-                f"cannot convert values of {source} to {self.domain}", hint="cast converts numbers"
-            )
+            raise TypingError(f"cannot convert values of {source} to {self.domain}", hint="cast converts numbers")
         if isinstance(self.domain, Range) and isinstance(source, Range | Integer):
             Conversion.to(var("_", source), self.domain)
         return self

@@ -55,9 +55,7 @@ class Cumulate(Processor):
         domain = self.domain or self._domain(events)
         start = self._function.start_in(domain) if self.start is None else self.start
         if start is None:
-            raise PipelineError(
-                f"'{self._function}' has no start value", hint="give one: cumulate(x, function, start)"
-            )
+            raise PipelineError(f"'{self._function}' has no start value", hint="give one: cumulate(x, function, start)")
         if start not in domain:
             raise DomainError(
                 f"the start value {start!r} is not in {domain}",

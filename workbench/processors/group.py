@@ -77,9 +77,7 @@ class Group(Processor):
     # --- operation: a walk over the nodes with unbounded queues in the state -------------------------------
 
     def initial(self) -> State:
-        return tuple(
-            (self.flat.typed[node.name].initial(), ((),) * len(node.queues)) for node in self.flat.nodes
-        )
+        return tuple((self.flat.typed[node.name].initial(), ((),) * len(node.queues)) for node in self.flat.nodes)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         carried = {name: event(value) for (name, _), value in zip(self.flat.inputs, front, strict=True)}

@@ -100,11 +100,7 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
         "_" if hole else str(a).lower() if isinstance(a, bool) else str(a)
         for a, hole in zip(arguments, holes, strict=True)
     ]
-    name = (
-        f"{shown[0]} {function.name} {shown[1]}"
-        if len(shown) == 2
-        else f"{function.name}({', '.join(shown)})"
-    )
+    name = f"{shown[0]} {function.name} {shown[1]}" if len(shown) == 2 else f"{function.name}({', '.join(shown)})"
     return Function(
         name.replace("_ ", "", 1) if holes[0] and len(shown) == 2 else name,
         sum(holes),
@@ -158,11 +154,7 @@ class Builder:
 
     def fresh(self, name: str) -> str:
         """`name`, or `name2`, `name3`, ... if it is taken."""
-        taken = (
-            {n.name for n in self.nodes}
-            | {p for n in self.nodes for p in n.outputs}
-            | {p for p, _ in self.inputs}
-        )
+        taken = {n.name for n in self.nodes} | {p for n in self.nodes for p in n.outputs} | {p for p, _ in self.inputs}
         candidate, count = name, 1
         while candidate in taken:
             count += 1
@@ -197,9 +189,7 @@ class Builder:
         if isinstance(outputs, Stream):
             outputs = {"out": outputs}
         elif not isinstance(outputs, Mapping):
-            outputs = (
-                {f"out{i}": s for i, s in enumerate(outputs, 1)} if len(outputs) > 1 else {"out": outputs[0]}
-            )
+            outputs = {f"out{i}": s for i, s in enumerate(outputs, 1)} if len(outputs) > 1 else {"out": outputs[0]}
         shown = tuple((name, stream.pipe) for name, stream in outputs.items())
         return Pipeline(self.name, tuple(self.inputs), tuple(self.nodes), shown, doc=doc)
 

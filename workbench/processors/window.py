@@ -54,9 +54,7 @@ class Window(Processor):
         if isinstance(self.inner, Pipeline):
             object.__setattr__(self, "inner", Group(self.inner))
         if self._inner.out_arity != 1:
-            raise PipelineError(
-                f"the processor in a window has one output, {self.inner} has {self._inner.out_arity}"
-            )
+            raise PipelineError(f"the processor in a window has one output, {self.inner} has {self._inner.out_arity}")
 
     @property
     def _inner(self) -> Processor:
@@ -165,9 +163,7 @@ class Window(Processor):
                 following, last = _advance(inner, copy[:size], before, front)
                 advanced = (*following, *((last.present, last.value) if silent else ()))
                 # copies that have not seen their first event yet stay as they are: the state is canonical
-                after.append(
-                    tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True))
-                )
+                after.append(tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
             full = EQ(seen, self.width - 1)
             flat = tuple(part for copy in after[: self.width - 1] for part in copy)
             return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
@@ -202,11 +198,7 @@ def _advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) 
 
 def as_state(value: Any, slot: Slot) -> Any:
     """A next-state value as a term. Ranges are left as wide as arithmetic made them: the step keeps in bounds."""
-    return (
-        value
-        if isinstance(slot.domain, Range) and not isinstance(value, int)
-        else as_term(value, slot.domain)
-    )
+    return value if isinstance(slot.domain, Range) and not isinstance(value, int) else as_term(value, slot.domain)
 
 
 def _symbolic_step(inner: Machine, inputs: tuple[Domain, ...]) -> tuple[State, Maybe]:

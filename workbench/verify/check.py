@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from workbench.backends.smv import SmvModel, print_model
 from workbench.core.domain import Integer, Overflowing
@@ -16,9 +17,9 @@ from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.ir.compose import DEFAULT_CAPACITY, compose
-from workbench.ir.reduce import Model, focus
+from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.processors.group import flatten
-from workbench.verify.engines import Answer, Limits, Query, Result, Task, get_engine
+from workbench.verify.engines import Answer, Kind, Limits, Query, Result, Task, get_engine
 from workbench.verify.environment import Environment
 from workbench.verify.formula import Formula, to_smv, weaken
 from workbench.verify.properties import Property, Question
@@ -57,54 +58,94 @@ class Settings:
         return Integer(self.n, self.integers)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A property printed for the engine: the model, its cone, and the queries by role."""
+class Part(NamedTuple):
+    """One task for the engine: a model, its text, and the queries by role."""
 
-    question: Question
     model: Model
     smv: SmvModel
     queries: Mapping[str, Query]
+
+    def task(self, *, count_states: bool = False) -> Task:
+        """The task itself."""
+        return Task(self.smv.text, tuple(self.queries.values()), self.smv.order, count_states)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A property, ready for the engine.
+
+    Attributes
+    ----------
+    main: the property on its cone.
+    bound: whether the bounds are ever met, on a model of its own where that is a smaller one.
+    settled: roles that need no engine, because the term is constant.
+    trivial: the property is the constant true.
+    """
+
+    question: Question
+    main: Part
+    bound: Part | None
     settled: Mapping[str, bool]
-    """Roles that need no engine, because the term is constant."""
     trivial: bool = False
-    """The property is the constant true."""
+
+    @property
+    def model(self) -> Model:
+        """The cone of the property."""
+        return self.main.model
 
 
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     """Everything up to the engine; `pipeline` is resolved to finite domains."""
     question = prop.question(compose(pipeline, settings.q))
     model = focus(question.system, tuple(question.formula.atoms()))
+    smv = _printed(pipeline, prop, settings, question, model)
+    hidden = FALSE if question.about_overflow else model.overflow
+    queries = {"property": _query(question.kind, weaken(question.formula, hidden), smv)}
+    if question.kleene and hidden is not FALSE:
+        queries["surely"] = _query(question.kind, weaken(question.formula, hidden, optimistic=False), smv)
+    bound = _bound(pipeline, prop, settings, question, model)
+    settled = {}
+    never = {"wraps": model.wraps, "clamps": model.clamps}
+    if bound is None:
+        never = {"overflow": model.escapes if question.about_overflow else model.overflow, **never}
+    for role, term in never.items():
+        if term is FALSE:
+            settled[role] = False
+        else:
+            queries[role] = _never(term, smv, side=role != "overflow")
+    if question.in_bounds and hidden is not FALSE:
+        queries["in bounds"] = _query(question.kind, question.in_bounds(hidden), smv, side=True)
+    main = Part(model, smv, queries)
+    return Prepared(question, main, bound, settled, question.formula.term is TRUE)
+
+
+def _printed(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> SmvModel:
     env = settings.environment
-    smv = print_model(
+    return print_model(
         model.system,
         assume=env.assumptions(model.system, stutter_reduced=question.stutter),
         fair=env.fairness(model.system),
         header=[f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"],
     )
-    hidden = FALSE if question.about_overflow else model.overflow
-    queries = {"property": _query(question.kind, weaken(question.formula, hidden), smv)}
-    if question.kleene and hidden is not FALSE:
-        queries["surely"] = _query(question.kind, weaken(question.formula, hidden, optimistic=False), smv)
-    if question.in_bounds and hidden is not FALSE:
-        queries["in bounds"] = _query(question.kind, question.in_bounds(hidden), smv)
-    settled = {}
-    bound = model.escapes if question.about_overflow else model.overflow
-    for role, term in (("overflow", bound), ("wraps", model.wraps), ("clamps", model.clamps)):
-        if term is FALSE:
-            settled[role] = False
-        else:
-            queries[role] = _never(term, smv)
-    return Prepared(question, model, smv, queries, settled, question.formula.term is TRUE)
 
 
-def _query(kind: str, formula: Formula, smv: SmvModel) -> Query:
-    text = to_smv(formula, smv.formula)
-    return Query(kind, text)  # type: ignore[arg-type]
+def _bound(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> Part | None:
+    """The question whether the bounds are ever met, without the data that only the property looks at."""
+    if question.about_overflow or model.overflow is FALSE:
+        return None
+    alone = flag_alone(question.system, model)
+    if len(alone.system.variables) + len(alone.system.free) == len(model.system.variables) + len(model.system.free):
+        return None
+    smv = _printed(pipeline, prop, settings, question, alone)
+    return Part(alone, smv, {"overflow": _never(alone.overflow, smv)})
 
 
-def _never(term: Term, smv: SmvModel) -> Query:
-    return Query("invar", smv.formula(NOT(term)))
+def _query(kind: Kind, formula: Formula, smv: SmvModel, *, side: bool = False) -> Query:
+    return Query(kind, to_smv(formula, smv.formula), side)
+
+
+def _never(term: Term, smv: SmvModel, *, side: bool = False) -> Query:
+    return Query("invar", smv.formula(NOT(term)), side)
 
 
 def check(pipeline: Pipeline, prop: Property, settings: Settings | None = None) -> Verdict:
@@ -119,18 +160,27 @@ def check(pipeline: Pipeline, prop: Property, settings: Settings | None = None) 
     start = time.monotonic()
     resolved = flatten(pipeline.resolve(settings.domain))
     prepared = prepare(resolved, prop, settings)
-    if prepared.trivial:
-        answers: dict[str, Answer] = {"property": Answer(True), "wraps": Answer(True), "clamps": Answer(True)}
-        result = Result((), "none needed", 0.0, 0.0)
-    else:
-        roles = list(prepared.queries)
-        task = Task(
-            prepared.smv.text, tuple(prepared.queries.values()), prepared.smv.order, settings.count_states
-        )
-        result = get_engine(settings.engine).check(task, Limits(settings.seconds, settings.memory_mb))
-        answers = dict(zip(roles, result.answers, strict=True))
+    answers, result = _asked(prepared, settings)
     verdict = _verdict(resolved, prop, settings, prepared, answers, result)
     return replace(verdict, pipeline=pipeline.name, seconds=time.monotonic() - start)
+
+
+def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], Result]:
+    """The answers by role, and what they cost together."""
+    if prepared.trivial:
+        roles = ("property", "overflow", "wraps", "clamps")
+        return dict.fromkeys(roles, Answer(True)), Result((), "none needed", 0.0, 0.0)
+    engine = get_engine(settings.engine)
+    limits = Limits(settings.seconds, settings.memory_mb)
+    result = engine.check(prepared.main.task(count_states=settings.count_states), limits)
+    answers = dict(zip(prepared.main.queries, result.answers, strict=True))
+    if prepared.bound:
+        if limits.seconds is not None:
+            limits = replace(limits, seconds=max(0.0, limits.seconds - result.wall_seconds))
+        second = engine.check(prepared.bound.task(), limits)
+        answers |= zip(prepared.bound.queries, second.answers, strict=True)
+        result = replace(result, cpu_seconds=result.cpu_seconds + second.cpu_seconds)
+    return answers, result
 
 
 def _verdict(
@@ -151,7 +201,8 @@ def _verdict(
         if raw is None:
             return None
         shortest = role == "overflow" or _shortest(question, result.engine)
-        return decode(pipeline, question.system, prepared.model, prepared.smv, raw, env, shows, shortest)
+        part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
+        return decode(pipeline, question.system, part.model, part.smv, raw, env, shows, shortest)
 
     undecided = (answers[role].reason for role in ("property", "overflow") if role in answers)
     return Verdict(
@@ -164,8 +215,7 @@ def _verdict(
         q=settings.q if isinstance(settings.q, int) else dict(settings.q),
         n=settings.n,
         integers=str(settings.integers),
-        rests_on=explain(prepared.model, findings, settings.domain)
-        + _assumptions(prepared, env, outcome),
+        rests_on=explain(prepared.model, findings, settings.domain) + _assumptions(prepared, env, outcome),
         counterexample=trace("property", question.failure) if outcome is Outcome.FAILS else None,
         witness=trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None,
         reason=next(filter(None, undecided), "") if outcome is Outcome.UNKNOWN else "",

@@ -31,9 +31,7 @@ Mode = Literal["sequence", "stepwise", "approximates"]
 MODES: tuple[Mode, ...] = ("sequence", "stepwise", "approximates")
 
 
-def equivalent(
-    left: Pipeline, right: Pipeline, mode: Mode = "sequence", settings: Settings | None = None
-) -> Verdict:
+def equivalent(left: Pipeline, right: Pipeline, mode: Mode = "sequence", settings: Settings | None = None) -> Verdict:
     """Whether two pipelines compute the same, in the sense of `mode`.
 
     Raises
@@ -59,8 +57,7 @@ def side_by_side(left: Pipeline, right: Pipeline, mode: Mode) -> tuple[Pipeline,
     names = _fresh([left.name, right.name], {name for name, _ in left.inputs})
     inputs = tuple(name for name, _ in left.inputs)
     nodes = [
-        Node(name, Group(body), inputs, _pipes(name, body))
-        for name, body in zip(names, (left, right), strict=True)
+        Node(name, Group(body), inputs, _pipes(name, body)) for name, body in zip(names, (left, right), strict=True)
     ]
     pairs = list(zip(nodes[0].outputs, nodes[1].outputs, strict=True))
     title = f"{names[0]}_and_{names[1]}"
@@ -72,14 +69,10 @@ def side_by_side(left: Pipeline, right: Pipeline, mode: Mode) -> tuple[Pipeline,
     return Pipeline(title, left.inputs, tuple(nodes), outputs), prop
 
 
-def _sequence(
-    title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[str, str]]
-) -> tuple[Pipeline, Property]:
+def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[str, str]]) -> tuple[Pipeline, Property]:
     taken = {n.name for n in nodes} | {name for name, _ in left.inputs}
     names = _fresh([f"same{i}" if len(pairs) > 1 else "same" for i in range(1, len(pairs) + 1)], taken)
-    compare = [
-        Node(name, ApplyFunction(f.EQ), pair, (name,)) for name, pair in zip(names, pairs, strict=True)
-    ]
+    compare = [Node(name, ApplyFunction(f.EQ), pair, (name,)) for name, pair in zip(names, pairs, strict=True)]
     outputs = tuple((name, name) for name in names)
 
     def agrees(name: str) -> Property:
@@ -124,8 +117,6 @@ def _fresh(names: list[str], taken: set[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         twice = names.count(name) > 1
-        candidates = (
-            f"{name}_{i}" if twice or i > 1 else name for i in range(1, len(names) + len(taken) + 3)
-        )
+        candidates = (f"{name}_{i}" if twice or i > 1 else name for i in range(1, len(names) + len(taken) + 3))
         found.append(next(c for c in candidates if c not in taken and c not in found))
     return found

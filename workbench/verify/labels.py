@@ -77,9 +77,7 @@ class Labels(Evaluator):
 
     def _pipe(self, e: s.Expression, parts: list[str]) -> Any:
         if parts == ["overflow"] and "overflow" not in self.pipes:
-            return (
-                disjunction(q.overflow for q in self.system.queues.values()) if self.system.queues else False
-            )
+            return disjunction(q.overflow for q in self.system.queues.values()) if self.system.queues else False
         for size in range(len(parts), 0, -1):
             name = self.pipes.get(".".join(parts[:size]))
             if name is not None:
@@ -119,8 +117,6 @@ class Labels(Evaluator):
 def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) -> tuple[Any, Domain]:
     if not isinstance(domain, Tuple) or label not in domain.names():
         fields = ", ".join(domain.names()) if isinstance(domain, Tuple) else "present, value"
-        raise LanguageError(
-            f"pipe '{pipe}' ({domain}) has no '{label}'", where=e.where, hint=f"it has: {fields}"
-        )
+        raise LanguageError(f"pipe '{pipe}' ({domain}) has no '{label}'", where=e.where, hint=f"it has: {fields}")
     position = domain.names().index(label)
     return value[position], domain.fields[position]

@@ -31,7 +31,8 @@ class Question:
     ----------
     system: the pipeline's system, with an observer where the property needs one.
     kind, formula: what the engine decides.
-    stutter: whether steps without input may be left out of the model (sound for this property).
+    stutter: whether steps without input are left out of the model: the property does not speak of them, or they
+        cannot change whether it holds.
     about_overflow: the property itself speaks of overflow, so it is not weakened by it.
     failure: what a counterexample shows, in words.
     in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
@@ -142,13 +143,16 @@ def no_full_queues() -> Property:
     def question(system: System) -> Question:
         full = [EQ(q.length, q.capacity) for q in system.queues.values()]
         formula = atom(NOT(disjunction(full))) if full else atom(TRUE)
-        return Question(system, "invar", formula, failure="a queue is full at the end of a step")
+        # what holds nothing is full before the first event, too
+        stutter = all(q.capacity > 0 for q in system.queues.values())
+        text = "a queue is full at the end of a step"
+        return Question(system, "invar", formula, stutter=stutter, failure=text)
 
     return Property("no-full-queues", question, "no queue holds its capacity (TIME 2021, 4.2)")
 
 
 def always(make: Callable[[System], Term], text: str) -> Property:
-    """An invariant of every step, as a term over the system's labels."""
+    """An invariant of every step that carries an input event, as a term over the system's labels."""
     return Property(
         f"always {text}",
         lambda system: Question(system, "invar", atom(make(system)), failure=f"'{text}' is false"),

@@ -75,9 +75,7 @@ def _simulator(pipeline: Pipeline, model: Model, bounds: Mapping[str, int], long
     return Simulator(everything, [model.escapes, escapes])
 
 
-def _inputs(
-    system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment
-) -> dict[str, Value]:
+def _inputs(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> dict[str, Value]:
     """The events on the inputs in an engine state; what the property does not look at gets a default."""
     found: dict[str, Value] = {}
     seen: list[bool] = []
@@ -146,13 +144,10 @@ def _same(record: StepRecord, step: Step) -> bool:
     return all(record.queues[queue] == length for queue, length in step.queues.items())
 
 
-def _open_loop(
-    smv: SmvModel, simulator: Simulator, inputs: Sequence[Mapping[str, Value]], loop: int
-) -> int | None:
+def _open_loop(smv: SmvModel, simulator: Simulator, inputs: Sequence[Mapping[str, Value]], loop: int) -> int | None:
     """A lasso must come back, in every variable the property depends on, to the state it loops to."""
     steps = simulator.trace_to_overflow([*inputs, {}])
     first, again = (
-        {name: value for name, value in steps[i].state.items() if name in smv.names}
-        for i in (loop, len(inputs))
+        {name: value for name, value in steps[i].state.items() if name in smv.names} for i in (loop, len(inputs))
     )
     return None if first == again else len(inputs) - 1

@@ -47,9 +47,7 @@ def explain(model: Model, findings: Findings, chosen: Integer) -> tuple[str, ...
         return ("nothing: it is true by construction",)
     found = _bounds(model, findings)
     if findings.late and findings.outcome is Outcome.WITHIN_BOUNDS:
-        found.append(
-            f"not live within these bounds: after some {findings.late} steps no output comes before that"
-        )
+        found.append(f"not live within these bounds: after some {findings.late} steps no output comes before that")
     if chosen in model.integers:
         found.append(f"N = {chosen.n}, {chosen.overflow} integers")
     else:

@@ -49,3 +49,12 @@ MODULE main
 VAR a : unsigned word[24]; b : unsigned word[24]; c : unsigned word[24];
 ASSIGN init(c) := 0ud24_1; next(c) := a * b + c; next(a) := a + (b * c);  next(b) := b * a;
 """
+
+
+def long(bits: int) -> str:
+    """A counter: a search for its states takes one round for each of them."""
+    return f"""
+MODULE main
+VAR n : unsigned word[{bits}];
+ASSIGN init(n) := 0ud{bits}_0; next(n) := n + 0ud{bits}_1;
+"""

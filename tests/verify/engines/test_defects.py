@@ -96,9 +96,7 @@ def test_vacuous_model(engine: Engine, kind: str, more: str, words: str) -> None
 
 
 def test_unreachable_deadlock_is_none(engine: Engine) -> None:
-    model = (
-        "MODULE main\nVAR n : 0..3; ASSIGN init(n) := 0; TRANS case n = 0 : next(n) = 0; TRUE : FALSE; esac"
-    )
+    model = "MODULE main\nVAR n : 0..3; ASSIGN init(n) := 0; TRANS case n = 0 : next(n) = 0; TRUE : FALSE; esac"
     assert engine.check(Task(model, (Query("ctl", "AG n = 0"),))).answers[0].truth is True
 
 

@@ -19,7 +19,8 @@ from workbench.verify.engines.embedded import PynusmvEngine
 from workbench.verify.engines.executable import ExecutableEngine
 from workbench.verify.engines.worker import Frame, take_frames, write_frame
 
-from .models import COUNTER, HARD, LASSO
+from .conftest import engine_or_skip
+from .models import COUNTER, HARD, LASSO, long
 
 ROOT = Path(__file__).parents[3]
 EASY = Task(LASSO, (Query("invar", "n < 5"), Query("ltl", "G F n = 1"), Query("ctl", "AG EF n = 2")))
@@ -92,6 +93,22 @@ def test_killed_at_work(pynusmv: PynusmvEngine, victim: str) -> None:
     assert "9" in result.answers[0].reason or "SIGKILL" in result.answers[0].reason
     assert eventually(lambda: not alive(runner)), "the runner outlives its worker"
     assert truths(pynusmv.check(EASY)) == TRUTHS
+
+
+@pytest.mark.parametrize(("name", "bits"), [("pynusmv", 30), ("nusmv", 16)])
+def test_a_side_question_does_not_hold_up_the_others(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # NuSMV itself looks for all states first, in any case, so its side question must take yet longer
+    monkeypatch.setattr("workbench.verify.engines.executable.patience", lambda seconds: 0.0)
+    main = Query("invar", f"n != 0ud{bits}_5")
+    side = Query("invar", f"n != 0ud{bits}_{2**bits - 1}", side=True)
+    result = engine_or_skip(name).check(Task(long(bits), (main, side)), Limits(seconds=100))
+    assert [answer.truth for answer in result.answers] == [False, None]
+    assert "side question" in result.answers[1].reason
+
+
+def test_side_questions_come_last() -> None:
+    with pytest.raises(ValueError, match="come last"):
+        Task(long(3), (Query("invar", "TRUE", side=True), Query("invar", "TRUE")))
 
 
 def test_threads_have_a_worker_each(pynusmv: PynusmvEngine) -> None:
@@ -178,9 +195,7 @@ def test_the_end_of_the_caller_leaves_no_orphan(name: str, ending: signal.Signal
     assert eventually(lambda: not any(alive(pid) for pid in processes))
 
 
-def test_a_worker_that_does_not_start(
-    pynusmv: PynusmvEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_worker_that_does_not_start(pynusmv: PynusmvEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "pynusmv.py").write_text("raise ImportError('built without its library')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(EngineError, match="built without its library"):

@@ -26,10 +26,7 @@ def expected(goes: list[bool]) -> list[dict[str, str]]:
         values = (n, 2 * n + 1, n == 7, n > 2, f"0ud3_{w}", f"0ud3_{(w + 3) % 8}", "-0sd3_1",
                   ("red", "green", "5")[index % 3], index % 2 == 1, seen)  # fmt: skip
         steps.append(
-            {
-                name: str(v).upper() if isinstance(v, bool) else str(v)
-                for name, v in zip(WATCH, values, strict=True)
-            }
+            {name: str(v).upper() if isinstance(v, bool) else str(v) for name, v in zip(WATCH, values, strict=True)}
         )
         n, w, seen = min(7, n + go), (w + 1) % 8, seen or go
     return steps

@@ -20,12 +20,16 @@ State = Mapping[str, str]
 class Query:
     """One question about a model.
 
+    A `side` question is about something that is good to know: it comes after those that are not, and is given
+    up, undecided, when it takes much longer than all of them together.
+
     `invar` asks whether the formula (no temporal operator, no `next`) is true in every reachable
     state; `ctl` and `ltl` ask whether it is true in every initial state, over fair paths.
     """
 
     kind: Kind
     formula: str
+    side: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,16 @@ class Task:
     order: tuple[str, ...] = ()
     count_states: bool = False
 
+    def __post_init__(self) -> None:
+        sides = [query.side for query in self.queries]
+        if sides != sorted(sides):
+            raise ValueError("side questions come last")
+
+    @property
+    def required(self) -> int:
+        """How many of the queries are no side questions."""
+        return sum(not query.side for query in self.queries)
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -55,6 +69,11 @@ class Limits:
 
     seconds: float | None = None
     memory_mb: int | None = None
+
+
+def patience(seconds: float) -> float:
+    """How many seconds side questions get, after the others took `seconds`."""
+    return max(2.0, 4 * seconds)
 
 
 @dataclass(frozen=True)

@@ -162,14 +162,10 @@ class Model:
             errors = ns_parser.Parser_get_syntax_errors_list()
             if errors is None:
                 raise RejectedError("the formula is not correct", where=text, printed=True)
-            raise RejectedError(
-                _syntax(NuSMVParsingError.from_nusmv_errors_list(errors), lines=False), where=text
-            )
+            raise RejectedError(_syntax(NuSMVParsingError.from_nusmv_errors_list(errors), lines=False), where=text)
         prop = ns_prop.PropDb_get_prop_at_index(_database(), index)
         if kind == "invar" and ns_prop.Prop_needs_rewriting(prop):
-            raise RejectedError(
-                "an invariant speaks of single states: no next(...) and no IVAR in it", where=text
-            )
+            raise RejectedError("an invariant speaks of single states: no next(...) and no IVAR in it", where=text)
         return Formula(prop)
 
     def satisfying(self, node: Any) -> Any:

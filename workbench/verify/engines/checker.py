@@ -73,9 +73,16 @@ class Reach:
 
 
 def check(
-    text: str, order: Sequence[str], queries: Sequence[tuple[str, str]], count_states: bool, emit: Emit
+    text: str,
+    order: Sequence[str],
+    queries: Sequence[tuple[str, str]],
+    required: int,
+    count_states: bool,
+    emit: Emit,
 ) -> None:
     """Decide the queries (kind, formula) and emit one frame for each as soon as it is decided.
+
+    The queries from number `required` on are side questions.
 
     Raises
     ------
@@ -90,11 +97,18 @@ def check(
     # From here on NuSMV has accepted the text: what ends the process now is not the text's fault.
     emit({"phase": "search"})
     _refuse_vacuous(model, reach, any(kind != "invar" for kind, _ in queries))
-    for index, (kind, formula) in enumerate(formulas):
-        truth, steps, loop = _DECIDE[kind](model, reach, formula)
-        emit({"answer": index, "truth": truth, "steps": _listed(model, steps), "loop": loop})
+
+    def decide(first: int, last: int) -> None:
+        for index, (kind, formula) in list(enumerate(formulas))[first:last]:
+            truth, steps, loop = _DECIDE[kind](model, reach, formula)
+            emit({"answer": index, "truth": truth, "steps": _listed(model, steps), "loop": loop})
+
+    decide(0, required)
     if count_states:
         emit({"reachable": model.count(reach.all())})
+    if required:
+        emit({"phase": "side"})
+    decide(required, len(formulas))
 
 
 def _refuse_vacuous(model: Model, reach: Reach, temporal: bool) -> None:

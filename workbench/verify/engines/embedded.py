@@ -61,6 +61,7 @@ class PynusmvEngine:
         job = {
             "job": "check",
             "queries": [[query.kind, query.formula] for query in task.queries],
+            "required": task.required,
             "count_states": task.count_states,
         }
         reply = self._call(job, task.model, task.order, limits)
@@ -196,7 +197,7 @@ def _ending(reply: Frame, limits: Limits) -> Ending:
         log=reply["log"],
         peak_mb=reply["peak_mb"],
         limits=limits,
-        timed_out=reply["ended"] == "time",
+        timed_out="" if reply["ended"] == "gone" else reply["ended"],
         gone=reply["log"] if reply["ended"] == "gone" else "",
     )
 

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from workbench.errors import EngineError, EngineMissing
 
-from .base import Answer, Limits, Query, RawTrace, Result, Task
-from .outcome import MODEL_FILE, Ending, defect
+from .base import Answer, Limits, Query, RawTrace, Result, Task, patience
+from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
 from .output import read_answer, read_count, read_deadlock
 from .rejected import (
     DEADLOCK,
@@ -37,6 +37,8 @@ from .smv import insert_into_main
 
 _OUTPUT = "out-"
 _COMMANDS = {"invar": "check_invar", "ctl": "check_ctlspec", "ltl": "check_ltlspec"}
+_SIDE = "side"
+_GLANCE = 0.1  # seconds between two looks at how far a task has come
 _LONGEST_LINE = 60_000  # bytes; NuSMV cuts the lines of its scripts at 65536
 _NAMES = {"nusmv": "NuSMV", "nuxmv": "nuXmv"}
 # FALSE is true only where there is nothing that it could be false of.
@@ -164,9 +166,7 @@ class ExecutableEngine:
             formula = task.queries[decided].formula
             raise defect(ending.log, task.model, what="the formula is not correct", where=formula)
 
-    def _with_path(
-        self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: Limits
-    ) -> Answer:
+    def _with_path(self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: Limits) -> Answer:
         """Settle what the printed trace leaves open.
 
         Where more than one step looks like the last, the loop may start at any of them. It starts where
@@ -206,8 +206,8 @@ class ExecutableEngine:
             begin = time.monotonic()
             try:
                 _restrict(process.pid, limits)
-                deadline = None if limits.seconds is None else begin + limits.seconds
-                text, timed_out = _read(process.stdout.fileno(), deadline)
+                deadline = math.inf if limits.seconds is None else begin + limits.seconds
+                text, timed_out = _read(process.stdout.fileno(), deadline, Path(folder, _SIDE))
             finally:
                 # Also after the end of output: a process that has closed it must not go on.
                 process.stdout.close()
@@ -240,25 +240,33 @@ def _restrict(pid: int, limits: Limits) -> None:
         # Wall-clock time is the caller's to watch; this is for a caller that was killed.
         wanted[resource.RLIMIT_CPU] = math.ceil(limits.seconds) + 1
     if hasattr(resource, "prlimit"):
-        with contextlib.suppress(
-            ProcessLookupError, PermissionError, ValueError
-        ):  # it may have ended already
+        with contextlib.suppress(ProcessLookupError, PermissionError, ValueError):  # it may have ended already
             for kind, limit in wanted.items():
                 resource.prlimit(pid, kind, (limit, limit))
 
 
-def _read(fd: int, deadline: float | None) -> tuple[str, bool]:
-    """All that comes from a pipe, and whether the deadline came first."""
+def _read(fd: int, deadline: float, side: Path) -> tuple[str, str]:
+    """All that comes from a pipe, and which limit came first, if one did.
+
+    From the moment the file `side` is there, only side questions are left.
+    """
+    begin, limit = time.monotonic(), TIME
     data = bytearray()
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     while True:
-        left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
-        if not poll.poll(left):
-            return data.decode(errors="replace"), True
+        left = max(0.0, deadline - time.monotonic())
+        if not poll.poll(min(left, _GLANCE) * 1000):
+            if left == 0:
+                return data.decode(errors="replace"), limit
+            if limit is TIME and side.exists():
+                now = time.monotonic()
+                if now + patience(now - begin) < deadline:
+                    deadline, limit = now + patience(now - begin), PATIENCE
+            continue
         chunk = os.read(fd, 1 << 20)
         if not chunk:
-            return data.decode(errors="replace"), False
+            return data.decode(errors="replace"), ""
         data += chunk
 
 
@@ -292,10 +300,16 @@ def _script(task: Task) -> str:
                 hint="use the engine 'pynusmv'",
             )
         lines += [line, f"echo -o {_OUTPUT}{index}.done yes"]
-    if task.count_states:
-        lines.append(f"print_reachable_states -o {_OUTPUT}count")
+        if index + 1 == task.required:
+            lines += [*_count(task), f"echo -o {_SIDE} yes"]
+    if not task.required:
+        lines += _count(task)
     lines += [f"echo -o {_OUTPUT}end yes", "quit", ""]
     return "\n".join(lines)
+
+
+def _count(task: Task) -> list[str]:
+    return [f"print_reachable_states -o {_OUTPUT}count"] if task.count_states else []
 
 
 def confine(model: str, trace: RawTrace) -> str:

@@ -16,6 +16,9 @@ from .base import Limits
 MODEL_FILE = "model.smv"
 """The name under which an engine reads the model, and its messages speak of it."""
 
+TIME, PATIENCE = "time", "patience"
+"""Which limit of time was met."""
+
 _PLACE = re.compile(r"(TYPE ERROR )?file \S+: line \d+ ?: ?")
 _LINE = re.compile(r"\bline (\d+)")
 _MEMORY = re.compile(r"out of memory|memory exhausted|bad_alloc|cannot allocate", re.IGNORECASE)
@@ -32,7 +35,7 @@ class Ending:
     status: exit status; negative: minus the number of the signal.
     log: what it wrote on stderr.
     peak_mb: largest resident memory.
-    timed_out: whether it was killed at the time limit.
+    timed_out: "" or which limit of time it was killed at: `TIME`, or `PATIENCE` with a side question.
     gone: how the whole worker got lost, when it did.
     """
 
@@ -40,7 +43,7 @@ class Ending:
     log: str
     peak_mb: float
     limits: Limits
-    timed_out: bool = False
+    timed_out: str = ""
     gone: str = ""
 
     def memory_limit_met(self) -> bool:
@@ -57,6 +60,8 @@ class Ending:
 
     def reason(self) -> str:
         """Why what is undecided is undecided."""
+        if self.timed_out == PATIENCE:
+            return "a side question that took much longer than the others"
         if self.timed_out:
             return f"time limit of {self.limits.seconds:g} s"
         if self.gone:

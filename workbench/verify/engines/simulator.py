@@ -18,9 +18,7 @@ _WATCH = "workbench_watch_{}"
 Steps = Sequence[Mapping[str, str]]
 
 
-def simulate(
-    text: str, order: Sequence[str], runs: Sequence[Steps], watch: Sequence[str], emit: Emit
-) -> None:
+def simulate(text: str, order: Sequence[str], runs: Sequence[Steps], watch: Sequence[str], emit: Emit) -> None:
     """Run every list of steps and emit one frame for each: the watched values, the ambiguous steps.
 
     Raises
@@ -64,9 +62,7 @@ class _Simulator:
                 ambiguous.append(number)
             seen = self.model.look(state, self.symbols)
             if failed := next((value for value in seen if value.startswith("FAILURE(")), ""):
-                raise RejectedError(
-                    f"run {index}, step {number}: a watched expression has no value: {failed}"
-                )
+                raise RejectedError(f"run {index}, step {number}: a watched expression has no value: {failed}")
             values.append(seen)
             states = self.model.post(state)
         return values, ambiguous

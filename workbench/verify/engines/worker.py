@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import json
+import math
 import os
 import resource
 import select
@@ -26,6 +27,9 @@ import tempfile
 import time
 import traceback
 from typing import Any
+
+from .base import patience
+from .outcome import PATIENCE, TIME
 
 Frame = dict[str, Any]
 _LOG_TAIL = 4000  # bytes: enough for the last words, whatever was printed before
@@ -129,7 +133,7 @@ class _Supervisor:
         begin = time.monotonic()
         try:
             write_frame(self._jobs, job)
-            frames, ended = self._listen(None if job["seconds"] is None else begin + job["seconds"])
+            frames, ended = self._listen(math.inf if job["seconds"] is None else begin + job["seconds"])
         except BrokenPipeError:  # somebody has killed it
             frames, ended = [], ""
         done = frames.pop() if frames and "done" in frames[-1] else None
@@ -149,22 +153,28 @@ class _Supervisor:
         reply["log"] = os.pread(self._log, _LOG_TAIL, max(0, end - _LOG_TAIL)).decode(errors="replace")
         return reply
 
-    def _listen(self, deadline: float | None) -> tuple[list[Frame], str]:
-        """Collect frames until the runner is done, has died, or must be killed ("time")."""
+    def _listen(self, deadline: float) -> tuple[list[Frame], str]:
+        """Collect frames until the runner is done, has died, or must be killed (`TIME` or `PATIENCE`)."""
+        begin, limit = time.monotonic(), TIME
         buffer, frames = bytearray(), list[Frame]()
         while True:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            left = None if deadline == math.inf else max(0.0, deadline - time.monotonic())
             ready = select.select([self._answers, self._callers[0]], [], [], left)[0]
             if self._answers in ready:
                 data = os.read(self._answers, 1 << 20)
                 buffer += data
-                frames += take_frames(buffer)
+                fresh = take_frames(buffer)
+                frames += fresh
+                if any(frame.get("phase") == "side" for frame in fresh):
+                    now = time.monotonic()
+                    if now + patience(now - begin) < deadline:
+                        deadline, limit = now + patience(now - begin), PATIENCE
                 if not data or (frames and "done" in frames[-1]):
                     return frames, ""
             elif ready:  # no second job comes before the reply: the caller has gone
                 sys.exit(0)
             else:
-                return frames, "time"
+                return frames, limit
 
 
 def _runner(jobs: int, answers: int, log: int, supervisor: int) -> None:
@@ -222,7 +232,7 @@ def _run(job: Frame, answers: int) -> bool:
 
     try:
         if job["job"] == "check":
-            checker.check(job["model"], job["order"], job["queries"], job["count_states"], emit)
+            checker.check(job["model"], job["order"], job["queries"], job["required"], job["count_states"], emit)
         else:
             simulator.simulate(job["model"], job["order"], job["runs"], job["watch"], emit)
     except RejectedError as error:
@@ -240,9 +250,7 @@ def _limit_memory(memory_mb: int | None) -> None:
     """Limit the data of this process. Not its address space: a library that is mapped costs nothing."""
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     wanted = hard if memory_mb is None else memory_mb << 20
-    resource.setrlimit(
-        resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
-    )
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def _forget_peak() -> None:
