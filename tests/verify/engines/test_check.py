@@ -197,3 +197,23 @@ def test_engines_agree() -> None:
         assert first[0] == first[1], "NuSMV's traces of invariants are shortest too"
         seen |= set(enumerate(truths))
     assert len(seen) >= 8, "the machines are too uniform to compare anything"
+
+
+def test_watched_definitions_are_in_traces_and_others_are_not(engine: Engine) -> None:
+    model = """
+MODULE cell
+  VAR n : 0..3;
+  DEFINE twice := n * 2; big := n > 1;
+  ASSIGN init(n) := 0; next(n) := case n < 3 : n + 1; TRUE : 3; esac;
+MODULE main
+  VAR c : cell;
+  DEFINE other := c.n = 1;
+"""
+    queries = (Query("invar", "c.n < 2"), Query("ctl", "AG c.n < 2"), Query("ltl", "G c.n < 2"))
+    answers = engine.check(Task(model, queries, watch=("c.twice", "c.big"))).answers
+    for answer in answers:
+        assert answer.trace is not None
+        assert [(step["c.n"], step["c.twice"], step["c.big"]) for step in answer.trace.steps[:3]] == [
+            ("0", "0", "FALSE"), ("1", "2", "FALSE"), ("2", "4", "TRUE"),
+        ]  # fmt: skip
+        assert all(set(step) == {"c.n", "c.twice", "c.big"} for step in answer.trace.steps)

@@ -45,12 +45,14 @@ class Task:
         without a bit number stands for all bits of its variable. NuSMV places the bits that are
         missing, and ignores names that do not exist. () leaves the whole order to NuSMV.
     count_states: also report the number of reachable states.
+    watch: DEFINEs of the module main (or of its instances) whose values traces show beside those of the VARs.
     """
 
     model: str
     queries: tuple[Query, ...] = ()
     order: tuple[str, ...] = ()
     count_states: bool = False
+    watch: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         sides = [query.side for query in self.queries]
@@ -78,7 +80,7 @@ def patience(seconds: float) -> float:
 
 @dataclass(frozen=True)
 class RawTrace:
-    """A counterexample: the value of every VAR at every step.
+    """A counterexample: the value of every VAR, and of what the task watches, at every step.
 
     An IVAR has, in step k + 1, the value that it had on the way from k to k + 1 (as NuSMV numbers
     inputs), and none in step 0. `loop` is the index of the step that follows the last one when the

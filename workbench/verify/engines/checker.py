@@ -78,6 +78,7 @@ def check(
     queries: Sequence[tuple[str, str]],
     required: int,
     count_states: bool,
+    watch: Sequence[str],
     emit: Emit,
 ) -> None:
     """Decide the queries (kind, formula) and emit one frame for each as soon as it is decided.
@@ -93,6 +94,7 @@ def check(
     for kind, words in queries:
         emit({"formula": words})  # the last one is to blame should NuSMV exit while reading it
         formulas.append((kind, model.formula(kind, words)))
+    watched = (tuple(watch), model.symbols(watch))
     reach = Reach(model)
     # From here on NuSMV has accepted the text: what ends the process now is not the text's fault.
     emit({"phase": "search"})
@@ -101,7 +103,7 @@ def check(
     def decide(first: int, last: int) -> None:
         for index, (kind, formula) in list(enumerate(formulas))[first:last]:
             truth, steps, loop = _DECIDE[kind](model, reach, formula)
-            emit({"answer": index, "truth": truth, "steps": _listed(model, steps), "loop": loop})
+            emit({"answer": index, "truth": truth, "steps": _listed(model, steps, watched), "loop": loop})
 
     decide(0, required)
     if count_states:
@@ -170,9 +172,13 @@ _DECIDE: dict[str, Callable[[Model, Reach, Formula], Decision]] = {
 }
 
 
-def _listed(model: Model, path: list[Any]) -> list[dict[str, str]]:
+def _listed(model: Model, path: list[Any], watched: tuple[Sequence[str], Any]) -> list[dict[str, str]]:
     """The values along a path, with the inputs under the step that they lead to."""
-    listed = [model.values(state) for state in path]
+    names, symbols = watched
+    listed = [
+        model.values(state) | dict(zip(names, model.look(state, symbols) if names else (), strict=True))
+        for state in path
+    ]
     if model.has_inputs:
         for before, after, values in zip(path, path[1:], listed[1:], strict=False):
             values.update(model.inputs(before, after))

@@ -63,6 +63,7 @@ class PynusmvEngine:
             "queries": [[query.kind, query.formula] for query in task.queries],
             "required": task.required,
             "count_states": task.count_states,
+            "watch": list(task.watch),
         }
         reply = self._call(job, task.model, task.order, limits)
         _refuse_defects(reply, task.model, limits)

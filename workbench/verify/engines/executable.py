@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workbench.errors import EngineError, EngineMissing
@@ -139,7 +139,8 @@ class ExecutableEngine:
             if read is None:
                 answers.append(Answer(None, reason=reason))
             else:
-                answers.append(self._with_path(task, query, read[0], read[1], limits))
+                answer = _shown(task, read[0], parts.get("vars", ""))
+                answers.append(self._with_path(task, query, answer, read[1], limits))
         return Result(
             tuple(answers),
             version,
@@ -278,13 +279,14 @@ def _script(task: Task) -> str:
     lines = [
         "set on_failure_script_quits",
         "set keep_single_value_vars",  # else such a variable is a DEFINE and missing from traces
-        "unset traces_show_defines",
+        "set traces_show_defines" if task.watch else "unset traces_show_defines",
         "set dynamic_reorder",  # also with an order: nothing here can turn it on once a BDD has grown
         f"read_model -i {MODEL_FILE}",
         "flatten_hierarchy",
         "encode_variables -i model.ord" if task.order else "encode_variables",
         "build_model",
         f"echo -o {_OUTPUT}built yes",
+        *([f"show_vars -s -f -i -V -o {_OUTPUT}vars"] if task.watch else []),
         f"check_fsm -o {_OUTPUT}fsm",
         f'check_invar -o {_OUTPUT}state -p "FALSE"',
     ]
@@ -306,6 +308,15 @@ def _script(task: Task) -> str:
         lines += _count(task)
     lines += [f"echo -o {_OUTPUT}end yes", "quit", ""]
     return "\n".join(lines)
+
+
+def _shown(task: Task, answer: Answer, variables: str) -> Answer:
+    """The answer with a trace of VARs and what is watched only; `variables` is what `show_vars` printed."""
+    if answer.trace is None or not task.watch:
+        return answer
+    kept = {*task.watch, *(line.partition(" : ")[0] for line in variables.splitlines())}
+    steps = tuple({name: value for name, value in step.items() if name in kept} for step in answer.trace.steps)
+    return replace(answer, trace=replace(answer.trace, steps=steps))
 
 
 def _count(task: Task) -> list[str]:

@@ -232,7 +232,8 @@ def _run(job: Frame, answers: int) -> bool:
 
     try:
         if job["job"] == "check":
-            checker.check(job["model"], job["order"], job["queries"], job["required"], job["count_states"], emit)
+            options = (job["required"], job["count_states"], job["watch"])
+            checker.check(job["model"], job["order"], job["queries"], *options, emit)
         else:
             simulator.simulate(job["model"], job["order"], job["runs"], job["watch"], emit)
     except RejectedError as error:
