@@ -8,7 +8,7 @@ memories are variables. Integer domains of 2^k values are words of k bits, other
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from workbench.backends.smv_terms import SmvTerms, bare, constant, enum_labels, type_of
@@ -37,6 +37,8 @@ class SmvModel:
     """Qualified name of an input leaf, variable or definition to its SMV name."""
     domains: Mapping[str, Domain]
     terms: SmvTerms = field(compare=False)
+    watch: tuple[str, ...] = ()
+    """Inputs that are definitions, whose values a trace has to show all the same."""
 
     def formula(self, term: Term) -> str:
         """A term over the system's names as an SMV expression in `main`."""
@@ -51,12 +53,32 @@ class SmvModel:
         return constant(self.domains[name], value, self.terms.labels)
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """SMV text that a model is printed into, and that drives its inputs.
+
+    Parameters
+    ----------
+    modules: the text of modules, kept as it is.
+    name, module: the instance in `main` that drives the inputs, and its module.
+    inputs: qualified name of an input leaf to the SMV expression that gives it, over that instance.
+    taken: identifiers of the text, which nothing else may be called.
+    """
+
+    modules: str
+    name: str
+    module: str
+    inputs: Mapping[str, str]
+    taken: frozenset[str]
+
+
 def print_model(
     system: System,
     *,
     assume: Sequence[Term] = (),
     fair: Sequence[Term] = (),
     header: Sequence[str] = (),
+    surroundings: Surroundings | None = None,
 ) -> SmvModel:
     """Print a system.
 
@@ -65,24 +87,33 @@ def print_model(
     assume: conditions on the inputs that hold at every step (INVAR).
     fair: conditions that hold infinitely often (JUSTICE).
     header: comment lines for the top of the file.
+    surroundings: what drives inputs that are then not free.
     """
-    return _Printer(system).model(assume, fair, header)
+    return _Printer(system, surroundings).model(assume, fair, header)
 
 
 class _Printer:
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, around: Surroundings | None) -> None:
         self.system = system
+        self.around = around
+        self.driven: Mapping[str, str] = around.inputs if around else {}
+        self.taken: Set[str] = {around.name, *around.taken} if around else set()
         self.domains = system.domains
-        self.instance_names = _unique([i.name for i in system.instances])
-        self.labels = enum_labels(self.domains.values(), {*self.instance_names.values(), *RESERVED, *LOCALS})
+        self.instance_names = _unique([i.name for i in system.instances], self.taken)
+        self.labels = enum_labels(self.domains.values(), {*self.instance_names.values(), *RESERVED, *(LOCALS - self.taken)})
         self.names = {name: self._global(name) for name in self.domains}
         self.initial = {v.name: v for v in system.variables}
         self.bodies: dict[str, str] = {}
         """Module body to module name."""
         self.modules: list[str] = []
 
+    def _local(self, name: str) -> str:
+        """The name inside its module; NuSMV wants it to be no constant of the surroundings either."""
+        text = _local(name)
+        return f"{text}_" if text in self.taken else text
+
     def _global(self, name: str) -> str:
-        return f"{self.instance_names[instance_of(name)]}.{_local(name)}"
+        return f"{self.instance_names[instance_of(name)]}.{self._local(name)}"
 
     def model(self, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> SmvModel:
         lines = []
@@ -91,17 +122,21 @@ class _Printer:
         for name, module, params, comment in rows:
             text = f"{name} : {module}{params};"
             lines.append(f"    {text.ljust(wide)}  -- {comment}" if comment else f"    {text}")
+        if self.around:
+            lines.insert(0, f"    {self.around.name} : {self.around.module};")
         terms = SmvTerms(self.names, self.labels)
         main = ["MODULE main", *self._constants(), *(["  VAR", *lines] if lines else [])]
         main += [f"  INVAR {terms(term)};" for term in assume]
         main += [f"  JUSTICE {terms(term)};" for term in fair]
         top = [f"-- {line}".rstrip() for line in header]
-        text = "\n".join([*top, "", *self.modules, *main, ""])
-        return SmvModel(text, self._order(), self.names, self.domains, terms)
+        modules = [self.around.modules, *self.modules] if self.around else self.modules
+        text = "\n".join([*top, "", *modules, *main, ""])
+        watch = tuple(self.names[name] for name in self.driven if name in self.names)
+        return SmvModel(text, self._order(), self.names, self.domains, terms, watch)
 
     def _constants(self) -> list[str]:
         """Enumeration labels that no variable's type declares."""
-        held = {*self.system.free, *self.initial}
+        held = {*self.system.free, *self.initial} - set(self.driven)
         declared = {label for n in held if isinstance(d := self.domains[n], Enum) for label in d.labels}
         missing = [smv for label, smv in self.labels.items() if label not in declared]
         return [f"  CONSTANTS {', '.join(missing)};"] if missing else []
@@ -120,13 +155,14 @@ class _Printer:
             others.remove("overflow")
             others.append("overflow")
         others.sort(key=lambda o: [s for _, s in instance.roles].index(o) if o in roles else len(roles))
-        formal = _unique([roles.get(o, o) for o in others])
+        formal = _unique([roles.get(o, o) for o in others], self.taken)
         params = {o: formal[roles.get(o, o)] for o in others}
         body = self._body(instance, own, params)
-        shown = f"({', '.join(params.values())})" if params else ""
-        name = self._module(instance, f"{shown}\n{body}")
-        actual = f"({', '.join(self.instance_names[o] for o in others)})" if others else ""
-        return name, actual
+        formals, actuals = list(params.values()), [self.instance_names[o] for o in others]
+        if self.around and any(instance_of(name) == instance.name for name in self.driven):
+            formals, actuals = [self.around.name, *formals], [self.around.name, *actuals]
+        name = self._module(instance, f"{_listed(formals)}\n{body}")
+        return name, _listed(actuals)
 
     def _members(self, instance: Instance) -> dict[str, Term]:
         names = self.system.names()
@@ -137,27 +173,29 @@ class _Printer:
         for name in self.names:
             owner = instance_of(name)
             if owner == instance.name:
-                local[name] = _local(name)
+                local[name] = self._local(name)
             elif owner in params:
-                local[name] = f"{params[owner]}.{_local(name)}"
+                local[name] = f"{params[owner]}.{self._local(name)}"
         terms = SmvTerms(local, self.labels)
         variables = [name for name in own if name in self.initial]
-        free = [name for name in self.system.free if instance_of(name) == instance.name]
+        free = [name for name in self.system.free if instance_of(name) == instance.name and name not in self.driven]
+        given = {n: text for n, text in self.driven.items() if n in self.domains and instance_of(n) == instance.name}
         lines = []
         if variables or free:
             lines.append("  VAR")
-            lines += [f"    {_local(n)} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)]
+            lines += [f"    {self._local(n)} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)]
         definitions = [name for name in own if name not in self.initial]
-        if definitions:
+        if definitions or given:
             lines.append("  DEFINE")
-            lines += [f"    {_local(n)} := {bare(terms(own[n]))};" for n in definitions]
+            lines += [f"    {self._local(n)} := {text};" for n, text in given.items()]
+            lines += [f"    {self._local(n)} := {bare(terms(own[n]))};" for n in definitions]
         if variables:
             lines.append("  ASSIGN")
         for name in variables:
             lines.append(
-                f"    init({_local(name)}) := {constant(self.domains[name], self.initial[name].initial, self.labels)};"
+                f"    init({self._local(name)}) := {constant(self.domains[name], self.initial[name].initial, self.labels)};"
             )
-            lines.append(f"    next({_local(name)}) := {_cases(own[name], terms)};")
+            lines.append(f"    next({self._local(name)}) := {_cases(own[name], terms)};")
         return "\n".join(lines) + "\n"
 
     def _module(self, instance: Instance, body: str) -> str:
@@ -166,7 +204,7 @@ class _Printer:
         words = re.sub(r"\S+", lambda m: SIGNS.get(m[0], m[0]), re.sub(r"([(),])", r" \1 ", instance.module))
         base = re.sub(r"\W+", "_", words).strip("_") or "Module"
         base = base if base not in RESERVED and base[0].isalpha() else f"M_{base}"
-        taken = set(self.bodies.values())
+        taken = {*self.bodies.values(), *self.taken}
         name = next(n for n in (base, *(f"{base}_{i}" for i in range(2, len(taken) + 3))) if n not in taken)
         self.bodies[body] = name
         self.modules.append(f"MODULE {name}{body}")
@@ -178,7 +216,7 @@ class _Printer:
         data: list[str] = []
         present = {i.present.name for i in self.system.inputs}
         stored = [v.name for v in self.system.variables]
-        for name in [*self.system.free, *stored]:
+        for name in [*(n for n in self.system.free if n not in self.driven), *stored]:
             control = name in present or not isinstance(self.domains[name], Integer)
             (flags if control else data).append(name)
         width = {name: bit_count(self.domains[name]) for name in (*flags, *data)}
@@ -213,14 +251,18 @@ def _local(name: str) -> str:
     return f"{text}_" if text in RESERVED else text
 
 
-def _unique(names: Sequence[str]) -> dict[str, str]:
-    """SMV identifiers for names: dots become underscores, clashes get a number."""
+def _listed(names: Sequence[str]) -> str:
+    return f"({', '.join(names)})" if names else ""
+
+
+def _unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, str]:
+    """SMV identifiers for names: dots become underscores, clashes (also with names taken) get a number."""
     found: dict[str, str] = {}
     for name in names:
         base = re.sub(r"\W", "_", name)
         base = f"{base}_" if base in RESERVED or not (base[0].isalpha() or base[0] == "_") else base
         candidate, count = base, 1
-        while candidate in found.values():
+        while candidate in found.values() or candidate in taken:
             count += 1
             candidate = f"{base}{count}"
         found[name] = candidate

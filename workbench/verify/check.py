@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from workbench.backends.smv import SmvModel, print_model
+from workbench.backends.smv import SmvModel
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
@@ -67,7 +67,7 @@ class Part(NamedTuple):
 
     def task(self, *, count_states: bool = False) -> Task:
         """The task itself."""
-        return Task(self.smv.text, tuple(self.queries.values()), self.smv.order, count_states)
+        return Task(self.smv.text, tuple(self.queries.values()), self.smv.order, count_states, self.smv.watch)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Prepared:
 
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     """Everything up to the engine; `pipeline` is resolved to finite domains."""
-    question = prop.question(compose(pipeline, settings.q))
+    question = settings.environment.adapt(prop.question(compose(pipeline, settings.q)))
     model = focus(question.system, tuple(question.formula.atoms()))
     smv = _printed(pipeline, prop, settings, question, model)
     hidden = FALSE if question.about_overflow else model.overflow
@@ -121,10 +121,9 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
 
 def _printed(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> SmvModel:
     env = settings.environment
-    return print_model(
+    return env.print(
         model.system,
-        assume=env.assumptions(model.system, stutter_reduced=question.stutter),
-        fair=env.fairness(model.system),
+        stutter_reduced=question.stutter,
         header=[f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"],
     )
 
@@ -266,7 +265,7 @@ def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tupl
     if prepared.trivial:
         return ()
     found = [env.describe()]
-    if prepared.question.stutter and env.arrivals != "always":
+    if prepared.question.stutter and env.reducible:
         found.append("steps without input left out (they change nothing)")
     if outcome is Outcome.UNKNOWN:
         found.append("undecided: the engine met a limit")

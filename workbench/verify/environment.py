@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from workbench.backends.smv import SmvModel, print_model
 from workbench.core.ops import conjunction, disjunction, either, negate
 from workbench.core.term import Term
 from workbench.ir.system import System
+from workbench.verify.engines import RawTrace
+from workbench.verify.properties import Question
 
 Arrivals = Literal["free", "synchronised", "always"]
 
@@ -25,6 +29,28 @@ class Environment:
 
     arrivals: Arrivals = "free"
     fair: bool = False
+
+    @property
+    def reducible(self) -> bool:
+        """Whether there are steps without input, which can be left out where they change nothing."""
+        return self.arrivals != "always"
+
+    def adapt(self, question: Question) -> Question:
+        """The question as it is asked in this environment."""
+        return question
+
+    def print(self, system: System, *, stutter_reduced: bool, header: Sequence[str]) -> SmvModel:
+        """The model of a system in this environment."""
+        assume = self.assumptions(system, stutter_reduced=stutter_reduced)
+        return print_model(system, assume=assume, fair=self.fairness(system), header=header)
+
+    def outside(self, state: Mapping[str, str]) -> dict[str, str]:
+        """What an engine's state holds beside the pipeline: variable to its value, as the engine prints it."""
+        return {}
+
+    def confirm(self, raw: RawTrace) -> bool:
+        """Whether what is outside of the pipeline can behave as in this trace."""
+        return True
 
     def assumptions(self, system: System, *, stutter_reduced: bool) -> list[Term]:
         """Conditions that hold at every step; with stutter reduction some input carries an event."""

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from workbench.core.domain import BOOL, Range
+from workbench.core.domain import BOOL, Bool, Range
 from workbench.core.ops import AND, EQ, GE, LT, NOT, both, conjunction, disjunction, either, ite, negate
 from workbench.core.term import TRUE, Term, leaves, var
-from workbench.errors import PipelineError
+from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, observe
 from workbench.ir.system import Queue, System, Variable
 from workbench.verify.formula import Formula, atom, build
@@ -158,6 +158,52 @@ def always(make: Callable[[System], Term], text: str) -> Property:
         lambda system: Question(system, "invar", atom(make(system)), failure=f"'{text}' is false"),
         "an invariant",
     )
+
+
+def never_false() -> Property:
+    """No output ever says false: what a monitor promises (TIME 2021, section 4.3)."""
+
+    def question(system: System) -> Question:
+        said = [either(negate(present), value) for present, value in _verdicts(system)]
+        return Question(system, "invar", atom(conjunction(said)), failure="the monitor says false")
+
+    return Property("never-false", question, "no output ever says false")
+
+
+def often_true() -> Property:
+    """Every output says true again and again, for ever (GF out)."""
+
+    def question(system: System) -> Question:
+        parts = [build("G", build("F", atom(both(present, value)))) for present, value in _verdicts(system)]
+        formula = parts[0]
+        for part in parts[1:]:
+            formula = build("and", formula, part)
+        text = "from some step on the monitor never says true"
+        return Question(system, "ltl", formula, stutter=False, failure=text)
+
+    return Property("often-true", question, "GF every output says true")
+
+
+def silent() -> Property:
+    """No output ever carries an event."""
+
+    def question(system: System) -> Question:
+        spoken = disjunction(outputs(system))
+        return Question(system, "invar", atom(negate(spoken)), failure="an output carries an event")
+
+    return Property("silent", question, "no output ever carries an event")
+
+
+def _verdicts(system: System) -> list[tuple[Term, Term]]:
+    """Presence and value of each output, which must be Boolean."""
+    for name, pipe in system.outputs:
+        domain = system.domains_of_pipes[pipe]
+        if not isinstance(domain, Bool):
+            raise TypingError(
+                f"output '{name}' of {system.name} carries {domain}, not truth values",
+                hint="a monitor ends in streams of bool: compare the values, e.g. out <= 3",
+            )
+    return [(system.pipes[pipe].present, system.pipes[pipe].value) for _, pipe in system.outputs]
 
 
 def temporal(kind: Kind, make: Callable[[System], Formula], text: str) -> Property:

@@ -58,9 +58,11 @@ def decode(
     replay = f"model gap at step {gap}"
     if gap is None:
         replay = executed(pipeline, bounds, rounds, simulator.trace_to_overflow(rounds))
+        if not environment.confirm(raw):
+            replay = "model gap: the system alone has no such run"
     steps = tuple(
-        TraceStep(given, step.pipes, step.queues, step.overflows)
-        for given, step in zip(inputs, simulated, strict=False)
+        TraceStep(given, step.pipes, step.queues, step.overflows, environment.outside(state))
+        for given, step, state in zip(inputs, simulated, raw.steps, strict=False)
     )
     return Trace(steps, raw.loop, shows, shortest, replay, dict(pipeline.domains))
 

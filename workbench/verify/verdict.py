@@ -36,6 +36,8 @@ class TraceStep:
     """Queue to the number of events waiting at the end of the step."""
     overflows: tuple[str, ...] = ()
     """Queues at which an event arrived and found no room."""
+    outside: Mapping[str, str] = field(default_factory=dict)
+    """For a monitor: the variables of the system that it watches, as the engine prints their values."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Trace:
                 "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
                 "queues": dict(s.queues),
                 "overflows": list(s.overflows),
+                **({"system": dict(s.outside)} if s.outside else {}),
             }
             for s in self.steps
         ]
@@ -116,6 +119,8 @@ class Verdict:
     wraps: bool | None = None
     for_every_n: bool = False
     reachable_states: int | None = None
+    system: str = ""
+    """The file of the SMV system that the pipeline monitors, if it does."""
 
     def to_json(self) -> dict[str, Any]:
         """The object `--json` prints (design section 9)."""
@@ -134,6 +139,8 @@ class Verdict:
             "wraps": self.wraps,
             "assumptions": list(self.rests_on),
         }
+        if self.system:
+            found["system"] = self.system
         if self.reason:
             found["reason"] = self.reason
         if self.reachable_states is not None:

@@ -1,0 +1,92 @@
+"""Monitors: a pipeline that watches an SMV system, on all runs of the system (design section 7; TIME 2021, 4.3).
+
+A monitor usually sees one run and says false when it goes wrong. Inside a model checker it sees every run: if it never
+says false, no run of the system violates what it watches for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from workbench.core.pipeline import Pipeline
+from workbench.errors import InputError
+from workbench.processors.group import flatten
+from workbench.verify.check import Settings, check
+from workbench.verify.driven import Driven, drive
+from workbench.verify.engines import Limits
+from workbench.verify.environment import Environment
+from workbench.verify.properties import Property, never_false, silent
+from workbench.verify.smv_system import SmvSystem, read_system
+from workbench.verify.verdict import Outcome, Verdict
+
+
+def monitor(
+    system: SmvSystem | str,
+    pipeline: Pipeline,
+    prop: Property | None = None,
+    *,
+    bind: Mapping[str, str] | None = None,
+    when: Mapping[str, str] | None = None,
+    settings: Settings | None = None,
+) -> Verdict:
+    """Whether a property of a pipeline (by default: it never says false) holds on all runs of a system.
+
+    Parameters
+    ----------
+    system: an SMV system, or the path of its file.
+    bind: input to the SMV expression, over the states of the system, whose value it carries. An input that is not
+        named carries the variable or definition of its own name. `input.field` binds a field of a record.
+    when: input to the condition under which it carries an event; by default it does at every step.
+    settings: as for `check`; the system takes the place of its environment.
+
+    Raises
+    ------
+    InputError, LanguageError, TypingError, DomainError: the inputs cannot be bound, or a value does not fit.
+    EngineError: the system is defective: it has no initial state, deadlocks, or has no fair run.
+    Everything that `check` raises.
+    """
+    settings = settings or Settings()
+    source = system if isinstance(system, SmvSystem) else read_system(system)
+    return monitored(pipeline, driven(source, pipeline, bind, when, settings), prop or never_false(), settings)
+
+
+def driven(
+    source: SmvSystem,
+    pipeline: Pipeline,
+    bind: Mapping[str, str] | None,
+    when: Mapping[str, str] | None,
+    settings: Settings,
+) -> Driven:
+    """The environment in which the system drives the pipeline's inputs, for several properties."""
+    if settings.environment != Environment():
+        raise InputError(
+            "the system says when inputs carry events, so nothing else can be assumed of them",
+            hint="say it with when, or leave --inputs and --fair out",
+        )
+    limits = Limits(settings.seconds, settings.memory_mb)
+    return drive(source, flatten(pipeline.resolve(settings.domain)), bind, when, settings.engine, limits)
+
+
+def monitored(pipeline: Pipeline, environment: Driven, prop: Property, settings: Settings) -> Verdict:
+    """The verdict on a property of a pipeline that a system drives."""
+    settings = replace(settings, environment=environment)
+    verdict = replace(check(pipeline, prop, settings), system=environment.source.path)
+    if prop.name != never_false().name or verdict.outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+        return verdict
+    heard = check(pipeline, silent(), settings)
+    return replace(
+        verdict,
+        rests_on=(*verdict.rests_on, *_heard(heard)),
+        seconds=verdict.seconds + heard.seconds,
+        cpu_seconds=verdict.cpu_seconds + heard.cpu_seconds,
+    )
+
+
+def _heard(verdict: Verdict) -> tuple[str, ...]:
+    """Whether there is anything that a monitor says: a silent one never says false either."""
+    if verdict.outcome is Outcome.FAILS and verdict.counterexample:
+        return (f"the monitor does speak: first in step {len(verdict.counterexample.steps) - 1} of some run",)
+    if verdict.outcome is Outcome.HOLDS:
+        return ("VACUOUS: the monitor never says anything, on any run of the system",)
+    return ("it was not decided whether the monitor ever says anything",)
