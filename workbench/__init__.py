@@ -35,11 +35,13 @@ _HOME = {
     "workbench.ir.compose": ("compose",),
     "workbench.backends.reference": ("Reference",),
     "workbench.verify.check": ("Settings", "check"),
+    "workbench.verify.monitor": ("monitor",),
     "workbench.verify.environment": ("Environment",),
     "workbench.verify.equivalence": ("equivalent",),
     "workbench.verify.from_syntax": ("property_from",),
     "workbench.verify.properties": (
-        "always", "bounded_liveness", "liveness", "no_full_queues", "no_overflow", "response", "temporal",
+        "always", "bounded_liveness", "liveness", "never_false", "no_full_queues", "no_overflow", "often_true",
+        "response", "temporal",
     ),
     "workbench.verify.verdict": ("Outcome", "Verdict"),
 }  # fmt: skip

@@ -100,7 +100,9 @@ class _Printer:
         self.taken: Set[str] = {around.name, *around.taken} if around else set()
         self.domains = system.domains
         self.instance_names = _unique([i.name for i in system.instances], self.taken)
-        self.labels = enum_labels(self.domains.values(), {*self.instance_names.values(), *RESERVED, *(LOCALS - self.taken)})
+        self.labels = enum_labels(
+            self.domains.values(), {*self.instance_names.values(), *RESERVED, *(LOCALS - self.taken)}
+        )
         self.names = {name: self._global(name) for name in self.domains}
         self.initial = {v.name: v for v in system.variables}
         self.bodies: dict[str, str] = {}
@@ -192,9 +194,8 @@ class _Printer:
         if variables:
             lines.append("  ASSIGN")
         for name in variables:
-            lines.append(
-                f"    init({self._local(name)}) := {constant(self.domains[name], self.initial[name].initial, self.labels)};"
-            )
+            initial = constant(self.domains[name], self.initial[name].initial, self.labels)
+            lines.append(f"    init({self._local(name)}) := {initial};")
             lines.append(f"    next({self._local(name)}) := {_cases(own[name], terms)};")
         return "\n".join(lines) + "\n"
 

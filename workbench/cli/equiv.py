@@ -41,19 +41,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Pipeline]:
     """Both pipelines; a parameter goes to each that has one of its name, and one of them must."""
-    from workbench.errors import InputError
-    from workbench.language import parameters, read_file, split_reference
+    from workbench.language import read_file, split_reference
 
-    given = parameters(params)
-    unused = set(given)
-    found = []
-    for reference in references:
-        path, name = split_reference(reference)
-        source = read_file(path)
-        syntax = next((p for p in source.tree.pipelines if p.name == (name or source.default)), None)
-        known = {p.name for p in syntax.parameters} if syntax else set()
-        unused -= known
-        found.append(source.get(name, **{k: v for k, v in given.items() if k in known}).pipeline)
-    if unused:
-        raise InputError(f"neither pipeline has a parameter '{sorted(unused)[0]}'")
-    return found
+    split = [split_reference(reference) for reference in references]
+    return [one.pipeline for one in o.load_all([(read_file(path), name) for path, name in split], params)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.language import Loaded
+    from workbench.language import Loaded, Source
     from workbench.verify.check import Settings
 
 ENGINES = ("auto", "pynusmv", "nusmv", "nuxmv")
@@ -60,10 +60,15 @@ def environment_options(parser: argparse.ArgumentParser) -> None:
 
 def check_options(parser: argparse.ArgumentParser) -> None:
     """How a check is made and shown."""
+    environment_options(parser)
+    decision_options(parser)
+
+
+def decision_options(parser: argparse.ArgumentParser) -> None:
+    """How a check is made and shown, whatever the inputs do."""
     parameter_options(parser)
     queue_options(parser)
     domain_options(parser)
-    environment_options(parser)
     parser.add_argument("--engine", choices=ENGINES, default="auto", help="the model checker (default: auto)")
     parser.add_argument("--timeout", type=_seconds, metavar="S", help="seconds for each property")
     parser.add_argument("--memory", type=_positive, metavar="MB", help="megabytes for each property")
@@ -106,6 +111,24 @@ def load(reference: str, params: Sequence[str]) -> Loaded:
     return read(reference, **parameters(params))
 
 
+def load_all(wanted: Sequence[tuple[Source, str | None]], params: Sequence[str]) -> list[Loaded]:
+    """Several pipelines; a parameter goes to each that has one of its name, and one of them must."""
+    from workbench.errors import InputError
+    from workbench.language import parameters
+
+    given = parameters(params)
+    unused = set(given)
+    found = []
+    for source, name in wanted:
+        syntax = next((p for p in source.tree.pipelines if p.name == (name or source.default)), None)
+        known = {p.name for p in syntax.parameters} if syntax else set()
+        unused -= known
+        found.append(source.get(name, **{k: v for k, v in given.items() if k in known}))
+    if unused:
+        raise InputError(f"{'neither' if len(found) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
+    return found
+
+
 def settings(args: Any, pipeline: Pipeline) -> Settings:
     """What the options mean; `pipeline` knows its queues."""
     from workbench.core.domain import Overflowing
@@ -116,7 +139,7 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
         q=capacities(args.Q, pipeline),
         n=args.N,
         integers=Overflowing(args.integers),
-        environment=Environment(args.inputs, args.fair),
+        environment=Environment(getattr(args, "inputs", "free"), getattr(args, "fair", False)),
         engine=getattr(args, "engine", "auto"),
         seconds=getattr(args, "timeout", None),
         memory_mb=getattr(args, "memory", None),

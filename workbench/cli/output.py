@@ -41,6 +41,8 @@ def headline(verdict: Verdict) -> str:
     sign, code = SIGNS[verdict.outcome]
     word = colour(f"{sign} {verdict.outcome}", code, sys.stdout)
     line = f"{word}  {colour(verdict.property, '1', sys.stdout)}  of {verdict.pipeline}"
+    if verdict.system:
+        line += f" over {verdict.system}"
     return f"{line}: {verdict.reason}" if verdict.reason else line
 
 

@@ -6,7 +6,7 @@ loaded.checks
 
 from workbench.language.parser import parse_expression
 from workbench.language.properties import PROPERTIES, dotted, parse_property
-from workbench.language.source import Loaded, Source, load, parameters, parse, read_file, split_reference
+from workbench.language.source import Loaded, Monitor, Source, load, parameters, parse, read_file, split_reference
 from workbench.language.syntax import (
     Call,
     Expression,
@@ -27,6 +27,7 @@ __all__ = [
     "Field",
     "Literal",
     "Loaded",
+    "Monitor",
     "Name",
     "Operation",
     "PipelineReference",

@@ -23,6 +23,7 @@ _OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT NOT BANG IF".spl
 
 WORDS = {
     "PIPELINE": "'pipeline'", "FUNCTION": "'function'", "CHECK": "'check'", "RETURN": "'return'",
+    "MONITOR": "'monitor'", "WHEN": "'when'",
     "IF": "'if'", "THEN": "'then'", "ELSE": "'else'", "TRUE": "'true'", "FALSE": "'false'",
     "SAT": "'sat'", "CHECKED": "'checked'",
     "LEFT": "'('", "RPAR": "')'", "LBRACE": "'{'", "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'",
@@ -120,7 +121,7 @@ def _habit(expected: frozenset[str], found: str) -> str:
         return f"put {found[1:-1]} ... in parentheses here"
     if found == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
-    if expected == {"PIPELINE", "FUNCTION", "CHECK", "$END"}:
+    if expected == {"PIPELINE", "FUNCTION", "CHECK", "MONITOR", "$END"}:
         return "a file holds pipelines, functions and checks; statements stand inside the braces of a pipeline"
     if found == "'='" and expected & {"RPAR"}:
         return "a name is given in a statement of its own"

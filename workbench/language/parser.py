@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
@@ -92,11 +93,15 @@ class _Builder(Transformer[Token, Any]):
             elif isinstance(item, s.FunctionSyntax):
                 functions.append(item)
             elif not pipelines:
+                what = "monitor statement" if isinstance(item, s.Monitor) else "check"
                 raise LanguageError(
-                    "this check stands above every pipeline",
+                    f"this {what} stands above every pipeline",
                     where=item.where,
                     hint="write it inside the braces of a pipeline, or below it",
                 )
+            elif isinstance(item, s.Monitor):
+                last = pipelines[-1]
+                pipelines[-1] = dataclasses.replace(last, monitors=(*last.monitors, item))
             else:
                 last = pipelines[-1]
                 pipelines[-1] = _with_check(last, item)
@@ -153,6 +158,18 @@ class _Builder(Transformer[Token, Any]):
     def check(self, meta: Meta, children: list[Any]) -> s.Check:
         found: s.Check = children[0]
         return found
+
+    def monitor(self, meta: Meta, children: list[Any]) -> s.Monitor:
+        systems = tuple(str(c)[1:-1] for c in children if isinstance(c, Token) and c.type == "STRING")
+        wires = tuple(c for c in children if isinstance(c, s.Wire))
+        checks = tuple(c for c in children if isinstance(c, s.Check))
+        return s.Monitor(systems, wires, checks, self._place(children[0]))
+
+    def wire(self, meta: Meta, children: list[Any]) -> s.Wire:
+        tokens = [c for c in children if c is not None]
+        name = ".".join(str(c) for c in tokens if c.type == "NAME")
+        texts = {a.type: str(b)[1:-1] for a, b in pairwise(tokens) if b.type == "STRING"}
+        return s.Wire(name, texts.get("EQUAL"), texts.get("WHEN"), self._place(meta))
 
     def property(self, meta: Meta, children: list[Any]) -> s.Check:
         name, argument = children

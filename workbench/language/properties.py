@@ -19,6 +19,8 @@ PROPERTIES: dict[str, str] = {
     "bounded-liveness": "number",
     "no-overflow": "",
     "no-full-queues": "",
+    "never-false": "",
+    "often-true": "",
     "always": "condition",
     "ctl": "CTL formula",
     "ltl": "LTL formula",

@@ -6,6 +6,7 @@ last: the pipelines above it are usually its parts.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -77,9 +78,10 @@ class Source:
         pipeline = self._elaborator.pipeline(syntax.name, params, Location(self.file))
         constants = self._elaborator.parameters(syntax, params, Location(self.file))
         checks = tuple(properties.elaborated(check, constants) for check in syntax.checks)
-        for check in checks:
+        monitors = tuple(Monitor.elaborated(item, self.file, constants) for item in syntax.monitors)
+        for check in (*checks, *(c for item in monitors for c in item.checks)):
             self._check(pipeline, check)
-        return Loaded(pipeline, checks, self)
+        return Loaded(pipeline, checks, self, monitors)
 
     def _check(self, pipeline: Pipeline, check: s.PropertySyntax) -> None:
         """The names in a property mean something."""
@@ -100,12 +102,48 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Monitor:
+    """SMV systems that a pipeline watches, with the SMV expressions that drive its inputs.
+
+    Attributes
+    ----------
+    systems: paths of SMV files.
+    bind, when: input to the expression it carries, and to the condition under which it carries an event.
+    checks: what is asked; nothing, for the usual.
+    """
+
+    systems: tuple[str, ...] = ()
+    bind: Mapping[str, str] = field(default_factory=dict)
+    when: Mapping[str, str] = field(default_factory=dict)
+    checks: tuple[s.PropertySyntax, ...] = ()
+
+    @classmethod
+    def elaborated(cls, syntax: s.Monitor, file: str, constants: Mapping[str, Value]) -> Monitor:
+        """A monitor statement with its files found and its properties understood."""
+        bind = {wire.input: wire.expression for wire in syntax.wires if wire.expression is not None}
+        when = {wire.input.partition(".")[0]: wire.condition for wire in syntax.wires if wire.condition is not None}
+        checks = tuple(properties.elaborated(check, constants) for check in syntax.checks)
+        return cls(tuple(_found(name, file, syntax.where) for name in syntax.systems), bind, when, checks)
+
+
+def _found(name: str, file: str, where: Location) -> str:
+    """The path of a file that another one names: beside it, or below one of the folders above it."""
+    start = Path(file).absolute().parent
+    for folder in (start, *start.parents):
+        if (folder / name).is_file():
+            return os.path.relpath(folder / name) if not Path(name).is_absolute() else name
+    hint = "name it as it is seen from the folder of this file, or from one above"
+    raise LanguageError(f"there is no file '{name}'", where=where, hint=hint)
+
+
+@dataclass(frozen=True)
 class Loaded:
-    """A pipeline of a file and the properties that the file wants checked of it."""
+    """A pipeline of a file, the properties that the file wants checked of it, and the systems that it monitors."""
 
     pipeline: Pipeline
     checks: tuple[s.PropertySyntax, ...]
     source: Source = field(repr=False, compare=False)
+    monitors: tuple[Monitor, ...] = ()
 
     def other(self, reference: s.PipelineReference) -> Loaded:
         """The pipeline that a property of this one names."""

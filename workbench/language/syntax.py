@@ -211,6 +211,26 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Wire:
+    """`input = "EXPRESSION" when "CONDITION"` in a monitor statement; either part may be missing."""
+
+    input: str
+    expression: str | None
+    condition: str | None
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """`monitor "SYSTEM.smv", ... { wires and checks }`: the SMV systems that the pipeline above watches."""
+
+    systems: tuple[str, ...]
+    wires: tuple[Wire, ...]
+    checks: tuple[Check, ...]
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
 class Parameter:
     """`k = 3` in the head of a pipeline; without a default the caller has to give a value."""
 
@@ -234,6 +254,7 @@ class PipelineSyntax:
     checks: tuple[Check, ...]
     doc: str
     where: Location = _where()
+    monitors: tuple[Monitor, ...] = ()
 
     @property
     def signature(self) -> str:

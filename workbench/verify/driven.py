@@ -27,6 +27,7 @@ from workbench.verify.formula import build
 from workbench.verify.path import follows
 from workbench.verify.properties import Question
 from workbench.verify.smv_system import SmvSystem, expression
+from workbench.verify.timeline import show_smv
 
 
 class Wire(NamedTuple):
@@ -300,7 +301,7 @@ class _Driver:
         if answer.truth is None:
             raise EngineError(f"it was not decided whether '{leaf.text}' stays in {leaf.domain}: {answer.reason}")
         if answer.trace is not None:
-            value, step = _plain(answer.trace.steps[-1][given]), len(answer.trace.steps) - 1
+            value, step = show_smv(answer.trace.steps[-1][given]), len(answer.trace.steps) - 1
             raise DomainError(
                 f"{_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' is {value} in step {step} of a run",
                 where=self.source.path,
@@ -338,11 +339,6 @@ def _number(domain: Integer | Range, number: str, inside: str) -> str:
         raise Refused(f"a conversion to {domain} has too many cases for the model", hint="use fewer values")
     rows = [f"{number} = {value} : {constant(domain, value, {})};" for value in domain.values() if value]
     return f"case {' '.join(rows)} TRUE : {constant(domain, 0, {})}; esac"
-
-
-def _plain(text: str) -> str:
-    """A value as people write it."""
-    return re.sub(r"^-?0[su]?d\d+_", "", {"TRUE": "true", "FALSE": "false"}.get(text, text))
 
 
 def _wider(domain: Domain) -> str:

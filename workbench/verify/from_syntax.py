@@ -17,8 +17,10 @@ from workbench.verify.properties import (
     always,
     bounded_liveness,
     liveness,
+    never_false,
     no_full_queues,
     no_overflow,
+    often_true,
     response,
     temporal,
 )
@@ -39,6 +41,8 @@ PLAIN: dict[str, _Plain] = {
     "response": response,
     "no-overflow": no_overflow,
     "no-full-queues": no_full_queues,
+    "never-false": never_false,
+    "often-true": often_true,
 }
 
 

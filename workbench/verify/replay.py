@@ -58,13 +58,21 @@ def decode(
     replay = f"model gap at step {gap}"
     if gap is None:
         replay = executed(pipeline, bounds, rounds, simulator.trace_to_overflow(rounds))
-        if not environment.confirm(raw):
-            replay = "model gap: the system alone has no such run"
+        replay = _outside(environment, raw, replay)
     steps = tuple(
         TraceStep(given, step.pipes, step.queues, step.overflows, environment.outside(state))
         for given, step, state in zip(inputs, simulated, raw.steps, strict=False)
     )
     return Trace(steps, raw.loop, shows, shortest, replay, dict(pipeline.domains))
+
+
+def _outside(environment: Environment, raw: RawTrace, replay: str) -> str:
+    """The replay's words with what the system that drives the inputs, if one does, says of its part of the run."""
+    if not any(environment.outside(state) for state in raw.steps):
+        return replay
+    if not environment.confirm(raw):
+        return "model gap: the system alone has no such run"
+    return f"{replay}, and a run of the system alone" if replay == CONFIRMED else replay
 
 
 def _simulator(pipeline: Pipeline, model: Model, bounds: Mapping[str, int], longest: int) -> Simulator:

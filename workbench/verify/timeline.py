@@ -1,12 +1,13 @@
 """Timelines: a run as a table of steps and pipes, for the terminal and for reports.
 
-`timeline` arranges a `Trace` (inputs first, then the pipes in topological order, then the queues with their
-lengths at the end of each step); `render_timeline` draws it with characters. Reports draw the same `Timeline`
-their own way. Everything is readable without colour: what went wrong is marked with signs.
+`timeline` arranges a `Trace` (a monitored system's variables first, then the inputs, then the pipes in topological
+order, then the queues with their lengths at the end of each step); `render_timeline` draws it with characters. Reports
+draw the same `Timeline` their own way. Everything is readable without colour: what went wrong is marked with signs.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,10 +18,12 @@ from workbench.core.pipeline import Pipeline
 from workbench.processors.group import flatten
 from workbench.verify.verdict import Trace
 
-Kind = Literal["in", "pipe", "out", "queue"]
+Kind = Literal["smv", "in", "pipe", "out", "queue"]
 NO_EVENT = "·"
-MARKS: Mapping[str, str] = {"in": "in", "pipe": "", "out": "out", "queue": "queue"}
+MARKS: Mapping[str, str] = {"smv": "smv", "in": "in", "pipe": "", "out": "out", "queue": "queue"}
 """What stands in front of each kind of row."""
+_GROUP: Mapping[str, str] = {"smv": "smv", "in": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue"}
+"""Rows between which there is no rule."""
 _GAP = "  "
 
 
@@ -75,8 +78,20 @@ def timeline(
     capacities: of every queue, or by name; where it is not given, the pipeline's own.
     """
     flat = None if pipeline is None else flatten(pipeline)
-    rows = [*_pipes(trace, flat), *_queues(trace, flat, capacities)]
+    rows = [*_outside(trace), *_pipes(trace, flat), *_queues(trace, flat, capacities)]
     return Timeline(tuple(rows), len(trace.steps), trace.loop, trace.shows)
+
+
+def _outside(trace: Trace) -> Iterator[Row]:
+    """The variables of a system that the pipeline monitors."""
+    for name in dict.fromkeys(name for step in trace.steps for name in step.outside):
+        yield Row("smv", name, tuple(show_smv(step.outside[name]) for step in trace.steps))
+
+
+def show_smv(text: str) -> str:
+    """A value that an engine printed, as a `.pipe` file would write it: words are numbers."""
+    word = re.fullmatch(r"(-?)0[su]?d\d*_(\d+)", text)
+    return word[1] + word[2] if word else {"TRUE": "true", "FALSE": "false"}.get(text, text)
 
 
 def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
@@ -184,9 +199,9 @@ class _Grid:
         lines = [self._line("step".ljust(self.indent), 0, block), rule]
         before = ""
         for position, row in enumerate(self.table.rows, 1):
-            if row.kind == "queue" and before not in ("", "queue"):
+            if before and before != _GROUP[row.kind]:
                 lines.append(rule)
-            before = row.kind
+            before = _GROUP[row.kind]
             lines.append(self._line(self.labels[position - 1], position, block) + self.tails[position - 1])
         return [line.rstrip() for line in (*lines, *self._pointer(block))]
 

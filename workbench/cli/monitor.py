@@ -1,0 +1,176 @@
+"""Decide what a pipeline says of all runs of an SMV system that it watches."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.cli import options as o
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+    from workbench.language import Loaded, Monitor, PropertySyntax
+    from workbench.verify.check import Settings
+    from workbench.verify.driven import Driven
+    from workbench.verify.verdict import Verdict
+
+HELP = "decide what a pipeline says of all runs of an SMV system"
+DEFAULT = "never-false"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument(
+        "files", nargs="+", metavar="[SYSTEM.smv] FILE[:NAME]",
+        help="an SMV system, and the pipeline that watches it; without a system, those that the file names in its "
+        "monitor statements",
+    )  # fmt: skip
+    parser.add_argument(
+        "-p", "--property", action="append", default=[], metavar="PROPERTY",
+        help="any property of `check`, never-false or often-true (repeat; default: the checks in the monitor "
+        f"statement, else {DEFAULT})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--bind", action="append", default=[], metavar="INPUT=EXPR",
+        help="the SMV expression whose value an input carries (repeat; default: the variable or definition of "
+        "the input's name)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--when", action="append", default=[], metavar="INPUT=EXPR",
+        help="the condition under which an input carries an event (repeat; default: at every step)",
+    )  # fmt: skip
+    o.decision_options(parser)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A system with the pipeline that watches it, which several properties are asked of."""
+
+    system: str
+    loaded: Loaded
+    bind: Mapping[str, str]
+    when: Mapping[str, str]
+    settings: Settings
+
+    @cached_property
+    def environment(self) -> Driven:
+        """The inputs, bound to the system."""
+        from workbench.verify.monitor import driven
+        from workbench.verify.smv_system import read_system
+
+        return driven(read_system(self.system), self.loaded.pipeline, self.bind, self.when, self.settings)
+
+
+@dataclass(frozen=True)
+class Monitored:
+    """A property of a pipeline that watches a system."""
+
+    watched: Watched
+    syntax: PropertySyntax
+
+    @property
+    def text(self) -> str:
+        """The property as written."""
+        return str(self.syntax)
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The pipeline, flat and over finite domains."""
+        from workbench.processors.group import flatten
+
+        return flatten(self.watched.loaded.pipeline.resolve(self.watched.settings.domain))
+
+    @property
+    def capacities(self) -> Mapping[str, int]:
+        """The capacity of each queue."""
+        from workbench.ir.compose import compose
+
+        system = compose(self.pipeline, self.watched.settings.q)
+        return {queue.name: queue.capacity for queue in system.queues.values()}
+
+    def validate(self) -> None:
+        """Bind the inputs and build the question, without asking it."""
+        from workbench.ir.compose import compose
+        from workbench.verify.from_syntax import property_from
+
+        question = property_from(self.syntax).question(compose(self.pipeline, self.watched.settings.q))
+        self.watched.environment.adapt(question)
+
+    def decide(self) -> Verdict:
+        """The verdict, under the names the user wrote."""
+        from workbench.verify.from_syntax import property_from
+        from workbench.verify.monitor import monitored
+
+        w = self.watched
+        verdict = monitored(w.loaded.pipeline, w.environment, property_from(self.syntax), w.settings)
+        return replace(verdict, property=self.text)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Ask and print."""
+    from workbench.cli.output import decide_all
+
+    *system, file = args.files
+    if len(system) > 1:
+        raise InputError("give at most one system and one pipeline", hint="workbench monitor SYSTEM.smv FILE[:NAME]")
+    if file.endswith(".smv"):
+        raise InputError(f"'{file}' is no pipeline", hint="the system comes first: workbench monitor SYSTEM.smv FILE")
+    bind, when = _pairs(args.bind, "--bind"), _pairs(args.when, "--when")
+    problems = []
+    for loaded, path, statement in _watching(file, args.param, *system):
+        settings = o.settings(args, loaded.pipeline)
+        watched = Watched(path, loaded, {**statement.bind, **bind}, {**statement.when, **when}, settings)
+        problems += [Monitored(watched, syntax) for syntax in _asked(args.property, statement.checks)]
+    return decide_all([*problems], as_json=args.json, quiet=args.quiet)
+
+
+def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tuple[Loaded, str, Monitor]]:
+    """The pipelines to ask about, each with a system and what the file says about that.
+
+    Without a name in `reference` these are all pipelines of the file that watch the given system, or any.
+    """
+    from workbench.language import Monitor, read_file, split_reference
+
+    path, name = split_reference(reference)
+    source = read_file(path)
+    names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors]
+    loaded = o.load_all([(source, one) for one in names], params)
+    found = [(one, system, m) for one in loaded for m in one.monitors for system in m.systems]
+    if not given:
+        if not found:
+            raise InputError(
+                f"{reference} names no system to watch",
+                hint='give one, workbench monitor SYSTEM.smv FILE, or write monitor "SYSTEM.smv" below the pipeline',
+            )
+        return found
+    same = [item for item in found if Path(item[1]).absolute() == Path(given).absolute()]
+    if same:
+        return same
+    return [(one, given, Monitor()) for one in o.load_all([(source, name)], params)]
+
+
+def _asked(given: Sequence[str], checks: Sequence[PropertySyntax]) -> list[PropertySyntax]:
+    from workbench.language import parse_property
+
+    if checks and not given:
+        return list(checks)
+    found = [parse_property(text) for text in given or [DEFAULT]]
+    for syntax in found:
+        if syntax.name in ("equivalent", "stepwise-equivalent"):
+            raise InputError(f"'{syntax}' compares two pipelines; it is asked with `workbench equiv`")
+    return found
+
+
+def _pairs(items: Sequence[str], option: str) -> dict[str, str]:
+    found = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"'{item}' binds nothing", hint=f"write {option} 'input=EXPRESSION'")
+        found[name.strip()] = text.strip()
+    return found
