@@ -264,7 +264,7 @@ def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> 
 def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
     if prepared.trivial:
         return ()
-    found = [env.describe()]
+    found = [env.describe(prepared.question)]
     if prepared.question.stutter and env.reducible:
         found.append("steps without input left out (they change nothing)")
     if outcome is Outcome.UNKNOWN:

@@ -68,13 +68,19 @@ class Driven(Environment):
         """Steps without input stay in the model: the system moves on."""
         return False
 
-    def describe(self) -> str:
+    def describe(self, question: Question | None = None) -> str:
         """For people: what the verdict rests on."""
-        fair = ", over its fair runs" if self.source.fairness else ""
-        return f"inputs from {self.source.path}{fair}: {self.words}"
+        runs = ", over its fair runs" if self.source.fairness else ""
+        if question is not None and question.kind == "invar" and self.source.fairness:
+            runs = ", over all its runs (COMPASSION is left out)"
+        return f"inputs from {self.source.path}{runs}: {self.words}"
 
     def adapt(self, question: Question) -> Question:
-        """The same question, about the steps that carry an input event, over the fair runs of the system."""
+        """The same question, about the steps that carry an input event, over the fair runs of the system.
+
+        An invariant is asked of the fair runs with CTL. CTL does not see COMPASSION, and LTL would take long for what
+        seldom makes a difference: such a system is asked for the invariant on all of its runs.
+        """
         formula = question.formula
         if question.kind == "ctl" and self.source.fairness == "compassion":
             raise Refused(
@@ -88,8 +94,6 @@ class Driven(Environment):
             formula = replace(formula, term=either(negate(arrives), formula.term))
         if self.source.fairness == "justice":
             return replace(question, kind="ctl", formula=build("AG", formula))
-        if self.source.fairness == "compassion":
-            return replace(question, kind="ltl", formula=build("G", formula))
         return replace(question, formula=formula)
 
     @property

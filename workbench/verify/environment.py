@@ -72,8 +72,8 @@ class Environment:
             return []
         return [i.present for i in system.inputs if i.present.name in system.domains]
 
-    def describe(self) -> str:
-        """For people: what the verdict rests on."""
+    def describe(self, question: Question | None = None) -> str:
+        """For people: what the verdict (on `question`) rests on."""
         words = {
             "free": "inputs free: each may carry any event, or none, at each step",
             "synchronised": "inputs synchronised: all carry an event, or none",
