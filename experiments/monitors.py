@@ -55,7 +55,7 @@ def counts(k: int) -> str:
     def after(seen: int, left: int) -> str:
         if not left:
             return f"recent = {seen}"
-        return f"(request -> X {after(seen + 1, left - 1)}) & (!request -> X {after(seen, left - 1)})".join("()")
+        return f"((request -> X {after(seen + 1, left - 1)}) & (!request -> X {after(seen, left - 1)}))"
 
     return f"G {after(0, k)}"
 

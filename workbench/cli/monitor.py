@@ -138,7 +138,7 @@ def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tu
 
     path, name = split_reference(reference)
     source = read_file(path)
-    names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors]
+    names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors] or [None]
     loaded = o.load_all([(source, one) for one in names], params)
     found = [(one, system, m) for one in loaded for m in one.monitors for system in m.systems]
     if not given:

@@ -227,7 +227,8 @@ class _Driver:
 
     def wires(self, wanted: Sequence[tuple[_Wanted, list[_Wanted]]]) -> tuple[Wire, ...]:
         leaves_of = [leaf for presence, parts in wanted for leaf in (presence, *parts)]
-        self._ask("", "FALSE")  # whatever is wrong with the system itself comes first
+        # whatever is wrong with the system itself comes first; CTL looks for fair runs, too
+        self._checked("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
         names = {leaf.local: self._named(leaf) for leaf in leaves_of}
         if self._fits([(leaf, names[leaf.local]) for leaf in leaves_of]):
             return tuple(Wire(leaf.local, leaf.domain, leaf.text, names[leaf.local]) for leaf in leaves_of)
@@ -246,11 +247,12 @@ class _Driver:
         try:
             self._ask("", f"({self.name}.{name} = {self.name}.{name}) & FALSE")
         except EngineError as error:
-            message = error.what.partition(": ")[2] if isinstance(error.where, Location) else error.what
+            message = re.sub(r"^(TYPE ERROR : )?line \d+ ?: ", "", error.what).partition("\n")[0]
             raise TypingError(
-                f"'{leaf.text}' for {leaf.shown}: {re.sub(r'^line [0-9]+: ', '', message)}", where=self.source.path,
+                f"'{leaf.text}' for {leaf.shown}: {message}",
+                where=self.source.path,
                 hint=f"it is read in the main module, which has {', '.join(self.source.names)}",
-            ) from error  # fmt: skip
+            ) from error
         return f"{self.name}.{name}"
 
     def _fits(self, leaves_of: Sequence[tuple[_Wanted, str]]) -> bool:
@@ -328,7 +330,7 @@ class _Driver:
         try:
             return self.engine.check(Task(f"{text}{sections}\n", (query,), watch=watch), self.limits)
         except EngineError as error:
-            raise _located(error, self.source) from error
+            raise _located(error, self.source, self.name) from error
 
 
 def _carrier(leaf: _Wanted) -> str:
@@ -351,15 +353,14 @@ def _wider(domain: Domain) -> str:
     return "widen the type of the input, or bind another expression"
 
 
-def _located(error: EngineError, source: SmvSystem) -> WorkbenchError:
-    """The engine's message at its place in the user's file."""
+def _located(error: EngineError, source: SmvSystem, instance: str) -> WorkbenchError:
+    """The engine's message at its place in the user's file, in the names of that file."""
     where: Location | str = source.path
     lines = source.text.splitlines()
     if isinstance(error.where, Location) and 0 < error.where.line <= len(lines):
         where = Location(source.path, error.where.line, 1, lines[error.where.line - 1])
-    elif isinstance(error.where, str) and error.where and "formula" in error.what:
-        where = error.where
-    return EngineError(re.sub(r"file \S+: ", "", error.what), where=where, hint=error.hint)
+    what = re.sub(rf"file \S+: |\b{re.escape(instance)}\.(?=[A-Za-z_])", "", error.what)
+    return EngineError(what, where=where, hint=error.hint)
 
 
 def _refuse_renamed(model: SmvModel) -> None:
