@@ -1,4 +1,4 @@
-"""Every system of smv/systems with every monitor of models/monitors: verdicts, seconds, and the formula that says the same.
+"""Every system of smv/systems with every monitor of models/monitors: verdicts, seconds, formulas that say the same.
 
     python experiments/monitors.py [--out reports/monitors]
 
@@ -168,7 +168,10 @@ def decide(case: Case, engine: str = "auto") -> Verdict:
     prop = property_from(statement.checks[0]) if statement.checks else wb.never_false()
     settings = wb.Settings(q=case.q, engine=engine, seconds=120)
     path = str((SYSTEMS / f"{case.system}.smv").relative_to(ROOT))
-    return wb.monitor(path, loaded.pipeline, prop, bind=statement.bind, when=statement.when, settings=settings)
+    verdict: Verdict = wb.monitor(
+        path, loaded.pipeline, prop, bind=statement.bind, when=statement.when, settings=settings
+    )
+    return verdict
 
 
 def ask_formula(case: Case, engine: str = "auto") -> bool | None:
@@ -183,7 +186,7 @@ class Row:
 
     system: str
     monitor: str
-    property: str
+    asked: str
     verdict: str
     steps: int | None
     seconds: float
@@ -216,9 +219,9 @@ def report(rows: list[Row]) -> str:
     lines = [
         "# Monitors over systems",
         "",
-        f"Written by `python experiments/monitors.py` on Python {platform.python_version()}, {platform.machine()}, with "
-        f"{get_engine().version()}. Seconds are wall time of one run on a shared machine; those of a monitor include "
-        "typing its inputs, the verdict, the replay, and whether it speaks at all.",
+        f"Written by `python experiments/monitors.py` on Python {platform.python_version()}, {platform.machine()}, "
+        f"with {get_engine().version()}. Seconds are wall time of one run on a shared machine; those of a monitor "
+        "include typing its inputs, the verdict, the replay, and whether it speaks at all.",
         "",
         "| system | monitor | asked | verdict | steps | seconds | formula | seconds |",
         "|---|---|---|---|---|---|---|---|",
@@ -227,7 +230,7 @@ def report(rows: list[Row]) -> str:
         formula = row.formula or "-"
         other = "-" if row.formula_seconds is None else f"{row.formula_seconds:.2f}"
         lines.append(
-            f"| {row.system} | {row.monitor} | {row.property} | {row.verdict} | {row.steps or '-'} | {row.seconds:.2f} "
+            f"| {row.system} | {row.monitor} | {row.asked} | {row.verdict} | {row.steps or '-'} | {row.seconds:.2f} "
             f"| {formula} | {other} |"
         )
     agreeing = sum(row.agrees for row in rows if row.formula)
@@ -235,13 +238,14 @@ def report(rows: list[Row]) -> str:
     slowest = max(rows, key=lambda row: row.seconds)
     lines += [
         "",
-        f"{agreeing} of {asked} verdicts that can be had from an LTL formula agree with it. The slowest is {slowest.monitor} "
-        f"over {slowest.system}, {slowest.seconds:.1f} s; all {len(rows)} take {sum(row.seconds for row in rows):.1f} s.",
+        f"{agreeing} of {asked} verdicts that can be had from an LTL formula agree with it. The slowest is "
+        f"{slowest.monitor} over {slowest.system}, {slowest.seconds:.1f} s; all {len(rows)} take "
+        f"{sum(row.seconds for row in rows):.1f} s.",
         "",
-        "`steps` is the length of the counterexample; each is confirmed by running the pipeline and by following the system "
-        "alone. Where there is no formula, it would have a case for each history: for the counter of requests "
-        f"{len(counts(4))} characters at k = 4, {len(counts(8))} at k = 8, {len(counts(12))} at k = 12, and twice as many for "
-        "each step more.",
+        "`steps` is the length of the counterexample; each is confirmed by running the pipeline and by following the "
+        "system alone. Where there is no formula, it would have a case for each history: for the counter of requests "
+        f"{len(counts(4))} characters at k = 4, {len(counts(8))} at k = 8, {len(counts(12))} at k = 12, and twice as "
+        "many for each step more.",
         "",
     ]
     return "\n".join(lines)

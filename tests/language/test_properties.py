@@ -61,6 +61,8 @@ GIVEN = {
     "response": "response",
     "no-overflow": "no-overflow",
     "no-full-queues": "no-full-queues",
+    "never-false": "never-false",
+    "often-true": "often-true",
     "bounded-liveness": "bounded-liveness(3)",
     "always": "always(y >= 0)",
     "ctl": "ctl(AG EF out.present)",

@@ -138,7 +138,7 @@ def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tu
 
     path, name = split_reference(reference)
     source = read_file(path)
-    names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors] or [None]
+    names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors] or [source.default]
     loaded = o.load_all([(source, one) for one in names], params)
     found = [(one, system, m) for one in loaded for m in one.monitors for system in m.systems]
     if not given:
@@ -148,7 +148,7 @@ def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tu
                 hint='give one, workbench monitor SYSTEM.smv FILE, or write monitor "SYSTEM.smv" below the pipeline',
             )
         return found
-    same = [item for item in found if Path(item[1]).absolute() == Path(given).absolute()]
+    same = [item for item in found if Path(item[1]).resolve() == Path(given).resolve()]
     if same:
         return same
     return [(one, given, Monitor()) for one in o.load_all([(source, name)], params)]

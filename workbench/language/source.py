@@ -6,7 +6,6 @@ last: the pipelines above it are usually its parts.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -78,7 +77,7 @@ class Source:
         pipeline = self._elaborator.pipeline(syntax.name, params, Location(self.file))
         constants = self._elaborator.parameters(syntax, params, Location(self.file))
         checks = tuple(properties.elaborated(check, constants) for check in syntax.checks)
-        monitors = tuple(Monitor.elaborated(item, self.file, constants) for item in syntax.monitors)
+        monitors = tuple(_monitor(item, pipeline, self.file, constants) for item in syntax.monitors)
         for check in (*checks, *(c for item in monitors for c in item.checks)):
             self._check(pipeline, check)
         return Loaded(pipeline, checks, self, monitors)
@@ -107,33 +106,53 @@ class Monitor:
 
     Attributes
     ----------
-    systems: paths of SMV files.
+    names: of SMV files, as written.
     bind, when: input to the expression it carries, and to the condition under which it carries an event.
     checks: what is asked; nothing, for the usual.
+    file, where: the file that says so, and the place in it.
     """
 
-    systems: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     bind: Mapping[str, str] = field(default_factory=dict)
     when: Mapping[str, str] = field(default_factory=dict)
     checks: tuple[s.PropertySyntax, ...] = ()
+    file: str = ""
+    where: Location = field(default_factory=Location, compare=False)
 
-    @classmethod
-    def elaborated(cls, syntax: s.Monitor, file: str, constants: Mapping[str, Value]) -> Monitor:
-        """A monitor statement with its files found and its properties understood."""
-        bind = {wire.input: wire.expression for wire in syntax.wires if wire.expression is not None}
-        when = {wire.input.partition(".")[0]: wire.condition for wire in syntax.wires if wire.condition is not None}
-        checks = tuple(properties.elaborated(check, constants) for check in syntax.checks)
-        return cls(tuple(_found(name, file, syntax.where) for name in syntax.systems), bind, when, checks)
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The paths of the SMV files, looked for from the folder of the file upwards.
+
+        Raises
+        ------
+        LanguageError: there is no such file.
+        """
+        return tuple(self._path(name) for name in self.names)
+
+    def _path(self, name: str) -> str:
+        start = Path(self.file).absolute().parent
+        for folder in (start, *start.parents):
+            path = folder / name
+            if path.is_file():
+                return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+        hint = "name it as it is seen from the folder of this file, or from one above"
+        raise LanguageError(f"there is no file '{name}'", where=self.where, hint=hint)
 
 
-def _found(name: str, file: str, where: Location) -> str:
-    """The path of a file that another one names: beside it, or below one of the folders above it."""
-    start = Path(file).absolute().parent
-    for folder in (start, *start.parents):
-        if (folder / name).is_file():
-            return os.path.relpath(folder / name) if not Path(name).is_absolute() else name
-    hint = "name it as it is seen from the folder of this file, or from one above"
-    raise LanguageError(f"there is no file '{name}'", where=where, hint=hint)
+def _monitor(item: s.Monitor, pipeline: Pipeline, file: str, constants: Mapping[str, Value]) -> Monitor:
+    """A monitor statement with its properties understood, and its inputs looked up."""
+    inputs = [name for name, _ in pipeline.inputs]
+    for wire in item.wires:
+        if wire.input.partition(".")[0] not in inputs:
+            raise LanguageError(
+                f"pipeline {pipeline.name} has no input '{wire.input}'",
+                where=wire.where,
+                hint=suggestion(wire.input, inputs, "its inputs are: "),
+            )
+    bind = {wire.input: wire.expression for wire in item.wires if wire.expression is not None}
+    when = {wire.input.partition(".")[0]: wire.condition for wire in item.wires if wire.condition is not None}
+    checks = tuple(properties.elaborated(check, constants) for check in item.checks)
+    return Monitor(item.systems, bind, when, checks, file, item.where)
 
 
 @dataclass(frozen=True)

@@ -190,8 +190,9 @@ def _bound(
         parts = []
         for path, part in scalars(domain):
             label = ".".join((name, *path))
-            text = expression(bind.pop(label, None) or _by_name(source, label), label, source)
-            parts.append(_Wanted(name, label, ":".join((name, ".".join(("value", *path)))), part, text))
+            text = bind.pop(label) if label in bind else _by_name(source, label)
+            local = f"{name}:{'.'.join(('value', *path))}"
+            parts.append(_Wanted(name, label, local, part, expression(text, label, source)))
         found.append((presence, parts))
     for left in (*bind, *when):
         close = difflib.get_close_matches(left, inputs, n=1)

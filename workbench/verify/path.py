@@ -13,8 +13,8 @@ CLOCK = "workbench_step"
 def follows(model: str, trace: RawTrace, engine: str = "auto", limits: Limits = Limits()) -> bool:  # noqa: B008
     """Whether the model has the run `trace`: a path from an initial state, or a fair lasso.
 
-    A run is given by the values of the model's VARs. An engine that simulates follows a path. Otherwise a clock counts its
-    states, and the model is held to them.
+    A run is given by the values of the model's VARs. An engine that simulates follows a path. Otherwise a clock counts
+    the states of the run, and the model is held to them.
     """
     checker = get_engine(engine)
     if isinstance(checker, PynusmvEngine) and trace.loop is None:
