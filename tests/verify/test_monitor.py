@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import deque
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
 from workbench.processors.group import flatten
 from workbench.verify.engines import Query, RawTrace, Task, get_engine
+from workbench.verify.monitor import driven
 from workbench.verify.path import follows
 from workbench.verify.smv_system import system_from
 from workbench.verify.verdict import Verdict
@@ -28,6 +30,7 @@ MODULE main
     c : cell(up);
     light : {red, green, off};
     w : unsigned word[3];
+    wide : unsigned word[40];
     s : signed word[3];
     a : array 0..1 of 0..3;
   IVAR
@@ -76,6 +79,7 @@ def says(type_: str, condition: str, **options: object) -> Verdict:
         ("0..7", "w", "x = 7", "x = 8"),
         ("int mod 8", "w", "x = 7", "x = 7 and x = 0"),
         ("int mod 16", "w", "x = 7", "x = 8"),
+        ("0..3", "wide[1:0]", "x = 3", "x = 3 and x = 2"),
         ("-4..3", "s", "x = -2", "x = -1"),
         ("0..3", "a[1]", "x = 1", "x = 2"),
         ("bool", "up", "x", "x and not x"),
@@ -184,6 +188,7 @@ MODULE main
         ("bool", "next(up)", LanguageError, "two states"),
         ("bool", "push", LanguageError, "IVAR"),
         ("float", "n", Refused, "finite"),
+        ("0..3", "wide", Refused, r"more than 12 bits(.|\n)*wide\[3:0\]"),
     ],
 )
 def test_what_does_not_fit_is_an_error(type_: str, bound: str, error: type[WorkbenchError], words: str) -> None:
@@ -248,7 +253,7 @@ def test_what_is_no_system() -> None:
 
 def test_what_main_declares() -> None:
     source = system_from(COUNTER)
-    assert source.names == ("up", "c", "light", "w", "s", "a", "n", "half")
+    assert source.names == ("up", "c", "light", "w", "wide", "s", "a", "n", "half")
     assert source.transient == {"push"}
     assert source.fairness == ""
 
@@ -318,6 +323,19 @@ def test_other_properties(property_: str, more: str, outcome: str) -> None:
     assert found.outcome == outcome
     if found.counterexample:
         assert found.counterexample.replay == "confirmed by execution, and a run of the system alone"
+
+
+def test_pipelines_can_be_compared_over_a_system() -> None:
+    """They differ from 6 on, which the system does not reach."""
+    one = pipeline("pipeline one(x: int) -> int { return x + 2 }")
+    other = pipeline("pipeline other(x: int) -> int { return if x > 5 then 0 else x + 2 }")
+    settings = wb.Settings(n=16)
+    source = system_from(COUNTER)
+    within = replace(settings, environment=driven(source, one, {"x": "n"}, None, settings))
+    beyond = replace(settings, environment=driven(source, one, {"x": "n + 1"}, None, settings))
+    assert wb.equivalent(one, other, "stepwise", settings).outcome == "fails"
+    assert wb.equivalent(one, other, "stepwise", within).outcome == "holds"
+    assert wb.equivalent(one, other, "stepwise", beyond).outcome == "fails"
 
 
 # --- queues ---------------------------------------------------------------------------------------------------------

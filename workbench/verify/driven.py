@@ -29,6 +29,9 @@ from workbench.verify.properties import Question
 from workbench.verify.smv_system import SmvSystem, expression
 from workbench.verify.timeline import show_smv
 
+LARGEST_WORD = 12
+"""Bits of a word that is converted to a number."""
+
 
 class Wire(NamedTuple):
     """One scalar part of an input: what gives it.
@@ -275,7 +278,7 @@ class _Driver:
             self._stays(leaf, inside, given, present)
             return self._wire(leaf, f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
         if isinstance(leaf.domain, Integer | Range):
-            number = given if self._accepts("", f"({given} + 0 = 0) & FALSE") else f"toint({given})"
+            number = given if self._accepts("", f"({given} + 0 = 0) & FALSE") else self._word(leaf, given)
             self._typed(leaf, "", f"{number} >= 0", "numbers")
             if self._accepts("", f"({given} -> TRUE) & FALSE"):
                 raise self._mistyped(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
@@ -283,6 +286,16 @@ class _Driver:
             self._stays(leaf, inside, given, present)
             return self._wire(leaf, _number(leaf.domain, number, inside))
         raise self._mistyped(leaf, "truth values", "compare it, e.g. count > 0")
+
+    def _word(self, leaf: _Wanted, given: str) -> str:
+        """A word as a number, which takes a case for each of its values."""
+        if self._accepts("", f"({given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
+            raise Refused(
+                f"'{leaf.text}' is a word of more than {LARGEST_WORD} bits, too many for {leaf.domain}",
+                where=self.source.path,
+                hint=f"bind some of its bits: {leaf.text}[3:0]",
+            )
+        return f"toint({given})"
 
     @staticmethod
     def _wire(leaf: _Wanted, given: str) -> Wire:

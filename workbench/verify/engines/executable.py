@@ -33,7 +33,7 @@ from .rejected import (
     NO_INITIAL_STATE,
     NO_INITIAL_STATE_HINT,
 )
-from .smv import insert_into_main
+from .smv import confine
 
 _OUTPUT = "out-"
 _COMMANDS = {"invar": "check_invar", "ctl": "check_ctlspec", "ltl": "check_ltlspec"}
@@ -321,18 +321,3 @@ def _shown(task: Task, answer: Answer, variables: str) -> Answer:
 
 def _count(task: Task) -> list[str]:
     return [f"print_reachable_states -o {_OUTPUT}count"] if task.count_states else []
-
-
-def confine(model: str, trace: RawTrace) -> str:
-    """The model with its runs confined to one lasso."""
-    last = len(trace.steps) - 1
-    clock = "workbench_step"
-    states = " & ".join(
-        f"({clock} = {index} -> " + (" & ".join(f"{n} = {v}" for n, v in step.items()) or "TRUE") + ")"
-        for index, step in enumerate(trace.steps)
-    )
-    return insert_into_main(
-        model,
-        f"VAR {clock} : 0..{last}; ASSIGN init({clock}) := 0; "
-        f"next({clock}) := case {clock} < {last} : {clock} + 1; TRUE : {trace.loop}; esac; INVAR {states};",
-    )

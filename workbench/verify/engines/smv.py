@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+from .base import RawTrace
+
+CLOCK = "workbench_step"
+"""The variable that counts the states of a run in a confined model."""
+
 _MAIN = re.compile(r"^[ \t]*MODULE[ \t]+main\b(?:[ \t]*\([ \t]*\))?", re.MULTILINE)
 
 
@@ -16,3 +21,18 @@ def insert_into_main(model: str, sections: str) -> str:
     """
     found = _MAIN.search(model)
     return model if found is None else f"{model[: found.end()]} {sections} {model[found.end() :]}"
+
+
+def confine(model: str, trace: RawTrace) -> str:
+    """The model with its runs confined to one lasso, or to those that begin with one path."""
+    last = len(trace.steps) - 1
+    after = last + 1 if trace.loop is None else trace.loop
+    states = " & ".join(
+        f"({CLOCK} = {index} -> " + (" & ".join(f"{n} = {v}" for n, v in step.items()) or "TRUE") + ")"
+        for index, step in enumerate(trace.steps)
+    )
+    return insert_into_main(
+        model,
+        f"VAR {CLOCK} : 0..{last + 1}; ASSIGN init({CLOCK}) := 0; next({CLOCK}) := "
+        f"case {CLOCK} < {last} : {CLOCK} + 1; {CLOCK} = {last} : {after}; TRUE : {CLOCK}; esac; INVAR {states};",
+    )
