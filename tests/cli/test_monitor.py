@@ -39,6 +39,8 @@ def test_a_limit_is_undecided(workbench: Run, system: Path, pipe: Pipe) -> None:
     )
     done = workbench("monitor", system, pipe("pipeline p(odd: bool) -> bool { return not odd }"), "--timeout", "0.5")
     assert done.code == 3
+    assert "? unknown  never-false  of p over" in done.out
+    assert "time limit of 0.5 s" in done.out
 
 
 def test_json(workbench: Run, pipe: Pipe, system: Path) -> None:

@@ -97,7 +97,7 @@ class _Printer:
         self.system = system
         self.around = around
         self.driven: Mapping[str, str] = around.inputs if around else {}
-        self.taken: Set[str] = {around.name, *around.taken} if around else set()
+        self.taken: Set[str] = {around.name, around.module, *around.taken} if around else set()
         self.domains = system.domains
         self.instance_names = _unique([i.name for i in system.instances], self.taken)
         self.labels = enum_labels(

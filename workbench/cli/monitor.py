@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -96,18 +97,24 @@ class Monitored:
     def validate(self) -> None:
         """Bind the inputs and build the question, without asking it."""
         from workbench.ir.compose import compose
+        from workbench.verify.driven import Undecided
         from workbench.verify.from_syntax import property_from
 
         question = property_from(self.syntax).question(compose(self.pipeline, self.watched.settings.q))
-        self.watched.environment.adapt(question)
+        with contextlib.suppress(Undecided):  # `decide` says it of this property, and goes on to the next
+            self.watched.environment.adapt(question)
 
     def decide(self) -> Verdict:
         """The verdict, under the names the user wrote."""
+        from workbench.verify.driven import Undecided
         from workbench.verify.from_syntax import property_from
-        from workbench.verify.monitor import monitored
+        from workbench.verify.monitor import monitored, undecided
 
-        w = self.watched
-        verdict = monitored(w.loaded.pipeline, w.environment, property_from(self.syntax), w.settings)
+        w, prop = self.watched, property_from(self.syntax)
+        try:
+            verdict = monitored(w.loaded.pipeline, w.environment, prop, w.settings)
+        except Undecided as error:
+            verdict = undecided(w.system, w.loaded.pipeline, prop, w.settings, error)
         return replace(verdict, property=self.text)
 
 

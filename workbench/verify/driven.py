@@ -33,6 +33,10 @@ LARGEST_WORD = 12
 """Bits of a word that is converted to a number."""
 
 
+class Undecided(EngineError):
+    """The inputs could not be bound within the limits, or the engine crashed over it."""
+
+
 class Wire(NamedTuple):
     """One scalar part of an input: what gives it.
 
@@ -158,7 +162,7 @@ def drive(
     ------
     InputError: an input has nothing to be bound to, or something else is bound. LanguageError: no expression.
     TypingError: an expression gives values of another kind. DomainError: it gives a value outside of the domain.
-    EngineError: the system is defective, or has no (fair) run.
+    EngineError: the system is defective, or has no (fair) run. Undecided: a limit was met.
     """
     wanted = _bound(source, pipeline, dict(bind or {}), dict(when or {}))
     driver = _Driver(source, engine, limits)
@@ -247,9 +251,13 @@ class _Driver:
             return f"{self.name}.{leaf.text}"
         what = "when" if leaf.local.endswith(":present") else "is"
         name = self.source.fresh(re.sub(r"\W", "_", f"{leaf.of if what == 'when' else leaf.shown}_{what}"))
+        while name in self.definitions:
+            name = self.source.fresh(f"{name}_")
         self.definitions[name] = f"({leaf.text})"
         try:
             self._ask("", f"({self.name}.{name} = {self.name}.{name}) & FALSE")
+        except Undecided:
+            raise
         except EngineError as error:
             message = re.sub(r"^(TYPE ERROR : )?line \d+ ?: ", "", error.what).partition("\n")[0]
             raise TypingError(
@@ -304,6 +312,8 @@ class _Driver:
     def _typed(self, leaf: _Wanted, sections: str, formula: str, what: str) -> None:
         try:
             self._ask(sections, f"({formula}) & FALSE")
+        except Undecided:
+            raise
         except EngineError as error:
             raise self._mistyped(leaf, what, error.what.removeprefix("the formula is not correct: ")) from error
 
@@ -318,8 +328,6 @@ class _Driver:
         """That the values stay in the domain whenever the input carries an event."""
         constants = f"CONSTANTS {', '.join(leaf.domain.labels)};" if isinstance(leaf.domain, Enum) else ""
         answer = self._checked(constants, Query("invar", f"{present} -> ({inside})"), (given,)).answers[0]
-        if answer.truth is None:
-            raise EngineError(f"it was not decided whether '{leaf.text}' stays in {leaf.domain}: {answer.reason}")
         if answer.trace is not None:
             value, step = show_smv(answer.trace.steps[-1][given]), len(answer.trace.steps) - 1
             raise DomainError(
@@ -331,6 +339,8 @@ class _Driver:
     def _accepts(self, sections: str, formula: str) -> bool:
         try:
             self._ask(sections, formula)
+        except Undecided:
+            raise
         except EngineError:
             return False
         return True
@@ -342,9 +352,12 @@ class _Driver:
     def _checked(self, sections: str, query: Query, watch: tuple[str, ...] = ()) -> Result:
         text = f"{self.source.part(self.module, self.definitions)}\nMODULE main\nVAR {self.name} : {self.module};\n"
         try:
-            return self.engine.check(Task(f"{text}{sections}\n", (query,), watch=watch), self.limits)
+            result = self.engine.check(Task(f"{text}{sections}\n", (query,), watch=watch), self.limits)
         except EngineError as error:
             raise _located(error, self.source, self.name) from error
+        if result.answers[0].truth is None:
+            raise Undecided(f"binding the inputs: {result.answers[0].reason}", where=self.source.path)
+        return result
 
 
 def _carrier(leaf: _Wanted) -> str:

@@ -13,7 +13,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError
 from workbench.processors.group import flatten
 from workbench.verify.check import Settings, check
-from workbench.verify.driven import Driven, drive
+from workbench.verify.driven import Driven, Undecided, drive
 from workbench.verify.engines import Limits
 from workbench.verify.environment import Environment
 from workbench.verify.properties import Property, never_false, silent
@@ -48,7 +48,12 @@ def monitor(
     """
     settings = settings or Settings()
     source = system if isinstance(system, SmvSystem) else read_system(system)
-    return monitored(pipeline, driven(source, pipeline, bind, when, settings), prop or never_false(), settings)
+    prop = prop or never_false()
+    try:
+        environment = driven(source, pipeline, bind, when, settings)
+    except Undecided as error:
+        return undecided(source.path, pipeline, prop, settings, error)
+    return monitored(pipeline, environment, prop, settings)
 
 
 def driven(
@@ -83,10 +88,30 @@ def monitored(pipeline: Pipeline, environment: Driven, prop: Property, settings:
     )
 
 
+def undecided(path: str, pipeline: Pipeline, prop: Property, settings: Settings, error: Undecided) -> Verdict:
+    """The verdict where even the inputs could not be bound."""
+    return Verdict(
+        pipeline=pipeline.name,
+        property=str(prop),
+        outcome=Outcome.UNKNOWN,
+        engine=settings.engine,
+        seconds=0.0,
+        cpu_seconds=0.0,
+        q=settings.q if isinstance(settings.q, int) else dict(settings.q),
+        n=settings.n,
+        integers=str(settings.integers),
+        rests_on=(),
+        reason=error.what,
+        system=path,
+    )
+
+
 def _heard(verdict: Verdict) -> tuple[str, ...]:
     """Whether there is anything that a monitor says: a silent one never says false either."""
-    if verdict.outcome is Outcome.FAILS and verdict.counterexample:
-        return (f"the monitor does speak: first in step {len(verdict.counterexample.steps) - 1} of some run",)
+    trace = verdict.counterexample
+    if verdict.outcome is Outcome.FAILS and trace:
+        first = "first " if trace.shortest else ""
+        return (f"the monitor does speak: {first}in step {len(trace.steps) - 1} of some run",)
     if verdict.outcome is Outcome.HOLDS:
         return ("VACUOUS: the monitor never says anything, on any run of the system",)
     return ("it was not decided whether the monitor ever says anything",)
