@@ -51,6 +51,8 @@ class Reference:
         self._plan = [cell.plan(index) for index, cell in enumerate(self._cells)]
         self._shown = [(output, slots[pipe]) for output, pipe in self.flat.outputs]
         self._empty = [ABSENT] * len(self._pipes)
+        self._wide = [width != 1 for width in self.flat.widths.values()]
+        self._advance = self._advance_wide if any(self._wide) else self._advance_narrow
         self._sources = [(name, None if isinstance(domain, Anything) else domain) for name, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
         self._bounded = [
@@ -96,9 +98,15 @@ class Reference:
         self._advance(current)
         return StepRecord(
             {p: NOTHING if v is ABSENT else Maybe(True, v) for p, v in zip(self._pipes, current, strict=True)},
-            {output: [] if current[slot] is ABSENT else [current[slot]] for output, slot in self._shown},
+            {output: self._events(slot, current[slot]) for output, slot in self._shown},
             self.lengths(),
         )
+
+    def _events(self, slot: int, carried: Any) -> list[Value]:
+        """What a pipe carries, as a list: a wide pipe carries a list already."""
+        if carried is ABSENT:
+            return []
+        return carried if self._wide[slot] else [carried]
 
     def trace(self, steps: Steps) -> list[StepRecord]:
         """The records of several steps."""
@@ -116,7 +124,9 @@ class Reference:
         the stream itself. With `end=False` the inputs stay open.
         """
         shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
-        sinks = [(shown[output].append, slot) for output, slot in self._shown]
+        sinks = [
+            (shown[output].extend if self._wide[slot] else shown[output].append, slot) for output, slot in self._shown
+        ]
         empty, advance, admitted = self._empty, self._advance, self._admitted
         given = by_input(self.flat, streams)
         positions = range(len(given))
@@ -126,9 +136,9 @@ class Reference:
                 if front[position] is not ABSENT:
                     current[position] = admitted(position, front[position])
             advance(current)
-            for append, slot in sinks:
+            for keep, slot in sinks:
                 if current[slot] is not ABSENT:
-                    append(current[slot])
+                    keep(current[slot])
         if end:
             for output, values in self.end().items():
                 shown[output] += values
@@ -166,8 +176,33 @@ class Reference:
                 hint="push into an executor of its own, or call reset() first",
             )
 
-    def _advance(self, current: list[Any]) -> None:
-        """Run one step over the pipes' contents, in place."""
+    def _advance_wide(self, current: list[Any]) -> None:
+        """One step where some pipes carry a list of events."""
+        before, fed = self._states.copy(), 0
+        when = f"step {self.steps}"
+        carried: list[list[Value]] = [[] if value is ABSENT else [value] for value in current]
+        try:
+            for index, cell in enumerate(self._cells):
+                arrivals = [carried[slot] for slot in cell.sources]
+                if any(arrivals):
+                    fed = index + 1
+                    self._states[index], emitted = cell.feed(before[index], arrivals, when)
+                    cell.carry(emitted, carried)
+            self._check_capacities()
+        except BaseException:
+            for cell in self._cells[:fed]:
+                cell.unfeed()
+            self._states = before
+            raise
+        for cell in self._cells[:fed]:
+            cell.settle()
+        for slot, events in enumerate(carried):
+            if events:
+                current[slot] = events if self._wide[slot] else events[0]
+        self.steps += 1
+
+    def _advance_narrow(self, current: list[Any]) -> None:
+        """One step over the pipes' contents, in place, where each pipe carries at most one event."""
         states = self._states
         before = states.copy()
         met: list[Cell] = []
@@ -243,6 +278,9 @@ class Reference:
                 cell.restore(saved)
             self._states, self._ended, self._closed = states, ended, closed
             raise
+        finally:
+            for cell in self._cells:
+                cell.settle()
         self.steps += 1
         return {output: list(carried[slot]) for output, slot in self._shown}
 
@@ -259,10 +297,7 @@ class Reference:
                 emitted += cell.finish(self._states[index], when)
                 for slot in cell.targets:
                     over[slot] = True
-            for results in emitted:
-                for slot, (present, value) in zip(cell.targets, results, strict=True):
-                    if present:
-                        carried[slot].append(value)
+            cell.carry(emitted, carried)
         return carried
 
     # --- pulling ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from workbench.core.domain import BOOL, Domain, Tuple, Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.ops import as_term
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Machine
+from workbench.core.processor import Machine, carried, slots_of
 from workbench.core.term import leaves, var
 from workbench.processors.group import Group, flatten
 
@@ -72,6 +72,7 @@ class Denoting:
         flat = flatten(pipeline)
         everything = tuple((pipe, pipe) for pipe in flat.domains)
         self.pipeline = Pipeline(flat.name, flat.inputs, flat.nodes, everything)
+        self.widths = self.pipeline.widths
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """One prefix after the other."""
@@ -81,7 +82,8 @@ class Denoting:
             for name, value in events.items():
                 received[name].append(value)
             after = self.streams(received)
-            yield Seen({pipe: _added(pipe, before[pipe], after[pipe]) for pipe in after}, self.queues(after))
+            new = {pipe: _added(pipe, before[pipe], after[pipe], self.widths[pipe]) for pipe in after}
+            yield Seen(new, self.queues(after))
             before = after
 
     def streams(self, received: Mapping[str, Sequence[Value]]) -> dict[str, list[Value]]:
@@ -98,13 +100,13 @@ class Denoting:
         return found
 
 
-def _added(pipe: str, before: list[Value], after: list[Value]) -> Value | None:
+def _added(pipe: str, before: list[Value], after: list[Value], width: int | None) -> Value | None:
     if after[: len(before)] != before:
         raise AssertionError(f"pipe '{pipe}' is not monotone: {before} became {after}")
     new = after[len(before) :]
-    if len(new) > 1:
-        raise AssertionError(f"pipe '{pipe}' carries {len(new)} events in one step: {new}")
-    return new[0] if new else None
+    if width is not None and len(new) > width:
+        raise AssertionError(f"pipe '{pipe}' carries {len(new)} events in one step, not {width} at most: {new}")
+    return carried(new, width)
 
 
 class MachineRun:
@@ -115,10 +117,9 @@ class MachineRun:
         state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(self.slots))
         front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
         after, outputs = machine.step(state, front)
-        shapes = [out.value for out in outputs]
-        self._shapes = shapes
-        presences = [as_term(out.present, BOOL) for out in outputs]
-        self._run = compile_terms([*after, *presences, *shapes], [*state, *front])
+        self._outputs = [slots_of(out) for out in outputs]
+        found = [(as_term(slot.present, BOOL), slot.value) for slots in self._outputs for slot in slots]
+        self._run = compile_terms([*after, *found], [*state, *front])
         self.reset()
 
     def reset(self) -> None:
@@ -131,9 +132,11 @@ class MachineRun:
         self.state = tuple(_rebuilt(slot.domain, flat) for slot in self.slots)
         for slot, value in zip(self.slots, self.state, strict=True):
             slot.domain.check(value)
-        present = [next(flat) for _ in self._shapes]
-        values = [_like(shape, flat) for shape in self._shapes]
-        return [value if there else None for value, there in zip(values, present, strict=True)]
+        shown = []
+        for slots in self._outputs:
+            events = [(next(flat), _like(slot.value, flat)) for slot in slots]
+            shown.append(carried([value for present, value in events if present], len(slots)))
+        return shown
 
 
 class GroupMachine:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import networkx as nx
 
@@ -98,6 +99,18 @@ class Pipeline:
     def output_domains(self) -> tuple[Domain, ...]:
         """The domains of the outputs."""
         return tuple(self.domains[pipe] for _, pipe in self.outputs)
+
+    @cached_property
+    def widths(self) -> Mapping[str, int | None]:
+        """How many events each pipe can carry in one step (one, mostly); None where nothing bounds them."""
+        found: dict[str, int | None] = {name: 1 for name, _ in self.inputs}
+        for node in self.nodes:
+            burst = self.typed[node.name].burst(tuple(self.domains[pipe] for pipe in node.inputs))
+            rounds = [found[pipe] for pipe in node.inputs]
+            bounds = [width for width in rounds if width is not None]
+            wide = None if burst is None or len(bounds) < len(rounds) else burst * max(bounds)
+            found.update(dict.fromkeys(node.outputs, wide))
+        return found
 
     @property
     def queues(self) -> tuple[str, ...]:

@@ -32,12 +32,40 @@ class Maybe(NamedTuple):
     value: Any
 
 
+class Burst(tuple[Maybe, ...]):
+    """What a processor emits on one output where it can emit several events at once: in order, absent ones skipped."""
+
+    __slots__ = ()
+
+
+Emission = Maybe | Burst
+"""What a processor emits on one output."""
+
 NOTHING = Maybe(False, None)
 
 
 def event(value: Any) -> Maybe:
     """An event that is certainly there."""
     return Maybe(True, value)
+
+
+def slots_of(emission: Emission) -> tuple[Maybe, ...]:
+    """An emission as a sequence of at most one event each."""
+    return emission if isinstance(emission, Burst) else (emission,)
+
+
+def emission(events: Sequence[Value]) -> Emission:
+    """These events, as a step emits them."""
+    if len(events) == 1:
+        return Maybe(True, events[0])
+    return Burst(Maybe(True, value) for value in events) if events else NOTHING
+
+
+def carried(events: list[Value], width: int | None) -> Value | None:
+    """How what a pipe carries in a step is shown: None, the event, or a list on a pipe of another width than one."""
+    if not events:
+        return None
+    return events[0] if width == 1 else events
 
 
 class Slot(NamedTuple):
@@ -51,11 +79,11 @@ class Slot(NamedTuple):
 class Machine(NamedTuple):
     """A processor with finite state: its variables and its step from terms to terms.
 
-    `step(state, front)` returns the next state (one term per slot) and one `Maybe` per output.
+    `step(state, front)` returns the next state (one term per slot) and one emission per output.
     """
 
     slots: tuple[Slot, ...]
-    step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Maybe, ...]]]
+    step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission, ...]]]
 
 
 @dataclass(frozen=True)
@@ -138,10 +166,15 @@ class Processor(ABC):
         return ()
 
     @abstractmethod
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        """Consume one front: the next state and one `Maybe` per output pipe."""
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        """Consume one front: the next state and what is emitted on each output pipe."""
 
-    def finish(self, state: State) -> tuple[Maybe, ...]:
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        """The most events that one front makes any output carry; None where nothing bounds them."""
+        del inputs
+        return 1
+
+    def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""
         del state
         return (NOTHING,) * self.out_arity

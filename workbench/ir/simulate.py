@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Value
 from workbench.core.evaluate import compile_terms
+from workbench.core.processor import carried
 from workbench.core.term import Term, leaves, var
 from workbench.errors import DomainError
 from workbench.ir.system import System
@@ -16,7 +17,7 @@ class Step(NamedTuple):
     """What one step of a system shows."""
 
     pipes: dict[str, Value | None]
-    """Pipe name to the value it carries, None when it carries no event."""
+    """Pipe name to what it carries (see `carried`)."""
     queues: dict[str, int]
     """Queue name to the number of events that wait in it at the end of the step."""
     overflows: tuple[str, ...]
@@ -35,7 +36,7 @@ class Simulator:
         self._pipes = list(system.pipes.items())
         queues = list(system.queues.values())
         outputs: list[Any] = [v.next for v in system.variables]
-        outputs += [(pipe.present, pipe.value) for _, pipe in self._pipes]
+        outputs += [pipe.slots for _, pipe in self._pipes]
         outputs += [q.length for q in queues] + [q.overflow for q in queues] + list(labels)
         inputs = [(i.present, i.value) for i in system.inputs]
         state = [var(v.name, v.domain) for v in system.variables]
@@ -58,9 +59,8 @@ class Simulator:
         self.state = tuple(next(flat) for _ in self.system.variables)
         pipes: dict[str, Value | None] = {}
         for name, pipe in self._pipes:
-            present = next(flat)
-            value = _rebuild(pipe.value, flat)
-            pipes[name] = value if present else None
+            slots = [(next(flat), _rebuild(slot.value, flat)) for slot in pipe.slots]
+            pipes[name] = carried([value for present, value in slots if present], pipe.width)
         lengths = {name: next(flat) for name in self.system.queues}
         overflows = tuple(name for name in self.system.queues if next(flat))
         return Step(pipes, lengths, overflows, before, tuple(flat))

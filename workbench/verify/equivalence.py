@@ -16,7 +16,7 @@ from typing import Literal
 from workbench.core import function as f
 from workbench.core.domain import Bool
 from workbench.core.function import same_domain
-from workbench.core.ops import either, negate
+from workbench.core.ops import conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import Term
 from workbench.errors import PipelineError, TypingError
@@ -77,8 +77,7 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
 
     def agrees(name: str) -> Property:
         def term(system: System) -> Term:
-            pipe = system.pipes[name]
-            found: Term = either(negate(pipe.present), pipe.value)
+            found: Term = conjunction(either(negate(same.present), same.value) for same in system.pipes[name].slots)
             return found
 
         return always(term, f"{name}.present -> {name}.value")

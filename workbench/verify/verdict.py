@@ -80,6 +80,8 @@ def plain(value: Value | None, domain: Domain | None) -> Any:
     """A value as JSON data: records become objects, tuples lists."""
     if value is None:
         return None
+    if isinstance(value, list):  # what a wide pipe carries
+        return [plain(event, domain) for event in value]
     if isinstance(domain, Record):
         fields = zip(domain.labels, value, domain.fields, strict=True)
         return {label: plain(v, d) for label, v, d in fields}
