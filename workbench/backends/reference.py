@@ -9,7 +9,7 @@ executor is as it was before the step. Pull mode is a second, demand driven algo
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from workbench.backends.base import (
@@ -24,7 +24,7 @@ from workbench.backends.reference_node import ABSENT, Cell, failure
 from workbench.backends.reference_pull import Pull
 from workbench.core.domain import Anything, Value
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Maybe
+from workbench.core.processor import END, Maybe, carried
 from workbench.errors import DomainError, Overflow, PipelineError, Refused
 from workbench.processors.group import flatten
 
@@ -51,7 +51,8 @@ class Reference:
         self._plan = [cell.plan(index) for index, cell in enumerate(self._cells)]
         self._shown = [(output, slots[pipe]) for output, pipe in self.flat.outputs]
         self._empty = [ABSENT] * len(self._pipes)
-        self._wide = [width != 1 for width in self.flat.widths.values()]
+        self._width = self.flat.widths
+        self._wide = [self._width[pipe] != 1 for pipe in self._pipes]
         self._advance = self._advance_wide if any(self._wide) else self._advance_narrow
         self._sources = [(name, None if isinstance(domain, Anything) else domain) for name, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
@@ -88,7 +89,9 @@ class Reference:
     # --- pushing ------------------------------------------------------------------------------------------
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
-        """One step: these events arrive together. `{}` is an idle step, which changes nothing."""
+        """One step: these events arrive together. `{}` is an idle step, which changes nothing; `END` ends the input."""
+        if events is END:
+            return self._record(self._end(None))
         current = self._empty.copy()
         for name, value in events.items():
             position = self._positions.get(name)
@@ -96,9 +99,13 @@ class Reference:
                 position = input_position(self.flat, name)
             current[position] = self._admitted(position, value)
         self._advance(current)
+        return self._record([self._events(slot, content) for slot, content in enumerate(current)])
+
+    def _record(self, contents: Sequence[list[Value]]) -> StepRecord:
+        shown = ((pipe, self._width[pipe], content) for pipe, content in zip(self._pipes, contents, strict=True))
         return StepRecord(
-            {p: NOTHING if v is ABSENT else Maybe(True, v) for p, v in zip(self._pipes, current, strict=True)},
-            {output: self._events(slot, current[slot]) for output, slot in self._shown},
+            {pipe: Maybe(bool(content), carried(content, width)) for pipe, width, content in shown},
+            {output: contents[slot] for output, slot in self._shown},
             self.lengths(),
         )
 
@@ -180,14 +187,14 @@ class Reference:
         """One step where some pipes carry a list of events."""
         before, fed = self._states.copy(), 0
         when = f"step {self.steps}"
-        carried: list[list[Value]] = [[] if value is ABSENT else [value] for value in current]
+        contents: list[list[Value]] = [[] if value is ABSENT else [value] for value in current]
         try:
             for index, cell in enumerate(self._cells):
-                arrivals = [carried[slot] for slot in cell.sources]
+                arrivals = [contents[slot] for slot in cell.sources]
                 if any(arrivals):
                     fed = index + 1
                     self._states[index], emitted = cell.feed(before[index], arrivals, when)
-                    cell.carry(emitted, carried)
+                    cell.carry(emitted, contents)
             self._check_capacities()
         except BaseException:
             for cell in self._cells[:fed]:
@@ -196,7 +203,7 @@ class Reference:
             raise
         for cell in self._cells[:fed]:
             cell.settle()
-        for slot, events in enumerate(carried):
+        for slot, events in enumerate(contents):
             if events:
                 current[slot] = events if self._wide[slot] else events[0]
         self.steps += 1
@@ -258,6 +265,11 @@ class Reference:
         A processor finishes when all its inputs have ended; what it emits then flows on before the processors
         downstream finish in their turn.
         """
+        contents = self._end(name)
+        return {output: list(contents[slot]) for output, slot in self._shown}
+
+    def _end(self, name: str | None) -> list[list[Value]]:
+        """End inputs; what every pipe carries then."""
         names = [name] if name is not None else [n for n, i in self._positions.items() if not self._ended[i]]
         if not names:
             raise PipelineError(
@@ -271,7 +283,7 @@ class Reference:
         try:
             for position in positions:
                 self._ended[position] = self._closed = True
-            carried = self._drain()
+            contents = self._drain()
             self._check_capacities()
         except BaseException:
             for cell, saved in zip(self._cells, cells, strict=True):
@@ -282,23 +294,23 @@ class Reference:
             for cell in self._cells:
                 cell.settle()
         self.steps += 1
-        return {output: list(carried[slot]) for output, slot in self._shown}
+        return contents
 
     def _drain(self) -> list[list[Value]]:
         """Let the processors whose inputs have all ended finish; the events on every pipe meanwhile."""
-        carried: list[list[Value]] = [[] for _ in self._pipes]
+        contents: list[list[Value]] = [[] for _ in self._pipes]
         over = self._ended + [False] * (len(self._pipes) - len(self._ended))
         when = f"step {self.steps}"
         for index, cell in enumerate(self._cells):
             self._states[index], emitted = cell.feed(
-                self._states[index], [carried[slot] for slot in cell.sources], when
+                self._states[index], [contents[slot] for slot in cell.sources], when
             )
             if all(over[slot] for slot in cell.sources):
                 emitted += cell.finish(self._states[index], when)
                 for slot in cell.targets:
                     over[slot] = True
-            cell.carry(emitted, carried)
-        return carried
+            cell.carry(emitted, contents)
+        return contents
 
     # --- pulling ------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from workbench.backends.smv import SmvModel, print_model
 from workbench.conformance.executables import Seen, Steps
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import carried
+from workbench.core.processor import END, carried
 from workbench.core.term import leaves
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
@@ -82,6 +82,8 @@ class Simulated:
             for leaf, chosen in pairs:
                 if leaf.name in self.smv.names:
                     fixed[self.smv.names[leaf.name]] = self.smv.constant(leaf.name, chosen)
+        if self.system.end and self.system.end.now.name in self.smv.names:
+            fixed[self.smv.names[self.system.end.now.name]] = "TRUE" if events is END else "FALSE"
         return fixed
 
     def _shown(self, run: Sequence[Mapping[str, str]]) -> Iterator[Seen]:

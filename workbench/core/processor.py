@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import Domain, Value, resolve
@@ -42,6 +43,9 @@ Emission = Maybe | Burst
 """What a processor emits on one output."""
 
 NOTHING = Maybe(False, None)
+
+END: Mapping[str, Value] = MappingProxyType({})
+"""The step at which all input streams end (this object itself, not another empty mapping)."""
 
 
 def event(value: Any) -> Maybe:
@@ -79,11 +83,14 @@ class Slot(NamedTuple):
 class Machine(NamedTuple):
     """A processor with finite state: its variables and its step from terms to terms.
 
-    `step(state, front)` returns the next state (one term per slot) and one emission per output.
+    `step(state, front)` returns the next state (one term per slot) and one emission per output, always with as many
+    slots as `Processor.burst` says.
     """
 
     slots: tuple[Slot, ...]
     step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission, ...]]]
+    finish: Callable[[State], tuple[Emission, ...]] | None = None
+    """What is emitted at the end of the stream, where something can be."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +168,10 @@ class Processor(ABC):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         """The specification: whole output streams of whole input streams. Called on a typed processor."""
 
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        """What has been emitted after these events when the streams go on: `denote` without the end's events."""
+        return self.denote(streams)
+
     def initial(self) -> State:
         """The state before the first event, and after a reset."""
         return ()
@@ -173,6 +184,11 @@ class Processor(ABC):
         """The most events that one front makes any output carry; None where nothing bounds them."""
         del inputs
         return 1
+
+    @property
+    def finishes(self) -> int:
+        """The most events that the end of the stream makes any output carry."""
+        return 0
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""
@@ -205,7 +221,7 @@ class Processor(ABC):
         slots = tuple(
             Slot(name, domain, value) for (name, domain), value in zip(self.slots(inputs), self.initial(), strict=True)
         )
-        return Machine(slots, self.step)
+        return Machine(slots, self.step, self.finish if self.finishes else None)
 
     # --- use ---
 

@@ -6,21 +6,24 @@ its bounded queues. One upstream push and all it triggers is one transition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Range, scalars
 from workbench.core.join import Join
-from workbench.core.ops import AND, as_term, ite
+from workbench.core.ops import AND, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Slot, slots_of
-from workbench.core.term import FALSE, Term, leaves, var
+from workbench.core.term import FALSE, Term, const, leaves, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
-from workbench.ir.system import Definition, Input, Instance, Pipe, Queue, System, Variable
+from workbench.ir.system import Definition, End, Input, Instance, Pipe, Queue, System, Variable
 from workbench.processors.group import flatten
 
 Round = tuple[Any, tuple[Any, ...]]
 """Whether a front is consumed, and its events: terms."""
+
+END_NAME = "end of stream"
+"""The instance of the end of the input streams; no pipe can be called so."""
 
 DEFAULT_CAPACITY = 2
 """The queue capacity where none is chosen, as in the paper's examples."""
@@ -57,10 +60,13 @@ class _Crawl:
         self.instances: list[Instance] = []
         self.queues: dict[str, Queue] = {}
         self.uses: dict[str, Term] = {}
+        self.end: End | None = None
 
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
             self._input(name, domain)
+        if self.pipeline.late:
+            self._end()
         for node in self.pipeline.nodes:
             try:
                 self._node(node)
@@ -76,10 +82,20 @@ class _Crawl:
             self.pipes,
             self.pipeline.outputs,
             self.queues,
-            {leaf.name: leaf.domain for i in self.inputs for leaf in leaves((i.present, i.value))},
+            {leaf.name: leaf.domain for leaf in leaves((*self._arrivals(), self.end.now if self.end else ()))},
             dict(self.pipeline.domains),
+            self.end,
             self.uses,
         )
+
+    def _arrivals(self) -> Iterator[tuple[Term, Any]]:
+        return ((i.present, i.value) for i in self.inputs)
+
+    def _end(self) -> None:
+        """The end of the streams, for the processors that act at it."""
+        self.end = End(var(f"{END_NAME}:now", BOOL), var(f"{END_NAME}:over", BOOL))
+        self.variables.append(Variable(self.end.over.name, BOOL, False, OR(self.end.over, self.end.now)))
+        self.instances.append(Instance(END_NAME, "End", "the input streams end, now or before", ()))
 
     def _input(self, name: str, domain: Domain) -> None:
         if not domain.finite:
@@ -106,6 +122,8 @@ class _Crawl:
             roles = (("input", roles[0][1]),)
         self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
         emitted = self._rounds(node, machine, rounds)
+        width = {self.pipeline.widths[pipe] for pipe in node.outputs}
+        assert width == {max(1, len(slots)) for slots in emitted}, f"{node.name}: {width}"
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
             self.pipes[pipe] = self._pipe(prefix, slots, self.pipeline.domains[pipe])
@@ -128,12 +146,19 @@ class _Crawl:
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self._store(slot, old, new)
+        if machine.finish and self.end:
+            late = bool(self.pipeline.late.intersection(node.inputs))
+            return [
+                _finishing(self.end.now, slots, slots_of(out), late=late)
+                for slots, out in zip(emitted, machine.finish(state), strict=True)
+            ]
         return emitted
 
     def _pipe(self, prefix: str, slots: Sequence[Maybe], domain: Domain) -> Pipe:
         """A pipe that carries these events."""
         defined = []
-        for number, slot in enumerate([s for s in slots if s.present is not FALSE] or slots[:1], 1):
+        nothing = Maybe(FALSE, const(domain.default, domain))
+        for number, slot in enumerate(slots or (nothing,), 1):
             suffix = str(number) if number > 1 else ""
             present = self._define(f"{prefix}present{suffix}", slot.present)
             value = self._define_value(f"{prefix}value{suffix}", slot.value, domain, present)
@@ -211,6 +236,21 @@ class _Crawl:
             return tuple(self._define_value(f"{name}.{n}", v, d, present) for n, v, d in fields)
         self.uses[name] = present
         return self._define(name, as_term(value, domain))
+
+
+def _finishing(now: Term, slots: list[Maybe], last: Sequence[Maybe], *, late: bool) -> list[Maybe]:
+    """The slots of a pipe whose processor emits `last` at the end of the stream.
+
+    Where nothing arrives at that step (not `late`), they take the place of what it emits at other steps.
+    """
+    ending = [Maybe(AND(now, as_term(each.present, BOOL)), each.value) for each in last]
+    if late:
+        return slots + ending
+    both = [
+        Maybe(OR(slot.present, end.present), ite(now, end.value, slot.value))
+        for slot, end in zip(slots, ending, strict=False)
+    ]
+    return [*both, *slots[len(ending) :], *ending[len(slots) :]]
 
 
 def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:

@@ -81,6 +81,13 @@ class Queue(NamedTuple):
     overflow: Term
 
 
+class End(NamedTuple):
+    """The end of all input streams: an input of its own, and whether it has come in an earlier step."""
+
+    now: Term
+    over: Term
+
+
 class Instance(NamedTuple):
     """How an instance is presented: the module it belongs to and what a comment says of it."""
 
@@ -107,6 +114,8 @@ class System:
     free: Mapping[str, Domain] = field(default_factory=dict)
     """The leaves of the inputs that are in the system: presence flags and values."""
     domains_of_pipes: Mapping[str, Domain] = field(default_factory=dict)
+    end: End | None = None
+    """None where no processor acts at the end."""
     uses: Mapping[str, Term] = field(default_factory=dict)
     """For definitions of values: when the value is used (its pipe's presence)."""
 
@@ -135,6 +144,8 @@ class System:
             fresh = {t.name for t in postorder(todo) if t.is_var} - found
             found |= fresh
             todo = [known[name] for name in fresh if name in known]
+        if self.end and self.end.now.name in found:
+            found.add(self.end.over.name)  # what may come at a step depends on whether the streams have ended
         return found
 
     def restrict(self, names: set[str]) -> System:

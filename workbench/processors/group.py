@@ -6,7 +6,7 @@ runs as a single processor only inside a window, where its queues are part of it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -74,6 +74,9 @@ class Group(Processor):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return self.body.denote(streams)
 
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return self.body.denote(streams, ended=False)
+
     # --- operation: a walk over the nodes with unbounded queues in the state -------------------------------
 
     def initial(self) -> State:
@@ -111,6 +114,10 @@ class Group(Processor):
             after.append((inner, tuple(tuple(stream[len(fronts) :]) for stream in streams) if queues else ()))
         return tuple(after), carried
 
+    @property
+    def finishes(self) -> int:
+        return 1 if self.flat.late else 0
+
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         del inputs
         widths = [self.flat.widths[pipe] for _, pipe in self.flat.outputs]
@@ -132,11 +139,21 @@ class Group(Processor):
             for node, (machine, join) in zip(self.flat.nodes, parts, strict=True)
             for slot in (*machine.slots, *(join.slots() if join else ()))
         )
-        return Machine(slots, self._walker(parts))
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+            given = {name: [Maybe(TRUE, v)] for (name, _), v in zip(self.flat.inputs, front, strict=True)}
+            return self._walker(parts, state, given, ends=False)
+
+        def finish(state: State) -> tuple[Emission, ...]:
+            return self._walker(parts, state, {name: [] for name, _ in self.flat.inputs}, ends=True)[1]
+
+        return Machine(slots, step, finish if self.finishes else None)
 
     def _part(self, node: Node, horizon: int) -> tuple[Machine, Join | None]:
         domains = tuple(self.flat.domains[pipe] for pipe in node.inputs)
         widths = [self.flat.widths[pipe] or 1 for pipe in node.inputs]
+        if self.flat.late.intersection(node.inputs):
+            horizon += 1  # the end of the stream is one more step
         machine = self.flat.typed[node.name].machine(domains, horizon * max(widths))
         if not node.queues:
             return machine, None
@@ -146,34 +163,35 @@ class Group(Processor):
         return machine, Join(domains, (horizon - 1,) * len(domains))
 
     def _walker(
-        self, parts: list[tuple[Machine, Join | None]]
-    ) -> Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission, ...]]]:
-        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-            carried = {name: [Maybe(TRUE, v)] for (name, _), v in zip(self.flat.inputs, front, strict=True)}
-            after: list[Any] = []
-            rest = list(state)
-            for node, (machine, join) in zip(self.flat.nodes, parts, strict=True):
-                inner, rest = tuple(rest[: len(machine.slots)]), rest[len(machine.slots) :]
-                arrivals = [carried[pipe] for pipe in node.inputs]
-                rounds = tuple((arrival.present, (arrival.value,)) for arrival in arrivals[0])
-                queued: State = ()
-                if join is not None:
-                    size = len(join.slots())
-                    joined = join.rounds(tuple(rest[:size]), arrivals)
-                    rest = rest[size:]
+        self, parts: list[tuple[Machine, Join | None]], state: State, given: Mapping[str, list[Maybe]], *, ends: bool
+    ) -> tuple[State, tuple[Emission, ...]]:
+        """`_walk` on terms."""
+        carried = dict(given)
+        after: list[Any] = []
+        rest = list(state)
+        for node, (machine, join) in zip(self.flat.nodes, parts, strict=True):
+            inner, rest = tuple(rest[: len(machine.slots)]), rest[len(machine.slots) :]
+            arrivals = [carried[pipe] for pipe in node.inputs]
+            rounds = tuple((arrival.present, (arrival.value,)) for arrival in arrivals[0])
+            queued: State = ()
+            if join is not None:
+                size = len(join.slots())
+                queued, rest = tuple(rest[:size]), rest[size:]
+                if any(arrivals):
+                    joined = join.rounds(queued, arrivals)
                     rounds, queued = joined.rounds, joined.state
-                carried.update((pipe, []) for pipe in node.outputs)
-                for fires, consumed in rounds:
-                    following, results = machine.step(inner, consumed)
-                    inner = tuple(ite(fires, new, old) for new, old in zip(following, inner, strict=True))
-                    for pipe, out in zip(node.outputs, results, strict=True):
-                        carried[pipe] += [Maybe(_and(fires, each.present), each.value) for each in slots_of(out)]
-                after += [*inner, *queued]
-            return tuple(after), tuple(
-                carried[pipe][0] if len(carried[pipe]) == 1 else Burst(carried[pipe]) for _, pipe in self.flat.outputs
-            )
-
-        return step
+            carried.update((pipe, []) for pipe in node.outputs)
+            for fires, consumed in rounds:
+                following, results = machine.step(inner, consumed)
+                inner = tuple(ite(fires, new, old) for new, old in zip(following, inner, strict=True))
+                for pipe, out in zip(node.outputs, results, strict=True):
+                    carried[pipe] += [Maybe(_and(fires, each.present), each.value) for each in slots_of(out)]
+            if ends and machine.finish:
+                for pipe, out in zip(node.outputs, machine.finish(inner), strict=True):
+                    carried[pipe] += slots_of(out)
+            after += [*inner, *queued]
+        shown = (carried[pipe] for _, pipe in self.flat.outputs)
+        return tuple(after), tuple(slots[0] if len(slots) == 1 else Burst(slots) for slots in shown)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

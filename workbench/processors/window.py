@@ -134,6 +134,7 @@ class Window(Processor):
             for events in reversed(kept):
                 current, last = _advance(inner, current, last, (events,) if single else events)
             current, last = _advance(inner, current, last, front)
+            last = _ended(inner, current, last)
             latest = front[0] if single else front
             full = EQ(seen, self.width - 1)
             return (self._count(seen), *(latest, *kept)[: self.width - 1]), (
@@ -157,13 +158,14 @@ class Window(Processor):
             seen, *rest = state
             n = len(own)
             copies = [fresh, *(tuple(rest[n * i : n * i + n]) for i in range(self.width - 1))]
-            after, last = [], nothing
+            after, following, last = [], (), nothing
             for age, copy in enumerate(copies):
                 before = Maybe(*copy[size:]) if silent else nothing
                 following, last = _advance(inner, copy[:size], before, front)
                 advanced = (*following, *((last.present, last.value) if silent else ()))
                 # copies that have not seen their first event yet stay as they are: the state is canonical
                 after.append(tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
+            last = _ended(inner, following, last)
             full = EQ(seen, self.width - 1)
             flat = tuple(part for copy in after[: self.width - 1] for part in copy)
             return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
@@ -197,10 +199,23 @@ def _advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) 
     """One inner step, and the last event emitted so far."""
     following, (out,) = inner.step(state, front)
     typed = tuple(as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
+    return typed, _later(out, last)
+
+
+def _later(out: Emission, last: Maybe) -> Maybe:
+    """The last event of all that came: `last`, and then `out`."""
     for maybe in slots_of(out):
         present = as_term(maybe.present, Bool())
         last = Maybe(either(present, last.present), ite(present, maybe.value, last.value))
-    return typed, last
+    return last
+
+
+def _ended(inner: Machine, state: State, last: Maybe) -> Maybe:
+    """The last event, given what the inner processor emits at the end of the window."""
+    if inner.finish is None:
+        return last
+    (out,) = inner.finish(state)
+    return _later(out, last)
 
 
 def as_state(value: Any, slot: Slot) -> Any:

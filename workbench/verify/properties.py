@@ -35,6 +35,7 @@ class Question:
     kind, formula: what the engine decides.
     stutter: whether steps without input are left out of the model: the property does not speak of them, or they
         cannot change whether it holds.
+    ends: whether the streams may end, where a processor acts at their end.
     about_overflow: the property itself speaks of overflow, so it is not weakened by it.
     failure: what a counterexample shows, in words.
     in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
@@ -46,6 +47,7 @@ class Question:
     kind: Kind
     formula: Formula
     stutter: bool = True
+    ends: bool = True
     about_overflow: bool = False
     failure: str = ""
     in_bounds: Callable[[Term], Formula] | None = None
@@ -86,7 +88,7 @@ def liveness() -> Property:
             return build("AG", build("or", atom(overflow), soon))
 
         formula = build("AG", build("EF", atom(some)))
-        return Question(system, "ctl", formula, failure=text, in_bounds=in_bounds)
+        return Question(system, "ctl", formula, ends=False, failure=text, in_bounds=in_bounds)
 
     return Property("liveness", question, "AG EF some output")
 
@@ -103,7 +105,7 @@ def response() -> Property:
 
         formula = build("implies", often(arrivals(system)), often(outputs(system)))
         text = "the loop feeds every input for ever, and an output falls silent"
-        return Question(system, "ltl", formula, failure=text)
+        return Question(system, "ltl", formula, ends=False, failure=text)
 
     return Property("response", question, "GF every input -> GF every output")
 

@@ -36,6 +36,8 @@ class TraceStep:
     """Queue to the number of events waiting at the end of the step."""
     overflows: tuple[str, ...] = ()
     """Queues at which an event arrived and found no room."""
+    ends: bool = False
+    """All input streams end at this step."""
 
 
 @dataclass(frozen=True)
