@@ -385,6 +385,20 @@ def test_overflow_hides_what_follows(q: int, outcome: str) -> None:
         assert verdict.witness.replay == "confirmed by execution, and a run of the system alone"
 
 
+def test_several_events_in_a_step_and_streams_that_do_not_end() -> None:
+    """Each value comes twice, so a window of three has two values, or one; keep-last speaks at the end, never."""
+    twice = pipeline("pipeline p(n: 0..7) -> bool { return window(stutter(n, 2), 3, cumulate(max)) < 7 }")
+    assert wb.monitor(system_from(PAIRS), twice).outcome == "fails"
+    below = pipeline("pipeline p(n: 0..7) -> bool { return stutter(n, 2) <= 7 }")
+    assert wb.monitor(system_from(PAIRS), below).outcome == "holds"
+    assert wb.monitor(system_from(PAIRS), below, wb.often_true()).outcome == "holds"
+    last = pipeline("pipeline p(n: 0..7) -> bool { return keep_last(n) < 0 }")
+    verdict = wb.monitor(system_from(PAIRS), last)
+    assert verdict.outcome == "holds"
+    assert "the input streams do not end" in verdict.rests_on
+    assert any(line.startswith("VACUOUS") for line in verdict.rests_on)
+
+
 # --- paths ----------------------------------------------------------------------------------------------------------
 
 

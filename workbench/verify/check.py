@@ -124,6 +124,7 @@ def _printed(pipeline: Pipeline, prop: Property, settings: Settings, question: Q
     return env.print(
         model.system,
         stutter_reduced=question.stutter,
+        ends=question.ends,
         header=[f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"],
     )
 
@@ -265,6 +266,10 @@ def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tupl
     if prepared.trivial:
         return ()
     found = [env.describe(prepared.question)]
+    end = prepared.model.system.end
+    if end and end.now.name in prepared.model.system.domains:
+        may = prepared.question.ends and env.may_end
+        found.append("the input streams may end at any step" if may else "the input streams do not end")
     if prepared.question.stutter and env.reducible:
         found.append("steps without input left out (they change nothing)")
     if outcome is Outcome.UNKNOWN:

@@ -75,6 +75,11 @@ class Driven(Environment):
         """Steps without input stay in the model: the system moves on."""
         return False
 
+    @property
+    def may_end(self) -> bool:
+        """A system runs for ever."""
+        return False
+
     def describe(self, question: Question | None = None) -> str:
         """For people: what the verdict rests on."""
         runs = ", over its fair runs" if self.source.fairness else ""
@@ -107,20 +112,21 @@ class Driven(Environment):
     def _always_present(self) -> bool:
         return any(wire.local.endswith(":present") and wire.text == "TRUE" for wire in self.wires)
 
-    def print(self, system: System, *, stutter_reduced: bool, header: Sequence[str]) -> SmvModel:
+    def print(self, system: System, *, stutter_reduced: bool, ends: bool, header: Sequence[str]) -> SmvModel:
         """The model of the system and the pipeline; every input is in it, so that traces show them all."""
         names = {i.name for i in system.inputs}
         inputs = [Instance(i.name, f"Input {i.name}", self._comment(i.name), ()) for i in system.inputs]
         whole = replace(
             system,
-            free={leaf.name: leaf.domain for i in system.inputs for leaf in leaves((i.present, i.value))},
+            free={leaf.name: leaf.domain for i in system.inputs for leaf in leaves((i.present, i.value))}
+            | dict(system.free),
             instances=(*inputs, *(i for i in system.instances if i.name not in names)),
         )
         around = Surroundings(
             self.source.part(self.module, self.definitions),
             self.name,
             self.module,
-            {wire.local: wire.given for wire in self.wires},
+            {wire.local: wire.given for wire in self.wires} | ({system.end.now.name: "FALSE"} if system.end else {}),
             self.source.words,
         )
         model = print_model(whole, header=header, surroundings=around)

@@ -5,7 +5,8 @@
   in an equality processor whose queues hold the difference in pace, so the verdict is bounded by their capacity;
 - approximates: stepwise, with implication for equality: where the second Boolean pipeline says true, so does the first.
 
-As in the paper, a pipeline that falls behind for ever is sequence equivalent to any that agrees with what it emitted.
+Where a processor acts at the end of its stream, the streams may end, and whole outputs have the same length. Else,
+as in the paper, a pipeline that falls behind for ever is sequence equivalent to any that agrees with what it emitted.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Literal
 from workbench.core import function as f
 from workbench.core.domain import Bool
 from workbench.core.function import same_domain
-from workbench.core.ops import either, negate
+from workbench.core.ops import EQ, both, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import Term
 from workbench.errors import PipelineError, TypingError
@@ -24,7 +25,8 @@ from workbench.ir.system import System
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.group import Group
 from workbench.verify.check import Settings, check
-from workbench.verify.properties import Property, always, conjoined, stepwise_equal
+from workbench.verify.formula import atom
+from workbench.verify.properties import Property, Question, conjoined, stepwise_equal
 from workbench.verify.verdict import Verdict
 
 Mode = Literal["sequence", "stepwise", "approximates"]
@@ -77,11 +79,20 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
 
     def agrees(name: str) -> Property:
         def term(system: System) -> Term:
-            pipe = system.pipes[name]
-            found: Term = either(negate(pipe.present), pipe.value)
-            return found
+            found: Term = conjunction(either(negate(same.present), same.value) for same in system.pipes[name].slots)
+            if system.end is None:
+                return found
+            # whole streams have the same length
+            waiting = (system.queues[f"{name}.{port}"].length for port in ("left", "right"))
+            complete: Term = either(negate(system.end.now), conjunction(EQ(length, 0) for length in waiting))
+            whole: Term = both(found, complete)
+            return whole
 
-        return always(term, f"{name}.present -> {name}.value")
+        def question(system: System) -> Question:
+            ends = " or, when the streams have ended, in length" if system.end else ""
+            return Question(system, "invar", atom(term(system)), failure=f"the outputs differ in a value{ends}")
+
+        return Property(f"{name}.present -> {name}.value", question)
 
     parts = [agrees(name) for name in names]
     prop = conjoined("sequence-equivalent", parts) if len(parts) > 1 else parts[0]

@@ -7,12 +7,14 @@ are asked as invariants (design section 5, rule 5).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from workbench.core.domain import BOOL, Bool, Range
 from workbench.core.ops import AND, EQ, GE, LT, NOT, both, conjunction, disjunction, either, ite, negate
+from workbench.core.processor import Maybe
 from workbench.core.term import TRUE, Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, observe
@@ -33,6 +35,7 @@ class Question:
     kind, formula: what the engine decides.
     stutter: whether steps without input are left out of the model: the property does not speak of them, or they
         cannot change whether it holds.
+    ends: whether the streams may end, where a processor acts at their end.
     about_overflow: the property itself speaks of overflow, so it is not weakened by it.
     failure: what a counterexample shows, in words.
     in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
@@ -44,6 +47,7 @@ class Question:
     kind: Kind
     formula: Formula
     stutter: bool = True
+    ends: bool = True
     about_overflow: bool = False
     failure: str = ""
     in_bounds: Callable[[Term], Formula] | None = None
@@ -84,7 +88,7 @@ def liveness() -> Property:
             return build("AG", build("or", atom(overflow), soon))
 
         formula = build("AG", build("EF", atom(some)))
-        return Question(system, "ctl", formula, failure=text, in_bounds=in_bounds)
+        return Question(system, "ctl", formula, ends=False, failure=text, in_bounds=in_bounds)
 
     return Property("liveness", question, "AG EF some output")
 
@@ -101,7 +105,7 @@ def response() -> Property:
 
         formula = build("implies", often(arrivals(system)), often(outputs(system)))
         text = "the loop feeds every input for ever, and an output falls silent"
-        return Question(system, "ltl", formula, failure=text)
+        return Question(system, "ltl", formula, ends=False, failure=text)
 
     return Property("response", question, "GF every input -> GF every output")
 
@@ -164,7 +168,7 @@ def never_false() -> Property:
     """No output ever says false: what a monitor promises (TIME 2021, section 4.3)."""
 
     def question(system: System) -> Question:
-        said = [either(negate(present), value) for present, value in _verdicts(system)]
+        said = [either(negate(slot.present), slot.value) for slots in _verdicts(system) for slot in slots]
         return Question(system, "invar", atom(conjunction(said)), failure="the monitor says false")
 
     return Property("never-false", question, "no output ever says false")
@@ -174,12 +178,13 @@ def often_true() -> Property:
     """Every output says true again and again, for ever (GF out)."""
 
     def question(system: System) -> Question:
-        parts = [build("G", build("F", atom(both(present, value)))) for present, value in _verdicts(system)]
+        true = [disjunction(both(slot.present, slot.value) for slot in slots) for slots in _verdicts(system)]
+        parts = [build("G", build("F", atom(said))) for said in true]
         formula = parts[0]
         for part in parts[1:]:
             formula = build("and", formula, part)
         text = "from some step on the monitor never says true"
-        return Question(system, "ltl", formula, stutter=False, failure=text)
+        return Question(system, "ltl", formula, stutter=False, ends=False, failure=text)
 
     return Property("often-true", question, "GF every output says true")
 
@@ -194,8 +199,8 @@ def silent() -> Property:
     return Property("silent", question, "no output ever carries an event")
 
 
-def _verdicts(system: System) -> list[tuple[Term, Term]]:
-    """Presence and value of each output, which must be Boolean."""
+def _verdicts(system: System) -> list[Sequence[Maybe]]:
+    """What each output can carry at a step; it must be Boolean."""
     for name, pipe in system.outputs:
         domain = system.domains_of_pipes[pipe]
         if not isinstance(domain, Bool):
@@ -203,7 +208,7 @@ def _verdicts(system: System) -> list[tuple[Term, Term]]:
                 f"output '{name}' of {system.name} carries {domain}, not truth values",
                 hint="a monitor ends in streams of bool: compare the values, e.g. out <= 3",
             )
-    return [(system.pipes[pipe].present, system.pipes[pipe].value) for _, pipe in system.outputs]
+    return [system.pipes[pipe].slots for _, pipe in system.outputs]
 
 
 def temporal(kind: Kind, make: Callable[[System], Formula], text: str) -> Property:
@@ -238,13 +243,33 @@ def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Prop
 
 
 def _agree(system: System, left: str, right: str, *, approximates: bool) -> Term:
-    a, b = system.pipes[left], system.pipes[right]
-    if approximates:
-        same: Term = either(negate(b.value), a.value)
-    else:
-        same = conjunction(EQ(x, y) for x, y in zip(leaves(a.value), leaves(b.value), strict=True))
-    together: Term = AND(EQ(a.present, b.present), either(negate(a.present), same))
+    a, b = packed(system.pipes[left].slots), packed(system.pipes[right].slots)
+    agree: list[Term] = []
+    for x, y in itertools.zip_longest(a, b):
+        if x is None or y is None:
+            agree.append(negate((x or y).present))
+            continue
+        if approximates:
+            same: Term = either(negate(y.value), x.value)
+        else:
+            same = conjunction(EQ(m, n) for m, n in zip(leaves(x.value), leaves(y.value), strict=True))
+        agree.append(AND(EQ(x.present, y.present), either(negate(x.present), same)))
+    together: Term = conjunction(agree)
     return together
+
+
+def packed(slots: Sequence[Maybe]) -> list[Maybe]:
+    """The same events in the same order, with no absent slot before a present one."""
+    done: list[Maybe] = []
+    for slot in slots:
+        before: Any = TRUE
+        after = []
+        for place in done:
+            here = both(slot.present, both(before, negate(place.present)))
+            after.append(Maybe(either(place.present, here), ite(here, slot.value, place.value)))
+            before = place.present
+        done = [*after, Maybe(both(slot.present, before), slot.value)]
+    return done
 
 
 def conjoined(name: str, parts: list[Property]) -> Property:

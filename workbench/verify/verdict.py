@@ -36,6 +36,8 @@ class TraceStep:
     """Queue to the number of events waiting at the end of the step."""
     overflows: tuple[str, ...] = ()
     """Queues at which an event arrived and found no room."""
+    ends: bool = False
+    """All input streams end at this step."""
     outside: Mapping[str, str] = field(default_factory=dict)
     """For a monitor: the variables of the system that it watches, as the engine prints their values."""
 
@@ -66,6 +68,7 @@ class Trace:
                 "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
                 "queues": dict(s.queues),
                 "overflows": list(s.overflows),
+                **({"ends": True} if s.ends else {}),
                 **({"system": dict(s.outside)} if s.outside else {}),
             }
             for s in self.steps
@@ -83,6 +86,8 @@ def plain(value: Value | None, domain: Domain | None) -> Any:
     """A value as JSON data: records become objects, tuples lists."""
     if value is None:
         return None
+    if isinstance(value, list):  # what a wide pipe carries
+        return [plain(event, domain) for event in value]
     if isinstance(domain, Record):
         fields = zip(domain.labels, value, domain.fields, strict=True)
         return {label: plain(v, d) for label, v, d in fields}
