@@ -1,0 +1,240 @@
+"""The search for the smallest capacity of one queue, with a model checker.
+
+A queue is asked about on a model of its own: what decides its length, with every other queue that matters at a capacity
+proven before, or open (`ir.relax`) where none is. Nothing therefore overflows but the queue in question, and what
+the model rules out is ruled out for unbounded queues. A run that the engine finds is run again with room for
+everything; only what then happens counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from workbench.backends.smv import SmvModel, print_model
+from workbench.core.domain import Value
+from workbench.core.ops import AND, GT, NOT
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.term import FALSE, Term
+from workbench.ir.compose import compose
+from workbench.ir.reduce import Model, focus
+from workbench.ir.relax import opened
+from workbench.ir.system import System
+from workbench.verify.check import Settings
+from workbench.verify.engines import Answer, Limits, Query, Task, get_engine
+from workbench.verify.pumping import Course, Pump
+from workbench.verify.replay import inputs_of
+
+Inputs = tuple[Mapping[str, Value], ...]
+GROWTH = 4
+"""By how much the next capacity that is asked about is larger than the last one."""
+TOGETHER = 8
+"""How many lengths are asked about at once: they share the reachable states."""
+
+
+class GivenUp(Exception):
+    """The search ends without an answer; the reason is for the user."""
+
+
+class Longer(NamedTuple):
+    """The engine's answer to whether a queue can be longer than a length: undecided (None), no, or by which run."""
+
+    truth: bool | None
+    inputs: Inputs
+    reason: str = ""
+
+
+@dataclass
+class Found:
+    """What is known of one queue; it grows while the search runs.
+
+    Attributes
+    ----------
+    at_least: the greatest length that some run reaches.
+    at_most: a length that no run exceeds, None where none is known.
+    reaching: a run to that greatest length; no shorter run reaches it, unless `shortest` says otherwise.
+    pumping: a run that can be pumped, and how.
+    model: the last model that was asked.
+    wraps: whether arithmetic that decides the length can wrap; None where that was not decided.
+    reason: why the search was given up.
+    gap: whether a run of the model did not do what the model says, which is a defect.
+    """
+
+    at_least: int = 0
+    at_most: int | None = None
+    reaching: Inputs = ()
+    shortest: bool = True
+    pumping: tuple[Inputs, Pump] | None = None
+    model: Model | None = None
+    wraps: bool | None = False
+    engine: str = "none needed"
+    reason: str = ""
+    gap: bool = False
+
+
+def upstream(pipeline: Pipeline, queue: str) -> Pipeline:
+    """The part of a flat pipeline that ends with the processor of this queue."""
+    last = next(node for node in pipeline.nodes if queue in node.queues)
+    wanted, kept = set(last.inputs), [last]
+    for node in reversed(pipeline.nodes):
+        if node is not last and wanted.intersection(node.outputs):
+            wanted.update(node.inputs)
+            kept.append(node)
+    nodes: tuple[Node, ...] = tuple(reversed(kept))
+    return Pipeline(pipeline.name, pipeline.inputs, nodes, (("out", last.outputs[0]),))
+
+
+class Search:
+    """The search for one queue.
+
+    Parameters
+    ----------
+    pipeline: flat and resolved.
+    queue: the queue.
+    proven: capacities known to be enough, of other queues.
+    settings: how to ask; its seconds are for this queue.
+    most: the largest capacity to ask about.
+    """
+
+    def __init__(
+        self, pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int
+    ) -> None:
+        self.pipeline = upstream(pipeline, queue)
+        self.queue = queue
+        self.proven = {name: size for name, size in proven.items() if name in self.pipeline.queues}
+        self.open = {name for name in self.pipeline.queues if name not in self.proven and name != queue}
+        self.settings = settings
+        self.most = most
+        self.room = 1
+        """The capacity of open queues: with more, the model allows fewer runs that there are not."""
+        self.end = None if settings.seconds is None else time.monotonic() + settings.seconds
+        self.found = Found()
+
+    def run(self) -> Found:
+        """Everything that can be found out within the limits."""
+        try:
+            self._bracket()
+            self._narrow()
+        except GivenUp as end:
+            self.found.reason = str(end)
+        return self.found
+
+    # --- steps of the search ------------------------------------------------------------------------------
+
+    def _bracket(self) -> None:
+        """Larger and larger capacities, until one is enough or a run can be pumped."""
+        capacity = 0
+        while True:
+            (answer,) = self._ask(capacity, [capacity])
+            if answer.truth is False:
+                self.found.at_most = capacity
+                return
+            longer = self._learn(capacity, answer)
+            if self.found.pumping:
+                return
+            if not longer:
+                continue
+            if capacity >= self.most:
+                raise GivenUp(
+                    f"some input makes {self.found.at_least} events wait, and none was found that makes more and more wait"
+                )
+            capacity = min(self.most, max(1, GROWTH * capacity))
+
+    def _narrow(self) -> None:
+        """The smallest capacity between one that overflows and one that is enough."""
+        found = self.found
+        while found.at_most is not None and found.at_least < found.at_most:
+            lengths = _spread(found.at_least, found.at_most - 1)
+            for length, answer in zip(lengths, self._ask(found.at_most, lengths), strict=True):
+                if answer.truth is False:
+                    found.at_most = min(found.at_most, length)
+                elif length >= found.at_least:
+                    self._learn(length, answer)
+
+    def _learn(self, length: int, answer: Longer) -> bool:
+        """Take in a run on which the model says the queue gets longer than `length`; whether it really does."""
+        course = Course(self.pipeline, self.queue, answer.inputs)
+        reached = max(course.lengths)
+        if reached > self.found.at_least:
+            self.found.at_least, self.found.reaching = reached, answer.inputs
+            self.found.shortest = reached > length
+        pump = course.pump()
+        if pump is not None:
+            self.found.pumping = answer.inputs[: pump.prefix + pump.cycle], pump
+        if reached > length:
+            return True
+        others = sorted(self.open.intersection(course.moments))
+        if not others:
+            self.found.gap = True
+            raise GivenUp(f"model gap: a run of the model does not make more than {length} events wait")
+        self.room *= 2
+        if self.room > self.most:
+            raise GivenUp(f"it depends on queues that have no proven capacity: {', '.join(others)}")
+        return False
+
+    # --- the engine ---------------------------------------------------------------------------------------
+
+    def _ask(self, capacity: int, lengths: Sequence[int]) -> list[Longer]:
+        """Whether the queue can get longer than each of these lengths, none of them above `capacity`."""
+        system, asked = self._system(capacity, lengths)
+        model = focus(replace(system, queues={}), asked)  # nothing else overflows: no flag for queues
+        self.found.model = model
+        env = self.settings.environment
+        smv = print_model(
+            model.system,
+            assume=env.assumptions(model.system, stutter_reduced=True),
+            header=[f"{self.pipeline.name}: can queue({self.queue}) hold more than {', '.join(map(str, lengths))}?"],
+        )
+        never = [*asked]
+        if model.overflow is not FALSE:  # nothing is concluded once a number has left its checked domain
+            never = [AND(term, NOT(model.overflow)) for term in asked]
+            never.append(model.escapes)
+        queries = [Query("invar", smv.formula(NOT(term))) for term in never]
+        side = [Query("invar", smv.formula(NOT(model.wraps)), side=True)] if model.wraps is not FALSE else []
+        result = get_engine(self.settings.engine).check(Task(smv.text, (*queries, *side), smv.order), self._limits())
+        self.found.engine = result.engine
+        if side and self.found.wraps is not True:
+            truth = result.answers[-1].truth
+            self.found.wraps = None if truth is None else not truth
+        answers = result.answers[: len(queries)]
+        if model.overflow is not FALSE:
+            *answers, escape = answers  # type: ignore[assignment]
+            self._not_beyond(escape, answers)
+        return [self._longer(system, smv, answer) for answer in answers]
+
+    def _system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
+        sizes = {**dict.fromkeys(self.open, self.room), **self.proven, self.queue: capacity}
+        system = compose(self.pipeline, sizes)
+        queue = system.queues[self.queue]
+        asked = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
+        return opened(self.pipeline, system, self.open), asked
+
+    def _limits(self) -> Limits:
+        if self.end is None:
+            return Limits(None, self.settings.memory_mb)
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise GivenUp(f"no time left after {self.settings.seconds} s")
+        return Limits(left, self.settings.memory_mb)
+
+    def _not_beyond(self, escape: Answer, answers: Sequence[Answer]) -> None:
+        if escape.truth is not True and not all(answer.truth is False for answer in answers):
+            raise GivenUp("a number leaves its checked domain on some input, and nothing is concluded from what follows")
+
+    def _longer(self, system: System, smv: SmvModel, answer: Answer) -> Longer:
+        if answer.truth is None:
+            raise GivenUp(answer.reason)
+        if answer.truth or answer.trace is None:
+            return Longer(not answer.truth, ())
+        env = self.settings.environment
+        return Longer(True, tuple(inputs_of(system, smv, state, env) for state in answer.trace.steps))
+
+
+def _spread(low: int, high: int) -> list[int]:
+    """At most `TOGETHER` lengths from `low` to `high`, spread evenly."""
+    count = high - low + 1
+    if count <= TOGETHER:
+        return list(range(low, high + 1))
+    return sorted({low + (i * count) // TOGETHER for i in range(TOGETHER)})
