@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from workbench.backends.smv import SmvModel, print_model
-from workbench.core.domain import Value
+from workbench.core.domain import BOOL, Value
 from workbench.core.ops import AND, GT, NOT
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.term import FALSE, Term
+from workbench.core.term import FALSE, Term, var
 from workbench.ir.compose import compose
 from workbench.ir.reduce import Model, focus
-from workbench.ir.relax import opened
+from workbench.ir.relax import opened, queue_instance
 from workbench.ir.system import System
 from workbench.verify.check import Settings
 from workbench.verify.engines import Answer, Limits, Query, Task, get_engine
@@ -54,10 +54,12 @@ class Found:
     ----------
     at_least: the greatest length that some run reaches.
     at_most: a length that no run exceeds, None where none is known.
-    reaching: a run to that greatest length; no shorter run reaches it, unless `shortest` says otherwise.
+    reaching: a run to that length.
+    shortest: whether no shorter run reaches it.
     pumping: a run that can be pumped, and how.
     model: the last model that was asked.
     wraps: whether arithmetic that decides the length can wrap; None where that was not decided.
+    argument: what proves that no event ever waits, where that is not the engine.
     reason: why the search was given up.
     gap: whether a run of the model did not do what the model says, which is a defect.
     """
@@ -70,8 +72,39 @@ class Found:
     model: Model | None = None
     wraps: bool | None = False
     engine: str = "none needed"
+    argument: str = ""
     reason: str = ""
     gap: bool = False
+
+
+NEVER_AHEAD = "its events derive one by one from those that they meet, so none of them ever waits"
+
+
+def never_ahead(pipeline: Pipeline, queue: str) -> bool:
+    """Whether counting shows that no event ever waits in this queue of a flat pipeline.
+
+    A processor emits at most one event for each front that it takes, so no pipe has carried more events than one
+    that it derives from. A join takes as many fronts as its slowest input has events: if a queue's pipe derives from
+    the pipes of all other inputs, it is the slowest. This needs no bound on any queue in between.
+    """
+    system = compose(pipeline, 1)
+    terms = system.names()
+    node = next(node for node in pipeline.nodes if queue in node.queues)
+    own = node.inputs[node.queues.index(queue)]
+    sources, todo = {own}, [own]
+    while todo:
+        pipe = todo.pop()
+        maker = next((maker for maker in pipeline.nodes if pipe in maker.outputs), None)
+        if maker is None:
+            continue
+        arrives = system.pipes[maker.inputs[0]].present
+        takes = var(f"{queue_instance(maker)}:fires", BOOL) if maker.queues else arrives
+        emits = terms[system.pipes[pipe].present.name]
+        if emits is takes or (emits.op is AND and takes in emits.args):
+            fresh = set(maker.inputs) - sources
+            sources |= fresh
+            todo += fresh
+    return sources.issuperset(node.inputs)
 
 
 def upstream(pipeline: Pipeline, queue: str) -> Pipeline:
@@ -132,7 +165,7 @@ class Search:
                 self.found.at_most = capacity
                 return
             longer = self._learn(capacity, answer)
-            if self.found.pumping:
+            if self.found.pumping or self.found.argument:
                 return
             if not longer:
                 continue
@@ -158,7 +191,8 @@ class Search:
         course = Course(self.pipeline, self.queue, answer.inputs)
         reached = max(course.lengths)
         if reached > self.found.at_least:
-            self.found.at_least, self.found.reaching = reached, answer.inputs
+            self.found.at_least = reached
+            self.found.reaching = answer.inputs[: course.lengths.index(reached)]
             self.found.shortest = reached > length
         pump = course.pump()
         if pump is not None:
@@ -169,6 +203,9 @@ class Search:
         if not others:
             self.found.gap = True
             raise GivenUp(f"model gap: a run of the model does not make more than {length} events wait")
+        if never_ahead(self.pipeline, self.queue):
+            self.found.at_most, self.found.argument = 0, NEVER_AHEAD
+            return False
         self.room *= 2
         if self.room > self.most:
             raise GivenUp(f"it depends on queues that have no proven capacity: {', '.join(others)}")

@@ -51,7 +51,7 @@ class Buffer:
     Attributes
     ----------
     capacity: the smallest one that never overflows, in events; None where there is none or it is not known.
-    at_least: no smaller capacity is enough.
+    at_least: no smaller capacity is enough; None where none at all is.
     for_every_n: the answer does not depend on the size of the domain that `int` stands for.
     event_bits: bits of one event.
     witness: bounded or unknown: a run that overflows `at_least` - 1. Unbounded: the pumping stream, whose `loop` is
@@ -64,7 +64,7 @@ class Buffer:
     queue: str
     status: Status
     capacity: int | None
-    at_least: int
+    at_least: int | None
     for_every_n: bool
     event_bits: int
     witness: Trace | None
@@ -209,16 +209,20 @@ def _buffer(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
         queue=queue,
         status=status,
         capacity=found.at_least if status is Status.BOUNDED else None,
-        at_least=found.at_least,
-        for_every_n=found.model is not None and settings.domain not in found.model.integers,
+        at_least=None if status is Status.UNBOUNDED else found.at_least,
+        for_every_n=_for_every_n(found, settings),
         event_bits=event_bits(_carried(pipeline, queue)),
         witness=witness,
         growth=growth,
-        rests_on=_rests_on(found, settings, proven),
+        rests_on=_rests_on(found, settings),
         engine=found.engine,
         seconds=time.monotonic() - start,
         reason="" if found.pumping else found.reason,
     )
+
+
+def _for_every_n(found: Found, settings: Settings) -> bool:
+    return bool(found.argument) or (found.model is not None and settings.domain not in found.model.integers)
 
 
 def event_bits(domain: Domain) -> int:
@@ -231,8 +235,10 @@ def _carried(pipeline: Pipeline, queue: str) -> Domain:
     return pipeline.domains[node.inputs[node.queues.index(queue)]]
 
 
-def _rests_on(found: Found, settings: Settings, proven: Mapping[str, int]) -> tuple[str, ...]:
+def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
     model = found.model
+    if found.argument:
+        return (f"counting: {found.argument}", "every N: it does not depend on values of type int")
     if model is None:
         return ()
     said = ["every N: it does not depend on values of type int"]
