@@ -34,6 +34,7 @@ _HOME = {
     "workbench.language": ("parse", "parse_property", "read_file"),
     "workbench.ir.compose": ("compose",),
     "workbench.backends.reference": ("Reference",),
+    "workbench.verify.buffers": ("Buffers", "buffers"),
     "workbench.verify.check": ("Settings", "check"),
     "workbench.verify.environment": ("Environment",),
     "workbench.verify.equivalence": ("equivalent",),

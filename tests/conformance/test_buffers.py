@@ -69,7 +69,7 @@ def without_checked(pipeline: Pipeline) -> bool:
 
 
 @given(data=st.data(), together=st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_capacities_are_the_greatest_lengths(data: st.DataObject, together: bool) -> None:
     pipeline = data.draw(pipelines(max_bits=12))
     assume(without_checked(pipeline))
@@ -80,8 +80,7 @@ def test_capacities_are_the_greatest_lengths(data: st.DataObject, together: bool
     found = buffers(pipeline, given)
     assert not found.gap
     for item in found.queues:
-        if item.status is Status.BOUNDED:
-            assert item.capacity >= longest[item.queue]
+        assert item.capacity is None or item.capacity >= longest[item.queue]
         if not overflows:
             assert (item.status, item.capacity) == (Status.BOUNDED, longest[item.queue])
         if item.witness:
@@ -89,7 +88,7 @@ def test_capacities_are_the_greatest_lengths(data: st.DataObject, together: bool
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_runs_do_not_contradict_the_answers(data: st.DataObject) -> None:
     pipeline = data.draw(pipelines())
     assume(flatten(pipeline).queues)
@@ -108,7 +107,7 @@ def test_runs_do_not_contradict_the_answers(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_pumping_streams_pump(data: st.DataObject) -> None:
     """Many more rounds than were run to confirm them, on the executor itself."""
     pipeline = data.draw(pipelines())
@@ -129,7 +128,7 @@ def test_pumping_streams_pump(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_the_check_agrees(data: st.DataObject) -> None:
     """Where all queues are bounded, nothing overflows at these capacities, and each is needed."""
     pipeline = data.draw(pipelines(max_bits=12))

@@ -106,6 +106,11 @@ class Pipeline:
         return tuple(queue for node in self.nodes for queue in node.queues)
 
     @property
+    def sources(self) -> dict[str, str]:
+        """Queue name to the pipe whose events wait in it, for its own queues."""
+        return {queue: pipe for node in self.nodes for queue, pipe in zip(node.queues, node.inputs, strict=False)}
+
+    @property
     def every_queue(self) -> tuple[str, ...]:
         """The names of all queues, those inside groups (`group.add.left`) included."""
         return tuple(

@@ -59,6 +59,5 @@ def _read_back(text: str, source: Source, name: str, wanted: Mapping[str, int]) 
     """The new text must say what it was written to say."""
     found = parse(text, source.file, source.functions).get(name).pipeline.capacities
     if dict(found) != dict(wanted):
-        raise LanguageError(
-            f"the capacities of pipeline {name} cannot be written", where=Location(source.file), hint="write them by hand"
-        )
+        what = f"the capacities of pipeline {name} cannot be written"
+        raise LanguageError(what, where=Location(source.file), hint="write them by hand")

@@ -171,7 +171,7 @@ class Search:
                 continue
             if capacity >= self.most:
                 raise GivenUp(
-                    f"some input makes {self.found.at_least} events wait, and none was found that makes more and more wait"
+                    f"{self.found.at_least} events can wait, and no stream was found that makes ever more wait"
                 )
             capacity = min(self.most, max(1, GROWTH * capacity))
 
@@ -188,7 +188,9 @@ class Search:
 
     def _learn(self, length: int, answer: Longer) -> bool:
         """Take in a run on which the model says the queue gets longer than `length`; whether it really does."""
-        course = Course(self.pipeline, self.queue, answer.inputs)
+        sizes = {name: max(size, 1) for name, size in self.proven.items()}
+        room = {**dict.fromkeys(self.open, len(answer.inputs)), **sizes, self.queue: length + 1}
+        course = Course(self.pipeline, self.queue, answer.inputs, room)
         reached = max(course.lengths)
         if reached > self.found.at_least:
             self.found.at_least = reached
@@ -258,7 +260,7 @@ class Search:
 
     def _not_beyond(self, escape: Answer, answers: Sequence[Answer]) -> None:
         if escape.truth is not True and not all(answer.truth is False for answer in answers):
-            raise GivenUp("a number leaves its checked domain on some input, and nothing is concluded from what follows")
+            raise GivenUp("a number can leave its checked domain, and nothing is concluded from what follows")
 
     def _longer(self, system: System, smv: SmvModel, answer: Answer) -> Longer:
         if answer.truth is None:

@@ -211,7 +211,7 @@ def _buffer(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
         capacity=found.at_least if status is Status.BOUNDED else None,
         at_least=None if status is Status.UNBOUNDED else found.at_least,
         for_every_n=_for_every_n(found, settings),
-        event_bits=event_bits(_carried(pipeline, queue)),
+        event_bits=event_bits(pipeline.domains[pipeline.sources[queue]]),
         witness=witness,
         growth=growth,
         rests_on=_rests_on(found, settings),
@@ -230,11 +230,6 @@ def event_bits(domain: Domain) -> int:
     return sum(((part.size or 1) - 1).bit_length() for _, part in scalars(domain))
 
 
-def _carried(pipeline: Pipeline, queue: str) -> Domain:
-    node = next(node for node in pipeline.nodes if queue in node.queues)
-    return pipeline.domains[node.inputs[node.queues.index(queue)]]
-
-
 def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
     model = found.model
     if found.argument:
@@ -245,7 +240,9 @@ def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
     if settings.domain in model.integers:
         said = [f"N = {settings.n}, {settings.integers} integers"]
         if found.wraps:
-            said.append(f"arithmetic wraps modulo {settings.n} on some input: this says nothing about unbounded integers")
+            said.append(
+                f"arithmetic wraps modulo {settings.n} on some input: this says nothing about unbounded integers"
+            )
         elif found.wraps is None:
             said.append("it was not decided whether arithmetic wraps")
     own = sorted(str(domain) for domain in model.integers - {settings.domain})

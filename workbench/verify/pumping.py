@@ -13,6 +13,7 @@ number of events. Found on a run of the system, it is a proof (docs/buffers.md, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Value
@@ -43,25 +44,27 @@ class Moment(NamedTuple):
 
 
 class Course:
-    """A run of what decides the length of one queue, with room for every event in every queue.
+    """A run of what decides the length of one queue; it ends before the first step for which there is no room.
 
     Parameters
     ----------
     pipeline: flat and resolved.
     queue: the queue in question.
     inputs: the run, from the first step on.
+    room: how many events fit in each queue, at least one.
     """
 
-    def __init__(self, pipeline: Pipeline, queue: str, inputs: Sequence[Mapping[str, Value]]) -> None:
+    def __init__(
+        self, pipeline: Pipeline, queue: str, inputs: Sequence[Mapping[str, Value]], room: Mapping[str, int]
+    ) -> None:
         self.queue = queue
-        system = compose(pipeline, dict.fromkeys(pipeline.queues, max(len(inputs), 1)))
+        system = compose(pipeline, room)
         cut = _cone(system, queue)
         self._places = {name: brim for name, brim in brims(pipeline, system).items() if name in cut.queues}
         joins = {instance_of(brim.level) for brim in self._places.values()}
         self._control = [i for i, v in enumerate(cut.variables) if instance_of(v.name) not in joins]
         self._index = {v.name: i for i, v in enumerate(cut.variables)}
-        pipes = dict(zip(pipeline.queues, (p for node in pipeline.nodes if node.queues for p in node.inputs), strict=True))
-        self._simulator = Simulator(cut, [system.pipes[pipes[name]].present for name in self._places])
+        self._simulator = Simulator(cut, [system.pipes[pipeline.sources[name]].present for name in self._places])
         self._fields = {name: self._seen(brim.stores[0]) for name, brim in self._places.items()}
         self.control: list[tuple[Value, ...]] = []
         """Before each step, and after the last: the state of the cone without its queues."""
@@ -82,6 +85,9 @@ class Course:
         for events in inputs:
             state = self._simulator.state
             step = self._simulator.step(events)
+            if step.overflows:
+                self._simulator.state = state
+                break
             self._note(state, lengths, step.labels)
             lengths = step.queues
         self._note(self._simulator.state, lengths, (False,) * len(self._places))
@@ -126,7 +132,7 @@ def _repeats(moments: Sequence[Moment]) -> bool:
     if growth < 0 or not all(moment.length for moment in moments[:-1]):
         return False
     # it was never empty, so whatever arrived was the last in line when the step was over
-    arrived = tuple(after.content[-1] for before, after in zip(moments, moments[1:], strict=False) if before.arrives)
+    arrived = tuple(after.content[-1] for before, after in pairwise(moments) if before.arrives)
     return _same_events_taken(first.content, arrived, len(arrived) - growth)
 
 
