@@ -12,7 +12,7 @@ from workbench.conformance.strategies import pipelines_and_traces, traces
 from workbench.core import function as f
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Record
 from workbench.core.function import user_function
-from workbench.core.processor import NOTHING, event
+from workbench.core.processor import END, NOTHING, event
 from workbench.errors import DomainError, InputError, Overflow, PipelineError, Refused, WorkbenchError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
@@ -308,9 +308,9 @@ def test_refusals_come_before_the_first_event():
 
 def test_refusals_reach_into_groups():
     builder = Builder("p")
-    inner = builder.build(CountDecimate(2, last=True)(builder.input("x")))
+    inner = builder.build(ApplyFunction(user_function(lambda x: abs(x), result=INT))(builder.input("x")).named("size"))
     outer = Builder("q")
-    with pytest.raises(Refused, match=r"processor 'p.decimate'"):
+    with pytest.raises(Refused, match=r"processor 'p.size'"):
         check_support(outer.build(outer.add(inner, [outer.input("x")])), "smv")
 
 
@@ -344,7 +344,8 @@ def test_reset_makes_a_fresh_executor(given_, data):
     fresh = seen(Running(pipeline))
     try:
         list(running.trace(other))
-        running.executor.end()
+        if not any(events is END for events in other):
+            running.executor.end()
     except Overflow:
         pass
     assert same(tuple(seen(running)), tuple(fresh))

@@ -22,6 +22,7 @@ from workbench import (
     pipeline,
     user_function,
 )  # fmt: skip
+from workbench.core.processor import END
 from workbench.errors import DomainError, PipelineError, Refused
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
@@ -136,13 +137,14 @@ def test_an_unknown_queue_and_a_negative_capacity() -> None:
         compose(finite, -1)
 
 
-def test_end_of_stream_actions_are_refused_by_the_model() -> None:
+def test_the_end_of_the_stream_is_an_input() -> None:
     @pipeline(x=Range(0, 3))
     def last(x):
         return CountDecimate(3, last=True)(x)
 
-    with pytest.raises(Refused, match="acts at the end of the stream"):
-        compose(last)
+    simulator = Simulator(compose(last))
+    steps = [simulator.step(events) for events in ({"x": 0}, {"x": 1}, {"x": 2}, END)]
+    assert [step.pipes["decimate"] for step in steps] == [0, None, None, 2]
 
 
 @pytest.mark.parametrize("encoding", ["events", "copies"])

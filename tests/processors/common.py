@@ -1,7 +1,7 @@
 """How a processor is run by itself in these tests."""
 
 from workbench.conformance.executables import MachineRun
-from workbench.core.processor import Processor
+from workbench.core.processor import Processor, slots_of
 
 
 def stepped(processor: Processor, streams, end=True):
@@ -10,10 +10,11 @@ def stepped(processor: Processor, streams, end=True):
 
     def emit(results):
         assert len(results) == processor.out_arity
-        for stream, (present, value) in zip(outputs, results, strict=True):
-            assert isinstance(present, bool)
-            if present:
-                stream.append(value)
+        for stream, emission in zip(outputs, results, strict=True):
+            for present, value in slots_of(emission):
+                assert isinstance(present, bool)
+                if present:
+                    stream.append(value)
 
     for front in zip(*streams, strict=False):
         state, results = processor.step(state, front)
@@ -29,10 +30,15 @@ def machined(processor: Processor, domains, streams):
     machine = MachineRun(processor.machine(tuple(domains)), domains)
     outputs = [[] for _ in range(processor.out_arity)]
     for front in zip(*streams, strict=False):
-        for stream, value in zip(outputs, machine.step(front), strict=True):
-            if value is not None:
-                stream.append(value)
+        _carry(outputs, machine.step(front))
+    _carry(outputs, machine.finish())
     return tuple(outputs)
+
+
+def _carry(outputs, shown):
+    for stream, content in zip(outputs, shown, strict=True):
+        if content is not None:
+            stream.extend(content if isinstance(content, list) else [content])
 
 
 def typed(processor: Processor, *domains):

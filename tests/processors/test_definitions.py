@@ -21,7 +21,7 @@ NAMED = pytest.mark.parametrize("processor", SAMPLES, ids=str)
 
 FIRST = [
     Integer(4), BOOL, Range(0, 3), Integer(3, Overflowing.SATURATING), Integer(3, Overflowing.CHECKED),
-    Enum(("red", "green")), Tuple((BOOL, Integer(2))),
+    Enum(("red", "green")), Tuple((BOOL, Integer(2))), Tuple((BOOL, BOOL)),
 ]  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_processors_are_monotone_for_prefixes(processor, data):
     _, ready, streams = data.draw(runs(processor))
     cut = [s[: data.draw(st.integers(0, len(s)))] for s in streams]
     try:
-        whole, part = ready.denote(tuple(streams)), ready.denote(tuple(cut))
+        whole, part = ready.denote(tuple(streams)), ready.denote_open(tuple(cut))
     except Overflow:
         return
     assert all(list(w[: len(p)]) == list(p) for w, p in zip(whole, part, strict=True))

@@ -16,9 +16,16 @@ from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
+from workbench.processors.freeze import Freeze
+from workbench.processors.insert import Insert
+from workbench.processors.keep_last import KeepLast
 from workbench.processors.passthrough import Passthrough
+from workbench.processors.prefix import Prefix
+from workbench.processors.stutter import Stutter
+from workbench.processors.stutter_by import StutterBy
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
+from workbench.processors.unpack import Unpack
 
 N5, CHECKED, SAT = Integer(5), Integer(5, Overflowing.CHECKED), Integer(5, Overflowing.SATURATING)
 T, F = True, False
@@ -33,6 +40,20 @@ EXAMPLES = [
     (Trim(2), [N5], [[1]], [[]]),
     (CountDecimate(1), [N5], [[1, 2, 3]], [[1, 2, 3]]),
     (CountDecimate(3), [N5], [[0, 1, 2, 3, 4, 0, 1]], [[0, 3, 1]]),
+    (CountDecimate(3, True), [N5], [[0, 1, 2, 3, 4]], [[0, 3, 4]]),
+    (Prefix(2), [N5], [[1, 2, 3]], [[1, 2]]),
+    (Prefix(2), [N5], [[1]], [[1]]),
+    (Freeze(), [N5], [[3, 1, 2]], [[3, 3, 3]]),
+    (Freeze(), [N5], [[]], [[]]),
+    (KeepLast(), [N5], [[3, 1, 2]], [[2]]),
+    (KeepLast(), [N5], [[]], [[]]),
+    (Stutter(2), [N5], [[3, 1]], [[3, 3, 1, 1]]),
+    (StutterBy(), [N5, Range(-1, 2)], [[3, 1, 4, 2], [2, 0, 1, -1]], [[3, 3, 4]]),
+    (Insert(4, 2), [N5], [[1, 2]], [[4, 4, 1, 2]]),
+    (Insert(4, 2), [N5], [[]], [[]]),
+    (Insert((T, 1)), [Tuple((BOOL, N5))], [[(F, 2)]], [[(T, 1), (F, 2)]]),
+    (Unpack(), [Tuple((N5, N5, N5))], [[(1, 2, 3), (4, 0, 1)]], [[1, 2, 3, 4, 0, 1]]),
+    (Unpack(), [Record((N5, N5), ("a", "b"))], [[(1, 2)]], [[1, 2]]),
     (TurnInto(1), [N5], [[4, 3]], [[1, 1]]),
     (TurnInto(T), [N5], [[4, 3]], [[T, T]]),
     (Filter(), [N5, BOOL], [[1, 2, 3, 4], [T, F, T]], [[1, 3]]),
@@ -88,12 +109,6 @@ def test_the_last_event_of_a_decimation():
         assert stepped(last, [stream]) == (expected,)
     every = typed(CountDecimate(1, last=True), INT)
     assert stepped(every, [[1, 2]]) == every.denote(([1, 2],)) == ([1, 2],)
-
-
-def test_what_acts_at_the_end_has_no_model():
-    assert "end of the stream" in CountDecimate(2, last=True).refusal("smv")
-    assert CountDecimate(2, last=True).refusal("reference") == ""
-    assert CountDecimate(2).refusal("smv") == ""
 
 
 def test_constants_take_the_domain_of_the_stream():

@@ -9,7 +9,7 @@ executor is as it was before the step. Pull mode is a second, demand driven algo
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from workbench.backends.base import (
@@ -24,7 +24,7 @@ from workbench.backends.reference_node import ABSENT, Cell, failure
 from workbench.backends.reference_pull import Pull
 from workbench.core.domain import Anything, Value
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Maybe
+from workbench.core.processor import END, Maybe, carried
 from workbench.errors import DomainError, Overflow, PipelineError, Refused
 from workbench.processors.group import flatten
 
@@ -51,6 +51,9 @@ class Reference:
         self._plan = [cell.plan(index) for index, cell in enumerate(self._cells)]
         self._shown = [(output, slots[pipe]) for output, pipe in self.flat.outputs]
         self._empty = [ABSENT] * len(self._pipes)
+        self._width = self.flat.widths
+        self._wide = [self._width[pipe] != 1 for pipe in self._pipes]
+        self._advance = self._advance_wide if any(self._wide) else self._advance_narrow
         self._sources = [(name, None if isinstance(domain, Anything) else domain) for name, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
         self._bounded = [
@@ -86,7 +89,9 @@ class Reference:
     # --- pushing ------------------------------------------------------------------------------------------
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
-        """One step: these events arrive together. `{}` is an idle step, which changes nothing."""
+        """One step: these events arrive together. `{}` is an idle step, which changes nothing; `END` ends the input."""
+        if events is END:
+            return self._record(self._end(None))
         current = self._empty.copy()
         for name, value in events.items():
             position = self._positions.get(name)
@@ -94,11 +99,21 @@ class Reference:
                 position = input_position(self.flat, name)
             current[position] = self._admitted(position, value)
         self._advance(current)
+        return self._record([self._events(slot, content) for slot, content in enumerate(current)])
+
+    def _record(self, contents: Sequence[list[Value]]) -> StepRecord:
+        shown = ((pipe, self._width[pipe], content) for pipe, content in zip(self._pipes, contents, strict=True))
         return StepRecord(
-            {p: NOTHING if v is ABSENT else Maybe(True, v) for p, v in zip(self._pipes, current, strict=True)},
-            {output: [] if current[slot] is ABSENT else [current[slot]] for output, slot in self._shown},
+            {pipe: Maybe(bool(content), carried(content, width)) for pipe, width, content in shown},
+            {output: contents[slot] for output, slot in self._shown},
             self.lengths(),
         )
+
+    def _events(self, slot: int, carried: Any) -> list[Value]:
+        """What a pipe carries, as a list: a wide pipe carries a list already."""
+        if carried is ABSENT:
+            return []
+        return carried if self._wide[slot] else [carried]
 
     def trace(self, steps: Steps) -> list[StepRecord]:
         """The records of several steps."""
@@ -116,7 +131,9 @@ class Reference:
         the stream itself. With `end=False` the inputs stay open.
         """
         shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
-        sinks = [(shown[output].append, slot) for output, slot in self._shown]
+        sinks = [
+            (shown[output].extend if self._wide[slot] else shown[output].append, slot) for output, slot in self._shown
+        ]
         empty, advance, admitted = self._empty, self._advance, self._admitted
         given = by_input(self.flat, streams)
         positions = range(len(given))
@@ -126,9 +143,9 @@ class Reference:
                 if front[position] is not ABSENT:
                     current[position] = admitted(position, front[position])
             advance(current)
-            for append, slot in sinks:
+            for keep, slot in sinks:
                 if current[slot] is not ABSENT:
-                    append(current[slot])
+                    keep(current[slot])
         if end:
             for output, values in self.end().items():
                 shown[output] += values
@@ -166,8 +183,33 @@ class Reference:
                 hint="push into an executor of its own, or call reset() first",
             )
 
-    def _advance(self, current: list[Any]) -> None:
-        """Run one step over the pipes' contents, in place."""
+    def _advance_wide(self, current: list[Any]) -> None:
+        """One step where some pipes carry a list of events."""
+        before, fed = self._states.copy(), 0
+        when = f"step {self.steps}"
+        contents: list[list[Value]] = [[] if value is ABSENT else [value] for value in current]
+        try:
+            for index, cell in enumerate(self._cells):
+                arrivals = [contents[slot] for slot in cell.sources]
+                if any(arrivals):
+                    fed = index + 1
+                    self._states[index], emitted = cell.feed(before[index], arrivals, when)
+                    cell.carry(emitted, contents)
+            self._check_capacities()
+        except BaseException:
+            for cell in self._cells[:fed]:
+                cell.unfeed()
+            self._states = before
+            raise
+        for cell in self._cells[:fed]:
+            cell.settle()
+        for slot, events in enumerate(contents):
+            if events:
+                current[slot] = events if self._wide[slot] else events[0]
+        self.steps += 1
+
+    def _advance_narrow(self, current: list[Any]) -> None:
+        """One step over the pipes' contents, in place, where each pipe carries at most one event."""
         states = self._states
         before = states.copy()
         met: list[Cell] = []
@@ -223,6 +265,11 @@ class Reference:
         A processor finishes when all its inputs have ended; what it emits then flows on before the processors
         downstream finish in their turn.
         """
+        contents = self._end(name)
+        return {output: list(contents[slot]) for output, slot in self._shown}
+
+    def _end(self, name: str | None) -> list[list[Value]]:
+        """End inputs; what every pipe carries then."""
         names = [name] if name is not None else [n for n, i in self._positions.items() if not self._ended[i]]
         if not names:
             raise PipelineError(
@@ -236,34 +283,34 @@ class Reference:
         try:
             for position in positions:
                 self._ended[position] = self._closed = True
-            carried = self._drain()
+            contents = self._drain()
             self._check_capacities()
         except BaseException:
             for cell, saved in zip(self._cells, cells, strict=True):
                 cell.restore(saved)
             self._states, self._ended, self._closed = states, ended, closed
             raise
+        finally:
+            for cell in self._cells:
+                cell.settle()
         self.steps += 1
-        return {output: list(carried[slot]) for output, slot in self._shown}
+        return contents
 
     def _drain(self) -> list[list[Value]]:
         """Let the processors whose inputs have all ended finish; the events on every pipe meanwhile."""
-        carried: list[list[Value]] = [[] for _ in self._pipes]
+        contents: list[list[Value]] = [[] for _ in self._pipes]
         over = self._ended + [False] * (len(self._pipes) - len(self._ended))
         when = f"step {self.steps}"
         for index, cell in enumerate(self._cells):
             self._states[index], emitted = cell.feed(
-                self._states[index], [carried[slot] for slot in cell.sources], when
+                self._states[index], [contents[slot] for slot in cell.sources], when
             )
             if all(over[slot] for slot in cell.sources):
                 emitted += cell.finish(self._states[index], when)
                 for slot in cell.targets:
                     over[slot] = True
-            for results in emitted:
-                for slot, (present, value) in zip(cell.targets, results, strict=True):
-                    if present:
-                        carried[slot].append(value)
-        return carried
+            cell.carry(emitted, contents)
+        return contents
 
     # --- pulling ------------------------------------------------------------------------------------------
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.pipeline import Node
-from workbench.core.processor import Maybe, Processor, State
+from workbench.core.processor import Emission, Processor, State, slots_of
 from workbench.errors import WorkbenchError
 
-Results = tuple[Maybe, ...]
+Results = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
 Plan = tuple[int, "Cell", Callable[[State, tuple[Any, ...]], tuple[State, Results]], int, int, tuple[int, ...]]
 
@@ -38,7 +38,9 @@ class Cell:
     The states of all processors lie in one list of the executor, which a step copies to be undone.
     """
 
-    __slots__ = ("_arrived", "_popped", "finished", "node", "processor", "queues", "sources", "targets")
+    __slots__ = (
+        "_arrived", "_popped", "_received", "_taken", "finished", "node", "processor", "queues", "sources", "targets",
+    )  # fmt: skip
 
     def __init__(self, node: Node, processor: Processor, slots: Mapping[str, int]) -> None:
         self.node = node
@@ -48,6 +50,8 @@ class Cell:
         self.queues: tuple[deque[Value], ...] = tuple(deque() for _ in node.queues)
         self._arrived: list[deque[Value]] = []
         self._popped: tuple[Value, ...] | None = None
+        self._received: list[int] = []
+        self._taken: list[tuple[Value, ...]] = []
         self.reset()
 
     def plan(self, index: int) -> Plan:
@@ -87,7 +91,7 @@ class Cell:
             queue.pop()
         self._arrived, self._popped = [], None
 
-    # --- at the end of streams, where a pipe can carry several events ---
+    # --- where a pipe can carry several events ---
 
     def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: str) -> tuple[State, list[Results]]:
         """The state after every front that these arrivals complete, and the results."""
@@ -95,6 +99,7 @@ class Cell:
         if not self.queues:
             fronts = [(value,) for value in arrivals[0]]
         else:
+            self._received, self._taken = [len(values) for values in arrivals], fronts
             for queue, values in zip(self.queues, arrivals, strict=True):
                 queue.extend(values)
             while all(self.queues):
@@ -107,6 +112,26 @@ class Cell:
                 raise failure(when, self.node, front, error) from error
             emitted.append(results)
         return state, emitted
+
+    def carry(self, emitted: Sequence[Results], carried: Sequence[list[Value]]) -> None:
+        """Put what was emitted on the pipes."""
+        for results in emitted:
+            for slot, emission in zip(self.targets, results, strict=True):
+                carried[slot].extend(value for present, value in slots_of(emission) if present)
+
+    def settle(self) -> None:
+        """The step is over: `feed` cannot be undone any more."""
+        self._received, self._taken = [], []
+
+    def unfeed(self) -> None:
+        """Undo what was fed since the last `settle` to a processor that joins."""
+        for front in reversed(self._taken):
+            for queue, value in zip(self.queues, front, strict=True):
+                queue.appendleft(value)
+        for queue, count in zip(self.queues, self._received, strict=False):
+            for _ in range(count):
+                queue.pop()
+        self.settle()
 
     def finish(self, state: State, when: str) -> list[Results]:
         """What the processor emits at its end; nothing the second time."""

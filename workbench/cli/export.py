@@ -113,8 +113,7 @@ def _asked(
 def _labels(system: System) -> Iterator[Any]:
     """Everything a user can name: all pipes and queues."""
     for pipe in system.pipes.values():
-        yield pipe.present
-        yield pipe.value
+        yield pipe.slots
     for queue in system.queues.values():
         yield queue.length
         yield queue.overflow

@@ -16,6 +16,7 @@ from workbench.conformance.executables import Executable, Observation, Steps
 from workbench.conformance.source import body
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
 from workbench.errors import Overflow
 
 
@@ -111,7 +112,7 @@ def _difference(
 
 def same(a: Value, b: Value) -> bool:
     """Equality that tells `True` from `1`."""
-    if isinstance(a, tuple) and isinstance(b, tuple):
+    if isinstance(a, tuple | list) and type(a) is type(b):
         return len(a) == len(b) and all(map(same, a, b))
     return type(a) is type(b) and bool(a == b)
 
@@ -128,7 +129,7 @@ def pushed(pipeline: Pipeline, steps: Steps, executor: Reference | None = None) 
     """The output streams of the steps, with what comes at the end."""
     executor = executor or Reference(pipeline)
     shown: dict[str, list[Value]] = {name: [] for name, _ in pipeline.outputs}
-    for outputs in [*(executor.step(events).outputs for events in steps), executor.end()]:
+    for outputs in [*(executor.step(events).outputs for events in steps if events is not END), executor.end()]:
         for name, values in outputs.items():
             shown[name] += values
     return shown

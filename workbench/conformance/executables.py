@@ -15,9 +15,10 @@ from workbench.core.domain import BOOL, Domain, Tuple, Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.ops import as_term
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Machine
+from workbench.core.processor import END, Machine, Maybe, carried, slots_of
 from workbench.core.term import leaves, var
 from workbench.processors.group import Group, flatten
+from workbench.processors.window import as_state
 
 Steps = Sequence[Mapping[str, Value]]
 
@@ -72,21 +73,24 @@ class Denoting:
         flat = flatten(pipeline)
         everything = tuple((pipe, pipe) for pipe in flat.domains)
         self.pipeline = Pipeline(flat.name, flat.inputs, flat.nodes, everything)
+        self.widths = self.pipeline.widths
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """One prefix after the other."""
         received: dict[str, list[Value]] = {name: [] for name, _ in self.pipeline.inputs}
-        before = self.streams(received)
+        before, ended = self.streams(received), False
         for events in steps:
             for name, value in events.items():
                 received[name].append(value)
-            after = self.streams(received)
-            yield Seen({pipe: _added(pipe, before[pipe], after[pipe]) for pipe in after}, self.queues(after))
+            ended = ended or events is END
+            after = self.streams(received, ended=ended)
+            new = {pipe: _added(pipe, before[pipe], after[pipe], self.widths[pipe]) for pipe in after}
+            yield Seen(new, self.queues(after))
             before = after
 
-    def streams(self, received: Mapping[str, Sequence[Value]]) -> dict[str, list[Value]]:
+    def streams(self, received: Mapping[str, Sequence[Value]], *, ended: bool = False) -> dict[str, list[Value]]:
         """The whole stream of every pipe."""
-        results = self.pipeline.denote([received[name] for name, _ in self.pipeline.inputs])
+        results = self.pipeline.denote([received[name] for name, _ in self.pipeline.inputs], ended=ended)
         return dict(zip(self.pipeline.domains, results, strict=True))
 
     def queues(self, streams: Mapping[str, Sequence[Value]]) -> dict[str, int]:
@@ -98,13 +102,13 @@ class Denoting:
         return found
 
 
-def _added(pipe: str, before: list[Value], after: list[Value]) -> Value | None:
+def _added(pipe: str, before: list[Value], after: list[Value], width: int | None) -> Value | None:
     if after[: len(before)] != before:
         raise AssertionError(f"pipe '{pipe}' is not monotone: {before} became {after}")
     new = after[len(before) :]
-    if len(new) > 1:
-        raise AssertionError(f"pipe '{pipe}' carries {len(new)} events in one step: {new}")
-    return new[0] if new else None
+    if width is not None and len(new) > width:
+        raise AssertionError(f"pipe '{pipe}' carries {len(new)} events in one step, not {width} at most: {new}")
+    return carried(new, width)
 
 
 class MachineRun:
@@ -115,25 +119,41 @@ class MachineRun:
         state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(self.slots))
         front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
         after, outputs = machine.step(state, front)
-        shapes = [out.value for out in outputs]
-        self._shapes = shapes
-        presences = [as_term(out.present, BOOL) for out in outputs]
-        self._run = compile_terms([*after, *presences, *shapes], [*state, *front])
+        self._outputs = [slots_of(out) for out in outputs]
+        found = [(as_term(slot.present, BOOL), slot.value) for slots in self._outputs for slot in slots]
+        after = tuple(as_state(new, slot) for new, slot in zip(after, self.slots, strict=True))
+        self._run = compile_terms([*after, *found], [*state, *front])
+        self._finish = None
+        if machine.finish:
+            self._last = [slots_of(out) for out in machine.finish(state)]
+            last = [(as_term(slot.present, BOOL), slot.value) for slots in self._last for slot in slots]
+            self._finish = compile_terms(last, state)
         self.reset()
 
     def reset(self) -> None:
         """Back to the initial state."""
         self.state: tuple[Value, ...] = tuple(slot.initial for slot in self.slots)
 
+    def finish(self) -> list[Value | None]:
+        """What each output carries at the end of the stream (see `carried`)."""
+        if self._finish is None:
+            return [None] * len(self._outputs)
+        return self._carried(self._last, iter(self._finish(*leaves(self.state))))
+
     def step(self, front: Sequence[Value]) -> list[Value | None]:
-        """The event of each output for one front, None where there is none."""
+        """What each output carries for one front (see `carried`)."""
         flat = iter(self._run(*leaves(self.state), *leaves(tuple(front))))
         self.state = tuple(_rebuilt(slot.domain, flat) for slot in self.slots)
         for slot, value in zip(self.slots, self.state, strict=True):
             slot.domain.check(value)
-        present = [next(flat) for _ in self._shapes]
-        values = [_like(shape, flat) for shape in self._shapes]
-        return [value if there else None for value, there in zip(values, present, strict=True)]
+        return self._carried(self._outputs, flat)
+
+    def _carried(self, outputs: Sequence[Sequence[Maybe]], flat: Iterator[Value]) -> list[Value | None]:
+        shown = []
+        for slots in outputs:
+            events = [(next(flat), _like(slot.value, flat)) for slot in slots]
+            shown.append(carried([value for present, value in events if present], len(slots)))
+        return shown
 
 
 class GroupMachine:

@@ -12,6 +12,7 @@ from workbench.backends.smv import SmvModel, print_model
 from workbench.conformance.executables import Seen, Steps
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END, carried
 from workbench.core.term import leaves
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
@@ -26,7 +27,7 @@ Capacity = int | Mapping[str, int]
 def whole(pipeline: Pipeline, capacity: Capacity) -> Model:
     """The guarded model of everything that a pipeline shows."""
     system = compose(pipeline, capacity)
-    shown = [tuple(pipe) for pipe in system.pipes.values()]
+    shown = [pipe.slots for pipe in system.pipes.values()]
     return focus(system, [*shown, *((q.length, q.overflow) for q in system.queues.values())])
 
 
@@ -57,7 +58,7 @@ class Simulated:
         self.system: System = model.system
         self.smv: SmvModel = print_model(self.system)
         self.flag = f"{FLAG}:now" if f"{FLAG}:now" in self.smv.names else None
-        self.watch = [leaf.name for pipe in self.system.pipes.values() for leaf in leaves(tuple(pipe))]
+        self.watch = [leaf.name for pipe in self.system.pipes.values() for leaf in leaves(pipe.slots)]
         self.watch += [q.length.name for q in self.system.queues.values()]
         self.watch += [self.flag] if self.flag else []
 
@@ -81,6 +82,8 @@ class Simulated:
             for leaf, chosen in pairs:
                 if leaf.name in self.smv.names:
                     fixed[self.smv.names[leaf.name]] = self.smv.constant(leaf.name, chosen)
+        if self.system.end and self.system.end.now.name in self.smv.names:
+            fixed[self.smv.names[self.system.end.now.name]] = "TRUE" if events is END else "FALSE"
         return fixed
 
     def _shown(self, run: Sequence[Mapping[str, str]]) -> Iterator[Seen]:
@@ -88,7 +91,10 @@ class Simulated:
             if self.flag and self._read(state, self.flag):
                 raise Overflow(f"the flag is set at step {position}")
             pipes = {
-                name: self._value(state, pipe.value) if self._read(state, pipe.present.name) else None
+                name: carried(
+                    [self._value(state, slot.value) for slot in pipe.slots if self._read(state, slot.present.name)],
+                    pipe.width,
+                )
                 for name, pipe in self.system.pipes.items()
             }
             yield Seen(pipes, {q.name: self._read(state, q.length.name) for q in self.system.queues.values()})

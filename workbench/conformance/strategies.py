@@ -28,20 +28,30 @@ from workbench.core.domain import (
 )
 from workbench.core.join import Join
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Machine, Processor, Slot
+from workbench.core.processor import END, Machine, Processor, Slot
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cast import Cast
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
+from workbench.processors.freeze import Freeze
 from workbench.processors.group import Group, flatten
+from workbench.processors.insert import Insert
+from workbench.processors.keep_last import KeepLast
 from workbench.processors.passthrough import Passthrough
+from workbench.processors.prefix import Prefix
 from workbench.processors.stream import Builder
 from workbench.processors.stream import Stream as Building
+from workbench.processors.stutter import Stutter
+from workbench.processors.stutter_by import StutterBy
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
+from workbench.processors.unpack import Unpack
 from workbench.processors.window import Window, bits
+
+MOST_EVENTS = 4
+"""The most events that a pipe carries in one step."""
 
 MOST_VALUES = 36
 """Size of the largest domain of a pipe: exact arithmetic on ranges makes them grow."""
@@ -149,7 +159,19 @@ def _cumulation(draw: Draw, domain: Domain) -> Cumulate:
 
 def _single(draw: Draw, domain: Domain) -> Processor:
     """A processor of one input and one output, without anything inside."""
-    kind = draw(st.sampled_from(["apply", "trim", "cumulate", "decimate", "turn", "cast", "passthrough"]))
+    kinds = ["apply", "trim", "cumulate", "decimate", "turn", "cast", "freeze", "prefix"]
+    kinds += ["stutter", "insert", "unpack", "keep_last", "passthrough"]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "unpack" and isinstance(domain, Tuple) and len(set(domain.fields)) == 1:
+        return Unpack()
+    if kind == "stutter":
+        return Stutter(draw(st.integers(1, 2)))
+    if kind == "insert":
+        return Insert(draw(values(domain)), draw(st.integers(0, 2)))
+    if kind == "prefix":
+        return Prefix(draw(st.integers(0, 2)))
+    if kind in ("freeze", "keep_last"):
+        return Freeze() if kind == "freeze" else KeepLast()
     if kind == "apply":
         return ApplyFunction(_unary(draw, domain))
     if kind == "trim":
@@ -157,7 +179,7 @@ def _single(draw: Draw, domain: Domain) -> Processor:
     if kind == "cumulate":
         return _cumulation(draw, domain)
     if kind == "decimate":
-        return CountDecimate(draw(st.integers(2, 3)))
+        return CountDecimate(draw(st.integers(2, 3)), draw(st.booleans()))
     if kind == "turn":
         target = draw(st.one_of(st.just(domain), scalars))
         return TurnInto(draw(values(target)), target)
@@ -168,6 +190,11 @@ def _single(draw: Draw, domain: Domain) -> Processor:
     return Passthrough()
 
 
+def _counts(domain: Domain) -> bool:
+    """Whether the values say how often something is done, and never very often."""
+    return isinstance(domain, Integer | Range) and 0 <= domain.hi <= 2
+
+
 class _Growing:
     """A pipeline that gets one processor after another."""
 
@@ -175,6 +202,7 @@ class _Growing:
         self.draw, self.depth, self.max_bits = draw, depth, max_bits
         self.builder = Builder(name)
         self.pipes = [Pipe(self.builder.input("xyz"[i], d), d) for i, d in enumerate(inputs)]
+        self.widths = {pipe.stream.pipe: 1 for pipe in self.pipes}
         self.spent = 0
 
     def pick(self, suits: Callable[[Domain], bool] = lambda _: True) -> Pipe:
@@ -191,6 +219,8 @@ class _Growing:
         kinds: list[Callable[[], tuple[Processor, list[Pipe]]]] = [self.single, self.binary]
         if self.has(lambda d: isinstance(d, Bool)):
             kinds += [self.filter, self.conditional]
+        if self.has(_counts):
+            kinds.append(self.repeated)
         kinds.append(self.fork)
         if self.depth:
             kinds += [self.window, self.group]
@@ -200,6 +230,10 @@ class _Growing:
         results = typed.results(inputs)
         if any((domain.size or MOST_VALUES + 1) > MOST_VALUES for domain in results):
             return
+        rounds = max(self.widths[pipe.stream.pipe] for pipe in read)
+        width = max(1, rounds * (typed.burst(inputs) or 0) + typed.finishes)
+        if width > MOST_EVENTS:
+            return
         cost = state_bits(typed, inputs)
         if self.spent + cost > self.max_bits:
             return
@@ -207,6 +241,7 @@ class _Growing:
         made = self.builder.add(processor, [pipe.stream for pipe in read])
         streams = made if isinstance(made, tuple) else (made,)
         self.pipes += [Pipe(stream, domain) for stream, domain in zip(streams, results, strict=True)]
+        self.widths.update((stream.pipe, width) for stream in streams)
 
     # --- the kinds ---
 
@@ -220,6 +255,9 @@ class _Growing:
 
     def filter(self) -> tuple[Processor, list[Pipe]]:
         return Filter(), [self.pick(), self.pick(lambda d: isinstance(d, Bool))]
+
+    def repeated(self) -> tuple[Processor, list[Pipe]]:
+        return StutterBy(), [self.pick(), self.pick(_counts)]
 
     def conditional(self) -> tuple[Processor, list[Pipe]]:
         condition, then = self.pick(lambda d: isinstance(d, Bool)), self.pick()
@@ -310,11 +348,17 @@ def pipelines(
 def traces(
     pipeline: Pipeline, *, max_steps: int = 8, together: bool = False
 ) -> st.SearchStrategy[list[dict[str, Value]]]:
-    """Steps of inputs, with absent events and idle steps; `together`: every input at every step."""
+    """Steps of inputs, with absent events and idle steps; `together`: every input at every step.
+
+    Where a processor acts at the end of its stream the last step may be `END`.
+    """
     present = {name: values(domain) for name, domain in pipeline.inputs}
     if together:
         return st.lists(st.fixed_dictionaries(present), max_size=max_steps)
-    return st.lists(st.fixed_dictionaries({}, optional=present), max_size=max_steps)
+    steps = st.lists(st.fixed_dictionaries({}, optional=present), max_size=max_steps)
+    if not flatten(pipeline).late:
+        return steps
+    return st.builds(lambda found, ends: [*found, END] if ends else found, steps, st.booleans())
 
 
 @st.composite

@@ -16,7 +16,7 @@ from workbench.core.domain import Domain, Range
 from workbench.core.function import same_domain
 from workbench.core.ops import EQ, GT, LT, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Slot, State
-from workbench.core.term import FALSE, const
+from workbench.core.term import FALSE, Term, const
 
 
 class JoinStep(NamedTuple):
@@ -39,6 +39,17 @@ class Brim(NamedTuple):
     full: int
     stores: tuple[str, ...]
     """The slots of the events, the oldest first."""
+
+
+class JoinRounds(NamedTuple):
+    """What one step does to a join when several events can arrive on an input; all terms."""
+
+    state: State
+    rounds: tuple[tuple[Any, tuple[Any, ...]], ...]
+    """The fronts consumed, one after the other: whether there is one, and its events."""
+    lengths: tuple[Any, ...]
+    overflows: tuple[Any, ...]
+    """Per input: more events wait at the end of the step than its queue holds."""
 
 
 Share = Callable[[str, Any], Any]
@@ -92,6 +103,81 @@ class Join:
             left, right = arrivals
             return self._binary(state, left, right, share)
         return self._general(state, arrivals, share)
+
+    def rounds(self, state: State, arrivals: Sequence[Sequence[Maybe]], share: Share = unshared) -> JoinRounds:
+        """One step with several arrivals per input, in order.
+
+        The i-th arrivals of all inputs come together. Each such round consumes at most one front, since one
+        queue is empty before it. Only what waits after the last round needs a slot.
+        """
+        if all(len(events) == 1 for events in arrivals):
+            done = self.step(state, [events[0] for events in arrivals], share)
+            return JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
+        meanwhile = Join(self.domains, tuple(q + len(a) for q, a in zip(self.capacities, arrivals, strict=True)))
+        state, rounds = self._moved(state, meanwhile), []
+        for number in range(1, max(map(len, arrivals)) + 1):
+            now = [
+                events[number - 1] if number <= len(events) else Maybe(FALSE, const(domain.default, domain))
+                for events, domain in zip(arrivals, self.domains, strict=True)
+            ]
+
+            def numbered(name: str, term: Any, suffix: str = str(number)) -> Any:
+                return share(name + suffix, term)
+
+            result = meanwhile.step(state, now, numbered)
+            rounds.append((result.fires, result.front))
+            state = tuple(
+                _named(numbered, f"{slot.name}_", part)
+                for slot, part in zip(meanwhile.slots(), result.state, strict=True)
+            )
+        return self._settled(meanwhile, state, tuple(rounds))
+
+    def _settled(self, meanwhile: Join, state: State, rounds: tuple[tuple[Any, tuple[Any, ...]], ...]) -> JoinRounds:
+        """What waits after the last round, cut down to the capacities."""
+        counters, stores = meanwhile._parts(state)
+        if len(self.domains) == 2:
+            (lead,), (ql, qr) = counters, self.capacities
+            over_left, over_right = GT(lead, ql), LT(lead, -qr)
+            lead = ite(over_left, ql, ite(over_right, -qr, lead))
+            lengths: tuple[Any, ...] = (ite(GT(lead, 0), lead, 0), ite(LT(lead, 0), 0 - lead, 0))
+            after = meanwhile._moved(meanwhile._whole((lead,), stores), self)
+            return JoinRounds(after, rounds, lengths, (over_left, over_right))
+        overflows = tuple(GT(n, q) for n, q in zip(counters, self.capacities, strict=True))
+        lengths = tuple(ite(over, q, n) for over, q, n in zip(overflows, self.capacities, counters, strict=True))
+        after = meanwhile._moved(meanwhile._whole(lengths, stores), self)
+        return JoinRounds(after, rounds, lengths, overflows)
+
+    def _moved(self, state: State, target: Join) -> State:
+        """The state in the layout of a join with other capacities: stores are padded, or cut at the end."""
+        counters, stores = self._parts(state)
+        domains = self.domains[:1] if len(stores) == 1 else self.domains
+        resized = [
+            [*store[:size], *[const(domain.default, domain)] * (size - len(store))]
+            for store, size, domain in zip(stores, target._sizes(), domains, strict=True)
+        ]
+        return target._whole(counters, resized)
+
+    def _sizes(self) -> tuple[int, ...]:
+        """The number of slots of each store."""
+        if len(self.domains) == 2 and self._shared:
+            return (max(self.capacities),)
+        return self.capacities
+
+    def _parts(self, state: State) -> tuple[tuple[Any, ...], list[list[Any]]]:
+        """The counters and the stores of a state."""
+        rest, counters, stores = list(state), list[Any](), list[list[Any]]()
+        for size in self._sizes():
+            if not counters or len(self.domains) != 2:
+                counters.append(rest.pop(0))
+            stores.append(rest[:size])
+            del rest[:size]
+        return tuple(counters), stores
+
+    def _whole(self, counters: Sequence[Any], stores: Sequence[Sequence[Any]]) -> State:
+        """The state of which these are the parts."""
+        if len(self.domains) == 2:
+            return (*counters, *(part for store in stores for part in store))
+        return tuple(part for n, store in zip(counters, stores, strict=True) for part in (n, *store))
 
     def _binary(self, state: State, left: Maybe, right: Maybe, share: Share) -> JoinStep:
         lead, *rest = state
@@ -161,6 +247,13 @@ class Join:
             lengths.append(length)
             overflows.append(both(stays, EQ(n, q)))
         return JoinStep(tuple(after), fires, tuple(front), tuple(lengths), tuple(overflows))
+
+
+def _named(share: Share, name: str, value: Any) -> Any:
+    """A value with a name for each of its scalar parts."""
+    if isinstance(value, tuple):
+        return tuple(_named(share, f"{name}{i}.", part) for i, part in enumerate(value, 1))
+    return share(name, value) if isinstance(value, Term) else value
 
 
 def _store(name: str, domain: Domain, capacity: int) -> tuple[Slot, ...]:

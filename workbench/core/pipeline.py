@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import networkx as nx
 
@@ -100,6 +101,32 @@ class Pipeline:
         """The domains of the outputs."""
         return tuple(self.domains[pipe] for _, pipe in self.outputs)
 
+    @cached_property
+    def widths(self) -> Mapping[str, int | None]:
+        """How many events each pipe can carry in one step (one, mostly); None where nothing bounds them."""
+        found: dict[str, int | None] = {name: 1 for name, _ in self.inputs}
+        for node in self.nodes:
+            processor = self.typed[node.name]
+            burst = processor.burst(tuple(self.domains[pipe] for pipe in node.inputs))
+            rounds = [found[pipe] for pipe in node.inputs]
+            bounds = [width for width in rounds if width is not None]
+            width = None
+            if burst is not None and len(bounds) == len(rounds):
+                width, last = burst * max(bounds), processor.finishes
+                # what it emits at the end comes after what it makes of events that come then, or in their place
+                width = max(1, width + last if self.late.intersection(node.inputs) else max(width, last))
+            found.update(dict.fromkeys(node.outputs, width))
+        return found
+
+    @cached_property
+    def late(self) -> frozenset[str]:
+        """The pipes that can carry events when the input streams end."""
+        found: set[str] = set()
+        for node in self.nodes:
+            if self.typed[node.name].finishes or found.intersection(node.inputs):
+                found.update(node.outputs)
+        return frozenset(found)
+
     @property
     def queues(self) -> tuple[str, ...]:
         """The names of its own queues (`add.left`), in topological order."""
@@ -153,13 +180,18 @@ class Pipeline:
 
     # --- meaning ---
 
-    def denote(self, streams: Sequence[Stream]) -> tuple[list[Value], ...]:
-        """The specification of the whole pipeline: composition of its processors' denotations."""
+    def denote(self, streams: Sequence[Stream], *, ended: bool = True) -> tuple[list[Value], ...]:
+        """The specification of the whole pipeline: composition of its processors' denotations.
+
+        Without `ended` the streams go on after these events.
+        """
         if len(streams) != self.in_arity:
             raise PipelineError(f"{self.name} has {self.in_arity} inputs, {len(streams)} streams were given")
         carried: dict[str, Stream] = {n: list(s) for (n, _), s in zip(self.inputs, streams, strict=True)}
         for node in self.nodes:
-            results = self.typed[node.name].denote(tuple(carried[p] for p in node.inputs))
+            processor = self.typed[node.name]
+            given = tuple(carried[p] for p in node.inputs)
+            results = processor.denote(given) if ended else processor.denote_open(given)
             carried.update(zip(node.outputs, results, strict=True))
         return tuple(list(carried[pipe]) for _, pipe in self.outputs)
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import Domain, Value, resolve
@@ -32,12 +33,43 @@ class Maybe(NamedTuple):
     value: Any
 
 
+class Burst(tuple[Maybe, ...]):
+    """What a processor emits on one output where it can emit several events at once: in order, absent ones skipped."""
+
+    __slots__ = ()
+
+
+Emission = Maybe | Burst
+"""What a processor emits on one output."""
+
 NOTHING = Maybe(False, None)
+
+END: Mapping[str, Value] = MappingProxyType({})
+"""The step at which all input streams end (this object itself, not another empty mapping)."""
 
 
 def event(value: Any) -> Maybe:
     """An event that is certainly there."""
     return Maybe(True, value)
+
+
+def slots_of(emission: Emission) -> tuple[Maybe, ...]:
+    """An emission as a sequence of at most one event each."""
+    return emission if isinstance(emission, Burst) else (emission,)
+
+
+def emission(events: Sequence[Value]) -> Emission:
+    """These events, as a step emits them."""
+    if len(events) == 1:
+        return Maybe(True, events[0])
+    return Burst(Maybe(True, value) for value in events) if events else NOTHING
+
+
+def carried(events: list[Value], width: int | None) -> Value | None:
+    """How what a pipe carries in a step is shown: None, the event, or a list on a pipe of another width than one."""
+    if not events:
+        return None
+    return events[0] if width == 1 else events
 
 
 class Slot(NamedTuple):
@@ -51,11 +83,14 @@ class Slot(NamedTuple):
 class Machine(NamedTuple):
     """A processor with finite state: its variables and its step from terms to terms.
 
-    `step(state, front)` returns the next state (one term per slot) and one `Maybe` per output.
+    `step(state, front)` returns the next state (one term per slot) and one emission per output, always with as many
+    slots as `Processor.burst` says.
     """
 
     slots: tuple[Slot, ...]
-    step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Maybe, ...]]]
+    step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission, ...]]]
+    finish: Callable[[State], tuple[Emission, ...]] | None = None
+    """What is emitted at the end of the stream, where something can be."""
 
 
 @dataclass(frozen=True)
@@ -138,15 +173,29 @@ class Processor(ABC):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         """The specification: whole output streams of whole input streams. Called on a typed processor."""
 
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        """What has been emitted after these events when the streams go on: `denote` without the end's events."""
+        return self.denote(streams)
+
     def initial(self) -> State:
         """The state before the first event, and after a reset."""
         return ()
 
     @abstractmethod
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        """Consume one front: the next state and one `Maybe` per output pipe."""
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        """Consume one front: the next state and what is emitted on each output pipe."""
 
-    def finish(self, state: State) -> tuple[Maybe, ...]:
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        """The most events that one front makes any output carry; None where nothing bounds them."""
+        del inputs
+        return 1
+
+    @property
+    def finishes(self) -> int:
+        """The most events that the end of the stream makes any output carry."""
+        return 0
+
+    def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""
         del state
         return (NOTHING,) * self.out_arity
@@ -177,7 +226,7 @@ class Processor(ABC):
         slots = tuple(
             Slot(name, domain, value) for (name, domain), value in zip(self.slots(inputs), self.initial(), strict=True)
         )
-        return Machine(slots, self.step)
+        return Machine(slots, self.step, self.finish if self.finishes else None)
 
     # --- use ---
 

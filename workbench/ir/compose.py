@@ -6,18 +6,24 @@ its bounded queues. One upstream push and all it triggers is one transition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Range, scalars
 from workbench.core.join import Join
-from workbench.core.ops import AND, as_term, ite
+from workbench.core.ops import AND, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Machine, Maybe, Slot
-from workbench.core.term import Term, leaves, var
+from workbench.core.processor import Machine, Maybe, Slot, slots_of
+from workbench.core.term import FALSE, Term, const, leaves, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
-from workbench.ir.system import Definition, Input, Instance, Queue, System, Variable
+from workbench.ir.system import Definition, End, Input, Instance, Pipe, Queue, System, Variable
 from workbench.processors.group import flatten
+
+Round = tuple[Any, tuple[Any, ...]]
+"""Whether a front is consumed, and its events: terms."""
+
+END_NAME = "end of stream"
+"""The instance of the end of the input streams; no pipe can be called so."""
 
 DEFAULT_CAPACITY = 2
 """The queue capacity where none is chosen, as in the paper's examples."""
@@ -45,7 +51,7 @@ class _Crawl:
     def __init__(self, pipeline: Pipeline, capacity: int | Mapping[str, int]) -> None:
         self.pipeline = pipeline
         self.capacities = _capacities(pipeline, capacity)
-        self.pipes: dict[str, Maybe] = {}
+        self.pipes: dict[str, Pipe] = {}
         self.sources: dict[str, str] = {}
         """The instance that drives each pipe."""
         self.inputs: list[Input] = []
@@ -54,10 +60,13 @@ class _Crawl:
         self.instances: list[Instance] = []
         self.queues: dict[str, Queue] = {}
         self.uses: dict[str, Term] = {}
+        self.end: End | None = None
 
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
             self._input(name, domain)
+        if self.pipeline.late:
+            self._end()
         for node in self.pipeline.nodes:
             try:
                 self._node(node)
@@ -73,10 +82,20 @@ class _Crawl:
             self.pipes,
             self.pipeline.outputs,
             self.queues,
-            {leaf.name: leaf.domain for i in self.inputs for leaf in leaves((i.present, i.value))},
+            {leaf.name: leaf.domain for leaf in leaves((*self._arrivals(), self.end.now if self.end else ()))},
             dict(self.pipeline.domains),
+            self.end,
             self.uses,
         )
+
+    def _arrivals(self) -> Iterator[tuple[Term, Any]]:
+        return ((i.present, i.value) for i in self.inputs)
+
+    def _end(self) -> None:
+        """The end of the streams, for the processors that act at it."""
+        self.end = End(var(f"{END_NAME}:now", BOOL), var(f"{END_NAME}:over", BOOL))
+        self.variables.append(Variable(self.end.over.name, BOOL, False, OR(self.end.over, self.end.now)))
+        self.instances.append(Instance(END_NAME, "End", "the input streams end, now or before", ()))
 
     def _input(self, name: str, domain: Domain) -> None:
         if not domain.finite:
@@ -87,31 +106,64 @@ class _Crawl:
         found = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
         self.inputs.append(Input(name, domain, *found))
         self.instances.append(Instance(name, f"Input {domain}", "", ()))
-        self.pipes[name] = found
+        self.pipes[name] = Pipe((found,))
         self.sources[name] = name
 
     def _node(self, node: Node) -> None:
         domains = tuple(self.pipeline.domains[pipe] for pipe in node.inputs)
         machine = self._machine(node, domains)
-        arrivals = [self.pipes[pipe] for pipe in node.inputs]
+        arrivals = [self.pipes[pipe].slots for pipe in node.inputs]
         roles = tuple((role, self.sources[pipe]) for role, pipe in zip(node.processor.ports, node.inputs, strict=True))
         if node.queues:
-            fires, front = self._join(node, domains, arrivals, roles)
+            rounds = self._join(node, domains, arrivals, roles)
             roles = (("queue", f"{node.name}.queue"),)
         else:
-            fires, front = arrivals[0].present, (arrivals[0].value,)
+            rounds = tuple((arrival.present, (arrival.value,)) for arrival in arrivals[0])
             roles = (("input", roles[0][1]),)
         self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
-        state = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
-        following, results = machine.step(state, front)
-        for slot, old, new in zip(machine.slots, state, following, strict=True):
-            self._store(slot, old, _guarded(fires, new, old, slot.domain))
-        for position, (pipe, out) in enumerate(zip(node.outputs, results, strict=True), 1):
+        emitted = self._rounds(node, machine, rounds)
+        width = {self.pipeline.widths[pipe] for pipe in node.outputs}
+        assert width == {max(1, len(slots)) for slots in emitted}, f"{node.name}: {width}"
+        for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
-            present = self._define(f"{prefix}present", AND(fires, as_term(out.present, BOOL)))
-            value = self._define_value(f"{prefix}value", out.value, self.pipeline.domains[pipe], present)
-            self.pipes[pipe] = Maybe(present, value)
+            self.pipes[pipe] = self._pipe(prefix, slots, self.pipeline.domains[pipe])
             self.sources[pipe] = node.name
+
+    def _rounds(self, node: Node, machine: Machine, rounds: Sequence[Round]) -> list[list[Maybe]]:
+        """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
+        state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
+        emitted: list[list[Maybe]] = [[] for _ in node.outputs]
+        for number, (fires, front) in enumerate(rounds, 1):
+            following, results = machine.step(state, front)
+            state = tuple(
+                _guarded(fires, new, old, slot.domain)
+                for slot, old, new in zip(machine.slots, state, following, strict=True)
+            )
+            if number < len(rounds):
+                names = (f"{node.name}:{slot.name}_after{number}" for slot in machine.slots)
+                state = tuple(self._shared_value(name, part) for name, part in zip(names, state, strict=True))
+            for slots, out in zip(emitted, results, strict=True):
+                slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
+        for slot, old, new in zip(machine.slots, before, state, strict=True):
+            self._store(slot, old, new)
+        if machine.finish and self.end:
+            late = bool(self.pipeline.late.intersection(node.inputs))
+            return [
+                _finishing(self.end.now, slots, slots_of(out), late=late)
+                for slots, out in zip(emitted, machine.finish(state), strict=True)
+            ]
+        return emitted
+
+    def _pipe(self, prefix: str, slots: Sequence[Maybe], domain: Domain) -> Pipe:
+        """A pipe that carries these events."""
+        defined = []
+        nothing = Maybe(FALSE, const(domain.default, domain))
+        for number, slot in enumerate(slots or (nothing,), 1):
+            suffix = str(number) if number > 1 else ""
+            present = self._define(f"{prefix}present{suffix}", slot.present)
+            value = self._define_value(f"{prefix}value{suffix}", slot.value, domain, present)
+            defined.append(Maybe(present, value))
+        return Pipe(tuple(defined))
 
     def _machine(self, node: Node, domains: tuple[Domain, ...]) -> Machine:
         machine = self.pipeline.typed[node.name].machine(domains)
@@ -130,44 +182,44 @@ class _Crawl:
         self,
         node: Node,
         domains: tuple[Domain, ...],
-        arrivals: list[Maybe],
+        arrivals: list[tuple[Maybe, ...]],
         roles: tuple[tuple[str, str], ...],
-    ) -> tuple[Term, tuple[Any, ...]]:
-        """The queues of a node as an instance of their own."""
+    ) -> tuple[Round, ...]:
+        """The queues of a node as an instance of their own, and the fronts they let through."""
         name = f"{node.name}.queue"
         join = Join(domains, tuple(self.capacities[q] for q in node.queues))
         shown = ", ".join(map(str, join.capacities))
         self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
         state = tuple(var(f"{name}:{slot.name}", slot.domain) for slot in join.slots())
-        result = join.step(state, arrivals, lambda local, term: self._shared(f"{name}:{local}", term))
+        result = join.rounds(state, arrivals, lambda local, term: self._shared(f"{name}:{local}", term))
         for slot, old, new in zip(join.slots(), state, result.state, strict=True):
             self._store(slot, old, new)
-        fires = result.fires
-        front = []
-        for port, queue, domain, value, length, overflow in zip(
-            node.processor.ports,
-            node.queues,
-            domains,
-            result.front,
-            result.lengths,
-            result.overflows,
-            strict=True,
-        ):
-            front.append(self._define_value(f"{name}:{port}_event", value, domain, fires))
+        ports = node.processor.ports
+        fronts: list[list[Any]] = [[] for _ in result.rounds]
+        for i, (port, queue, domain) in enumerate(zip(ports, node.queues, domains, strict=True)):
+            for number, (fires, events) in enumerate(result.rounds, 1):
+                label = f"{name}:{port}_event{number if number > 1 else ''}"
+                fronts[number - 1].append(self._define_value(label, events[i], domain, fires))
+            length = result.lengths[i]
             waiting = as_term(length, Range(0, 0)) if isinstance(length, int) else length
             self.queues[queue] = Queue(
                 queue,
                 self.capacities[queue],
                 self._define(f"{name}:length_{port}", waiting),
-                self._define(f"{name}:overflow_{port}", overflow),
+                self._define(f"{name}:overflow_{port}", as_term(result.overflows[i], BOOL)),
             )
-        return fires, tuple(front)
+        return tuple((fires, tuple(front)) for (fires, _), front in zip(result.rounds, fronts, strict=True))
 
     def _store(self, slot: Slot, old: Any, new: Any) -> None:
         initial = list(leaves(slot.initial)) if isinstance(slot.initial, tuple) else [slot.initial]
         parts = zip(scalars(slot.domain), leaves(old), leaves(new), initial, strict=True)
         for (_, domain), symbol, following, value in parts:
             self.variables.append(Variable(symbol.name, domain, value, following))
+
+    def _shared_value(self, name: str, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(self._shared_value(f"{name}.{i}", part) for i, part in enumerate(value, 1))
+        return self._shared(name, value) if isinstance(value, Term) else value
 
     def _shared(self, name: str, term: Term) -> Term:
         """A definition for a term that is used in several places, unless it is a constant or a name already."""
@@ -184,6 +236,21 @@ class _Crawl:
             return tuple(self._define_value(f"{name}.{n}", v, d, present) for n, v, d in fields)
         self.uses[name] = present
         return self._define(name, as_term(value, domain))
+
+
+def _finishing(now: Term, slots: list[Maybe], last: Sequence[Maybe], *, late: bool) -> list[Maybe]:
+    """The slots of a pipe whose processor emits `last` at the end of the stream.
+
+    Where nothing arrives at that step (not `late`), they take the place of what it emits at other steps.
+    """
+    ending = [Maybe(AND(now, as_term(each.present, BOOL)), each.value) for each in last]
+    if late:
+        return slots + ending
+    both = [
+        Maybe(OR(slot.present, end.present), ite(now, end.value, slot.value))
+        for slot, end in zip(slots, ending, strict=False)
+    ]
+    return [*both, *slots[len(ending) :], *ending[len(slots) :]]
 
 
 def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:

@@ -39,8 +39,14 @@ def brims(pipeline: Pipeline, system: System) -> dict[str, Brim]:
     return found
 
 
+def can_open(pipeline: Pipeline, queue: str) -> bool:
+    """Whether a queue can be opened: the join takes at most one event a step, so one look ahead is enough."""
+    node = next(node for node in pipeline.nodes if queue in node.queues)
+    return all(pipeline.widths[pipe] == 1 for pipe in node.inputs)
+
+
 def opened(pipeline: Pipeline, system: System, queues: Collection[str]) -> System:
-    """The system with these queues open; each of them has a capacity of at least 1.
+    """The system with these queues open (those that `can_open`); each has a capacity of at least 1.
 
     `system` is that of the flat `pipeline`.
     """

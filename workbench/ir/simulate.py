@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Value
 from workbench.core.evaluate import compile_terms
+from workbench.core.processor import END, carried
 from workbench.core.term import Term, leaves, var
 from workbench.errors import DomainError
 from workbench.ir.system import System
@@ -16,7 +17,7 @@ class Step(NamedTuple):
     """What one step of a system shows."""
 
     pipes: dict[str, Value | None]
-    """Pipe name to the value it carries, None when it carries no event."""
+    """Pipe name to what it carries (see `carried`)."""
     queues: dict[str, int]
     """Queue name to the number of events that wait in it at the end of the step."""
     overflows: tuple[str, ...]
@@ -35,9 +36,10 @@ class Simulator:
         self._pipes = list(system.pipes.items())
         queues = list(system.queues.values())
         outputs: list[Any] = [v.next for v in system.variables]
-        outputs += [(pipe.present, pipe.value) for _, pipe in self._pipes]
+        outputs += [pipe.slots for _, pipe in self._pipes]
         outputs += [q.length for q in queues] + [q.overflow for q in queues] + list(labels)
-        inputs = [(i.present, i.value) for i in system.inputs]
+        inputs: list[Any] = [(i.present, i.value) for i in system.inputs]
+        inputs += [system.end.now] if system.end else []
         state = [var(v.name, v.domain) for v in system.variables]
         self._run = compile_terms(system.inlined(tuple(outputs)), [*state, *inputs])
         self.reset()
@@ -47,20 +49,21 @@ class Simulator:
         self.state: tuple[Value, ...] = tuple(v.initial for v in self.system.variables)
 
     def step(self, events: Mapping[str, Value]) -> Step:
-        """One step with these events on the inputs (absent inputs carry none)."""
+        """One step with these events on the inputs (absent inputs carry none), or `END`."""
         given: list[Value] = []
         for source in self.system.inputs:
             present = source.name in events
             value = source.domain.check(events[source.name]) if present else source.domain.default
             given += [present, *leaves(value)]
+        if self.system.end:
+            given.append(events is END)
         flat = iter(self._run(*self.state, *given))
         before = {v.name: value for v, value in zip(self.system.variables, self.state, strict=True)}
         self.state = tuple(next(flat) for _ in self.system.variables)
         pipes: dict[str, Value | None] = {}
         for name, pipe in self._pipes:
-            present = next(flat)
-            value = _rebuild(pipe.value, flat)
-            pipes[name] = value if present else None
+            slots = [(next(flat), _rebuild(slot.value, flat)) for slot in pipe.slots]
+            pipes[name] = carried([value for present, value in slots if present], pipe.width)
         lengths = {name: next(flat) for name in self.system.queues}
         overflows = tuple(name for name in self.system.queues if next(flat))
         return Step(pipes, lengths, overflows, before, tuple(flat))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
+from workbench.core.ops import disjunction
 from workbench.core.processor import Maybe
 from workbench.core.term import Term, leaves, var
 
@@ -44,6 +45,33 @@ class Input(NamedTuple):
     """A variable, or nested tuples of variables."""
 
 
+@dataclass(frozen=True)
+class Pipe:
+    """What a pipe carries at a step: the events of those of its slots that are present, in order.
+
+    Most pipes have one slot; one behind a processor that emits several events in a step has more.
+    """
+
+    slots: tuple[Maybe, ...]
+
+    @property
+    def width(self) -> int:
+        """The most events it carries in one step."""
+        return len(self.slots)
+
+    @property
+    def present(self) -> Term:
+        """Whether it carries an event."""
+        found: Term = disjunction(slot.present for slot in self.slots)
+        return found
+
+    @property
+    def value(self) -> Any:
+        """The event's value, on a pipe of width 1."""
+        (slot,) = self.slots
+        return slot.value
+
+
 class Queue(NamedTuple):
     """A queue: its capacity, the length at the end of a step, and when an event arrives at it full."""
 
@@ -51,6 +79,13 @@ class Queue(NamedTuple):
     capacity: int
     length: Term
     overflow: Term
+
+
+class End(NamedTuple):
+    """The end of all input streams: an input of its own, and whether it has come in an earlier step."""
+
+    now: Term
+    over: Term
 
 
 class Instance(NamedTuple):
@@ -72,13 +107,15 @@ class System:
     variables: tuple[Variable, ...]
     definitions: tuple[Definition, ...]
     instances: tuple[Instance, ...]
-    pipes: Mapping[str, Maybe]
+    pipes: Mapping[str, Pipe]
     """What each pipe carries, as terms."""
     outputs: tuple[tuple[str, str], ...]
     queues: Mapping[str, Queue] = field(default_factory=dict)
     free: Mapping[str, Domain] = field(default_factory=dict)
     """The leaves of the inputs that are in the system: presence flags and values."""
     domains_of_pipes: Mapping[str, Domain] = field(default_factory=dict)
+    end: End | None = None
+    """None where no processor acts at the end."""
     uses: Mapping[str, Term] = field(default_factory=dict)
     """For definitions of values: when the value is used (its pipe's presence)."""
 
@@ -107,6 +144,8 @@ class System:
             fresh = {t.name for t in postorder(todo) if t.is_var} - found
             found |= fresh
             todo = [known[name] for name in fresh if name in known]
+        if self.end and self.end.now.name in found:
+            found.add(self.end.over.name)  # what may come at a step depends on whether the streams have ended
         return found
 
     def restrict(self, names: set[str]) -> System:
@@ -118,7 +157,7 @@ class System:
 
         return replace(
             self,
-            pipes={name: pipe for name, pipe in self.pipes.items() if whole(tuple(pipe))},
+            pipes={name: pipe for name, pipe in self.pipes.items() if whole(pipe.slots)},
             queues={name: q for name, q in self.queues.items() if whole((q.length, q.overflow))},
             free={name: domain for name, domain in self.free.items() if name in names},
             variables=tuple(v for v in self.variables if v.name in names),

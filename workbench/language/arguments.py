@@ -23,8 +23,8 @@ from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, plural, suggestion
 from workbench.language.types import domain
 
-_INTERNAL = frozenset({"integers"})
-"""Fields that the checker fills in when it chooses the domain of `int`."""
+_INTERNAL = frozenset({"integers", "most"})
+"""Fields that typing fills in."""
 
 
 @dataclasses.dataclass(frozen=True)

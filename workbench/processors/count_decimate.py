@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import Domain, Range, Value
-from workbench.core.ops import EQ
-from workbench.core.processor import NOTHING, Maybe, Processor, State, Stream, event
+from workbench.core.domain import BOOL, Domain, Range, Value
+from workbench.core.ops import EQ, ite, negate
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stream, event
+from workbench.core.term import const
 from workbench.errors import PipelineError
 
 
@@ -45,6 +46,13 @@ class CountDecimate(Processor):
             kept.extend(stream[-1:])
         return (kept,)
 
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return (list(streams[0][:: self.interval]),)
+
+    @property
+    def finishes(self) -> int:
+        return 1 if self.last else 0
+
     def initial(self) -> State:
         return (0, NOTHING) if self.last else (0,)
 
@@ -63,11 +71,21 @@ class CountDecimate(Processor):
     def finish(self, state: State) -> tuple[Maybe, ...]:
         return (state[1] if self.last else NOTHING,)
 
-    def refusal(self, backend: str) -> str:
-        if self.last and backend == "smv":
-            return "decimate(..., last) acts at the end of the stream, which the model does not have"
-        return ""
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        if not self.last:
+            return super().machine(inputs, horizon)
+        (domain,) = inputs
+        position = Slot("position", Range(0, self.interval - 1), 0)
+        left_out = (Slot("left_out", BOOL, False), Slot("latest", domain, domain.default))
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+            position, (value,) = state[0], front
+            kept = EQ(position, 0)
+            following = (position + 1) % self.interval
+            return (following, negate(kept), ite(kept, const(domain.default, domain), value)), (Maybe(kept, value),)
+
+        return Machine((position, *left_out), step, lambda state: (Maybe(state[1], state[2]),))
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
-        return (cls(1), cls(2), cls(3))
+        return (cls(1), cls(2), cls(3), cls(2, last=True))

@@ -6,7 +6,7 @@ runs as a single processor only inside a window, where its queues are part of it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -17,7 +17,7 @@ from workbench.core.function import same_domain
 from workbench.core.join import Join
 from workbench.core.ops import both, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stream, event
+from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, Slot, State, Stream, emission, slots_of
 from workbench.core.term import FALSE, TRUE
 from workbench.errors import Refused, TypingError
 from workbench.processors.cumulate import Cumulate
@@ -78,39 +78,55 @@ class Group(Processor):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return self.body.denote(streams)
 
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return self.body.denote(streams, ended=False)
+
     # --- operation: a walk over the nodes with unbounded queues in the state -------------------------------
 
     def initial(self) -> State:
         return tuple((self.flat.typed[node.name].initial(), ((),) * len(node.queues)) for node in self.flat.nodes)
 
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        carried = {name: event(value) for (name, _), value in zip(self.flat.inputs, front, strict=True)}
-        after = []
-        for node, (inner, queues) in zip(self.flat.nodes, state, strict=True):
-            arrivals = [carried[pipe] for pipe in node.inputs]
-            queues, consumed = _consume(queues, arrivals)
-            results: tuple[Maybe, ...] = (NOTHING,) * len(node.outputs)
-            if consumed is not None:
-                inner, results = self.flat.typed[node.name].step(inner, consumed)
-            carried.update(zip(node.outputs, results, strict=True))
-            after.append((inner, queues))
-        return tuple(after), tuple(carried[pipe] for _, pipe in self.flat.outputs)
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        given = {name: [value] for (name, _), value in zip(self.flat.inputs, front, strict=True)}
+        after, carried = self._walk(state, given, ends=False)
+        return after, tuple(emission(carried[pipe]) for _, pipe in self.flat.outputs)
 
-    def finish(self, state: State) -> tuple[Maybe, ...]:
-        """The last event of each output when all inputs end: what `finish` emits flows on downstream."""
-        carried: dict[str, list[Value]] = {name: [] for name, _ in self.flat.inputs}
+    def finish(self, state: State) -> tuple[Emission, ...]:
+        """What comes out when all inputs end: what a processor emits at its end flows on downstream."""
+        _, carried = self._walk(state, {name: [] for name, _ in self.flat.inputs}, ends=True)
+        return tuple(emission(carried[pipe]) for _, pipe in self.flat.outputs)
+
+    def _walk(
+        self, state: State, carried: dict[str, list[Value]], *, ends: bool
+    ) -> tuple[State, dict[str, list[Value]]]:
+        """One step with these events on the inputs: the state after it, and what every pipe carries."""
+        after = []
         for node, (inner, queues) in zip(self.flat.nodes, state, strict=True):
             processor = self.flat.typed[node.name]
             waiting = queues or ((),) * len(node.inputs)
             streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, node.inputs, strict=True)]
+            fronts = list(zip(*streams, strict=False))
             results = []
-            for front in zip(*streams, strict=False):
+            for front in fronts:
                 inner, emitted = processor.step(inner, front)
                 results.append(emitted)
-            results.append(processor.finish(inner))
+            if ends:
+                results.append(processor.finish(inner))
             for position, pipe in enumerate(node.outputs):
-                carried[pipe] = [maybes[position].value for maybes in results if maybes[position].present]
-        return tuple(event(carried[p][-1]) if carried[p] else NOTHING for _, p in self.flat.outputs)
+                events = [maybe for emitted in results for maybe in slots_of(emitted[position])]
+                carried[pipe] = [maybe.value for maybe in events if maybe.present]
+            after.append((inner, tuple(tuple(stream[len(fronts) :]) for stream in streams) if queues else ()))
+        return tuple(after), carried
+
+    @property
+    def finishes(self) -> int:
+        return 1 if self.flat.late else 0
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        del inputs
+        widths = [self.flat.widths[pipe] for _, pipe in self.flat.outputs]
+        bounds = [width for width in widths if width is not None]
+        return max(bounds) if len(bounds) == len(widths) else None
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
@@ -127,41 +143,59 @@ class Group(Processor):
             for node, (machine, join) in zip(self.flat.nodes, parts, strict=True)
             for slot in (*machine.slots, *(join.slots() if join else ()))
         )
-        return Machine(slots, self._walker(parts))
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+            given = {name: [Maybe(TRUE, v)] for (name, _), v in zip(self.flat.inputs, front, strict=True)}
+            return self._walker(parts, state, given, ends=False)
+
+        def finish(state: State) -> tuple[Emission, ...]:
+            return self._walker(parts, state, {name: [] for name, _ in self.flat.inputs}, ends=True)[1]
+
+        return Machine(slots, step, finish if self.finishes else None)
 
     def _part(self, node: Node, horizon: int) -> tuple[Machine, Join | None]:
         domains = tuple(self.flat.domains[pipe] for pipe in node.inputs)
-        machine = self.flat.typed[node.name].machine(domains, horizon)
+        widths = [self.flat.widths[pipe] or 1 for pipe in node.inputs]
+        if self.flat.late.intersection(node.inputs):
+            horizon += 1  # the end of the stream is one more step
+        machine = self.flat.typed[node.name].machine(domains, horizon * max(widths))
+        if not node.queues:
+            return machine, None
+        if max(widths) > 1:
+            return machine, Join(domains, tuple(horizon * width for width in widths))
         # at most `horizon` events enter before a reset, and none is stored by the last step: no overflow
-        join = Join(domains, (horizon - 1,) * len(domains)) if node.queues else None
-        return machine, join
+        return machine, Join(domains, (horizon - 1,) * len(domains))
 
     def _walker(
-        self, parts: list[tuple[Machine, Join | None]]
-    ) -> Callable[[State, tuple[Any, ...]], tuple[State, tuple[Maybe, ...]]]:
-        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-            carried = {name: Maybe(TRUE, v) for (name, _), v in zip(self.flat.inputs, front, strict=True)}
-            after: list[Any] = []
-            rest = list(state)
-            for node, (machine, join) in zip(self.flat.nodes, parts, strict=True):
-                inner, rest = tuple(rest[: len(machine.slots)]), rest[len(machine.slots) :]
-                arrivals = [carried[pipe] for pipe in node.inputs]
-                fires, consumed, queued = arrivals[0].present, (arrivals[0].value,), ()
-                if join is not None:
-                    size = len(join.slots())
-                    joined = join.step(tuple(rest[:size]), arrivals)
-                    rest = rest[size:]
-                    fires, consumed, queued = joined.fires, joined.front, joined.state
+        self, parts: list[tuple[Machine, Join | None]], state: State, given: Mapping[str, list[Maybe]], *, ends: bool
+    ) -> tuple[State, tuple[Emission, ...]]:
+        """`_walk` on terms."""
+        carried = dict(given)
+        after: list[Any] = []
+        rest = list(state)
+        for node, (machine, join) in zip(self.flat.nodes, parts, strict=True):
+            inner, rest = tuple(rest[: len(machine.slots)]), rest[len(machine.slots) :]
+            arrivals = [carried[pipe] for pipe in node.inputs]
+            rounds = tuple((arrival.present, (arrival.value,)) for arrival in arrivals[0])
+            queued: State = ()
+            if join is not None:
+                size = len(join.slots())
+                queued, rest = tuple(rest[:size]), rest[size:]
+                if any(arrivals):
+                    joined = join.rounds(queued, arrivals)
+                    rounds, queued = joined.rounds, joined.state
+            carried.update((pipe, []) for pipe in node.outputs)
+            for fires, consumed in rounds:
                 following, results = machine.step(inner, consumed)
-                after += [ite(fires, new, old) for new, old in zip(following, inner, strict=True)]
-                after += queued
-                carried.update(
-                    (pipe, Maybe(_and(fires, out.present), out.value))
-                    for pipe, out in zip(node.outputs, results, strict=True)
-                )
-            return tuple(after), tuple(carried[pipe] for _, pipe in self.flat.outputs)
-
-        return step
+                inner = tuple(ite(fires, new, old) for new, old in zip(following, inner, strict=True))
+                for pipe, out in zip(node.outputs, results, strict=True):
+                    carried[pipe] += [Maybe(_and(fires, each.present), each.value) for each in slots_of(out)]
+            if ends and machine.finish:
+                for pipe, out in zip(node.outputs, machine.finish(inner), strict=True):
+                    carried[pipe] += slots_of(out)
+            after += [*inner, *queued]
+        shown = (carried[pipe] for _, pipe in self.flat.outputs)
+        return tuple(after), tuple(slots[0] if len(slots) == 1 else Burst(slots) for slots in shown)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
@@ -176,18 +210,6 @@ def _and(a: Any, b: Any) -> Any:
     """Conjunction where either side may be a Python bool from a step that always, or never, emits."""
     a = {True: TRUE, False: FALSE}.get(a, a) if isinstance(a, bool) else a
     return both(a, b)
-
-
-def _consume(
-    queues: tuple[tuple[Value, ...], ...], arrivals: list[Maybe]
-) -> tuple[tuple[tuple[Value, ...], ...], tuple[Value, ...] | None]:
-    """The queues after these arrivals, and the front that is consumed if there is a complete one."""
-    if not queues:
-        return queues, (arrivals[0].value,) if arrivals[0].present else None
-    filled = [(*q, a.value) if a.present else q for q, a in zip(queues, arrivals, strict=True)]
-    if all(filled):
-        return tuple(q[1:] for q in filled), tuple(q[0] for q in filled)
-    return tuple(filled), None
 
 
 def flatten(pipeline: Pipeline) -> Pipeline:

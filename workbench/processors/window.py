@@ -22,7 +22,7 @@ from workbench.core.domain import Bool, Domain, Overflowing, Range, Tuple, Value
 from workbench.core.evaluate import escape_condition
 from workbench.core.ops import EQ, GE, LT, as_term, both, either, ite
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stream
+from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, Stream, slots_of
 from workbench.core.term import FALSE, TRUE, const, var
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
@@ -95,9 +95,9 @@ class Window(Processor):
         inner, last = self._inner.initial(), NOTHING
         for events in fronts:
             inner, (out,) = self._inner.step(inner, events)
-            last = out if out.present else last
+            last = _last(out, last)
         (final,) = self._inner.finish(inner)  # the end of the window is the end of the inner stream
-        return fronts[1:], (final if final.present else last,)
+        return fronts[1:], (_last(final, last),)
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
@@ -134,6 +134,7 @@ class Window(Processor):
             for events in reversed(kept):
                 current, last = _advance(inner, current, last, (events,) if single else events)
             current, last = _advance(inner, current, last, front)
+            last = _ended(inner, current, last)
             latest = front[0] if single else front
             full = EQ(seen, self.width - 1)
             return (self._count(seen), *(latest, *kept)[: self.width - 1]), (
@@ -157,13 +158,14 @@ class Window(Processor):
             seen, *rest = state
             n = len(own)
             copies = [fresh, *(tuple(rest[n * i : n * i + n]) for i in range(self.width - 1))]
-            after, last = [], nothing
+            after, following, last = [], (), nothing
             for age, copy in enumerate(copies):
                 before = Maybe(*copy[size:]) if silent else nothing
                 following, last = _advance(inner, copy[:size], before, front)
                 advanced = (*following, *((last.present, last.value) if silent else ()))
                 # copies that have not seen their first event yet stay as they are: the state is canonical
                 after.append(tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
+            last = _ended(inner, following, last)
             full = EQ(seen, self.width - 1)
             flat = tuple(part for copy in after[: self.width - 1] for part in copy)
             return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
@@ -188,12 +190,32 @@ class Window(Processor):
         )
 
 
+def _last(out: Emission, before: Maybe) -> Maybe:
+    """The last event emitted, `before` if there is none."""
+    return next((maybe for maybe in reversed(slots_of(out)) if maybe.present), before)
+
+
 def _advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) -> tuple[State, Maybe]:
     """One inner step, and the last event emitted so far."""
     following, (out,) = inner.step(state, front)
-    present = as_term(out.present, Bool())
     typed = tuple(as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
-    return typed, Maybe(either(present, last.present), ite(present, out.value, last.value))
+    return typed, _later(out, last)
+
+
+def _later(out: Emission, last: Maybe) -> Maybe:
+    """The last event of all that came: `last`, and then `out`."""
+    for maybe in slots_of(out):
+        present = as_term(maybe.present, Bool())
+        last = Maybe(either(present, last.present), ite(present, maybe.value, last.value))
+    return last
+
+
+def _ended(inner: Machine, state: State, last: Maybe) -> Maybe:
+    """The last event, given what the inner processor emits at the end of the window."""
+    if inner.finish is None:
+        return last
+    (out,) = inner.finish(state)
+    return _later(out, last)
 
 
 def as_state(value: Any, slot: Slot) -> Any:
@@ -201,7 +223,7 @@ def as_state(value: Any, slot: Slot) -> Any:
     return value if isinstance(slot.domain, Range) and not isinstance(value, int) else as_term(value, slot.domain)
 
 
-def _symbolic_step(inner: Machine, inputs: tuple[Domain, ...]) -> tuple[State, Maybe]:
+def _symbolic_step(inner: Machine, inputs: tuple[Domain, ...]) -> tuple[State, Emission]:
     """One step from any state on any front."""
     state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(inner.slots))
     front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
@@ -211,13 +233,13 @@ def _symbolic_step(inner: Machine, inputs: tuple[Domain, ...]) -> tuple[State, M
 
 def _always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
     _, out = _symbolic_step(inner, inputs)
-    return out.present is True or out.present is TRUE
+    return any(maybe.present is True or maybe.present is TRUE for maybe in slots_of(out))
 
 
 def _checked(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
     """Whether the inner processor does arithmetic that can leave a checked domain."""
     following, out = _symbolic_step(inner, inputs)
-    return escape_condition([following, out.value], Overflowing.CHECKED) is not FALSE
+    return escape_condition([following, out], Overflowing.CHECKED) is not FALSE
 
 
 def bits(machine: Machine) -> int:

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from workbench.backends.smv import SmvModel, print_model
 from workbench.core.domain import BOOL, Value
-from workbench.core.ops import AND, GT, NOT
+from workbench.core.ops import AND, GT, NOT, disjunction
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, Term, var
 from workbench.ir.compose import compose
 from workbench.ir.reduce import Model, focus
-from workbench.ir.relax import opened, queue_instance
+from workbench.ir.relax import can_open, opened, queue_instance
 from workbench.ir.system import System
 from workbench.verify.check import Settings
 from workbench.verify.engines import Answer, Limits, Query, Task, get_engine
@@ -83,28 +83,33 @@ NEVER_AHEAD = "its events derive one by one from those that they meet, so none o
 def never_ahead(pipeline: Pipeline, queue: str) -> bool:
     """Whether counting shows that no event ever waits in this queue of a flat pipeline.
 
-    A processor emits at most one event for each front that it takes, so no pipe has carried more events than one
-    that it derives from. A join takes as many fronts as its slowest input has events: if a queue's pipe derives from
-    the pipes of all other inputs, it is the slowest. This needs no bound on any queue in between.
+    A processor that emits at most one event for each front makes no more events than it takes. So no pipe carries
+    more events than one that it derives from through such processors. A join takes as many fronts as its slowest
+    input has events: if a queue's pipe derives from the pipes of all other inputs, it is the slowest. This needs no
+    bound on any queue in between.
     """
-    system = compose(pipeline, 1)
-    terms = system.names()
     node = next(node for node in pipeline.nodes if queue in node.queues)
-    own = node.inputs[node.queues.index(queue)]
-    sources, todo = {own}, [own]
+    system = compose(pipeline, 1)
+    makers = {pipe: maker for maker in pipeline.nodes for pipe in maker.outputs}
+    sources, todo = {pipeline.sources[queue]}, [pipeline.sources[queue]]
     while todo:
         pipe = todo.pop()
-        maker = next((maker for maker in pipeline.nodes if pipe in maker.outputs), None)
-        if maker is None:
-            continue
-        arrives = system.pipes[maker.inputs[0]].present
-        takes = var(f"{queue_instance(maker)}:fires", BOOL) if maker.queues else arrives
-        emits = terms[system.pipes[pipe].present.name]
-        if emits is takes or (emits.op is AND and takes in emits.args):
-            fresh = set(maker.inputs) - sources
+        if pipe in makers and _at_most_one(pipeline, system, makers[pipe], pipe):
+            fresh = set(makers[pipe].inputs) - sources
             sources |= fresh
             todo += fresh
     return sources.issuperset(node.inputs)
+
+
+def _at_most_one(pipeline: Pipeline, system: System, maker: Node, pipe: str) -> bool:
+    """Whether a processor emits an event on a pipe only when it takes a front, and then not more than one."""
+    if any(pipeline.widths[each] != 1 for each in (pipe, *maker.inputs)):
+        return False
+    takes: Term = system.pipes[maker.inputs[0]].slots[0].present
+    if maker.queues:
+        takes = var(f"{queue_instance(maker)}:fires", BOOL)
+    emits = system.names()[system.pipes[pipe].slots[0].present.name]
+    return emits is takes or (emits.op is AND and takes in emits.args)
 
 
 def upstream(pipeline: Pipeline, queue: str) -> Pipeline:
@@ -137,7 +142,10 @@ class Search:
         self.pipeline = upstream(pipeline, queue)
         self.queue = queue
         self.proven = {name: size for name, size in proven.items() if name in self.pipeline.queues}
-        self.open = {name for name in self.pipeline.queues if name not in self.proven and name != queue}
+        others = [name for name in self.pipeline.queues if name not in self.proven and name != queue]
+        self.open = {name for name in others if can_open(self.pipeline, name)}
+        self.closed = set(others) - self.open
+        """Queues without a proven capacity that cannot be opened: nothing is concluded once one overflows."""
         self.settings = settings
         self.most = most
         self.room = 1
@@ -189,7 +197,9 @@ class Search:
     def _learn(self, length: int, answer: Longer) -> bool:
         """Take in a run on which the model says the queue gets longer than `length`; whether it really does."""
         sizes = {name: max(size, 1) for name, size in self.proven.items()}
-        room = {**dict.fromkeys(self.open, len(answer.inputs)), **sizes, self.queue: length + 1}
+        widths = {name: self.pipeline.widths[pipe] or 1 for name, pipe in self.pipeline.sources.items()}
+        room = {name: widths[name] * len(answer.inputs) for name in self.open | self.closed}
+        room |= {**sizes, self.queue: length + widths[self.queue]}
         course = Course(self.pipeline, self.queue, answer.inputs, room)
         reached = max(course.lengths)
         if reached > self.found.at_least:
@@ -201,24 +211,28 @@ class Search:
             self.found.pumping = answer.inputs[: pump.prefix + pump.cycle], pump
         if reached > length:
             return True
-        others = sorted(self.open.intersection(course.moments))
+        others = sorted((self.open | self.closed).intersection(course.moments))
         if not others:
             self.found.gap = True
             raise GivenUp(f"model gap: a run of the model does not make more than {length} events wait")
         if never_ahead(self.pipeline, self.queue):
             self.found.at_most, self.found.argument = 0, NEVER_AHEAD
             return False
+        self._more_room(others)
+        return False
+
+    def _more_room(self, others: Sequence[str]) -> None:
         self.room *= 2
         if self.room > self.most:
             raise GivenUp(f"it depends on queues that have no proven capacity: {', '.join(others)}")
-        return False
 
     # --- the engine ---------------------------------------------------------------------------------------
 
     def _ask(self, capacity: int, lengths: Sequence[int]) -> list[Longer]:
         """Whether the queue can get longer than each of these lengths, none of them above `capacity`."""
         system, asked = self._system(capacity, lengths)
-        model = focus(replace(system, queues={}), asked)  # nothing else overflows: no flag for queues
+        bounded = {name: queue for name, queue in system.queues.items() if name in self.closed}
+        model = focus(replace(system, queues=bounded), asked)  # no other queue overflows: only these need the flag
         self.found.model = model
         env = self.settings.environment
         smv = print_model(
@@ -226,25 +240,29 @@ class Search:
             assume=env.assumptions(model.system, stutter_reduced=True),
             header=[f"{self.pipeline.name}: can queue({self.queue}) hold more than {', '.join(map(str, lengths))}?"],
         )
-        never = [*asked]
-        if model.overflow is not FALSE:  # nothing is concluded once a number has left its checked domain
-            never = [AND(term, NOT(model.overflow)) for term in asked]
-            never.append(model.escapes)
-        queries = [Query("invar", smv.formula(NOT(term))) for term in never]
+        full = disjunction([FALSE, *(queue.overflow for queue in model.queues)])
+        if model.overflow is not FALSE:  # nothing is concluded once the flag is up
+            asked = [AND(term, NOT(model.overflow)) for term in asked]
+        limits = [term for term in (full, model.escapes) if term is not FALSE]
+        queries = [Query("invar", smv.formula(NOT(term))) for term in (*asked, *limits)]
         side = [Query("invar", smv.formula(NOT(model.wraps)), side=True)] if model.wraps is not FALSE else []
         result = get_engine(self.settings.engine).check(Task(smv.text, (*queries, *side), smv.order), self._limits())
         self.found.engine = result.engine
         if side and self.found.wraps is not True:
             truth = result.answers[-1].truth
             self.found.wraps = None if truth is None else not truth
-        answers = result.answers[: len(queries)]
-        if model.overflow is not FALSE:
-            *answers, escape = answers  # type: ignore[assignment]
-            self._not_beyond(escape, answers)
+        answers = result.answers[: len(asked)]
+        beyond = dict(zip(limits, result.answers[len(asked) :], strict=False))
+        if not all(answer.truth is False for answer in answers):
+            if model.escapes in beyond and beyond[model.escapes].truth is not True:
+                raise GivenUp("a number can leave its checked domain, and nothing is concluded from what follows")
+            if full in beyond and beyond[full].truth is not True:
+                self._more_room([queue.name for queue in model.queues])
+                return self._ask(capacity, lengths)
         return [self._longer(system, smv, answer) for answer in answers]
 
     def _system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
-        sizes = {**dict.fromkeys(self.open, self.room), **self.proven, self.queue: capacity}
+        sizes = {**dict.fromkeys(self.open | self.closed, self.room), **self.proven, self.queue: capacity}
         system = compose(self.pipeline, sizes)
         queue = system.queues[self.queue]
         asked = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
@@ -257,10 +275,6 @@ class Search:
         if left <= 0:
             raise GivenUp(f"no time left after {self.settings.seconds} s")
         return Limits(left, self.settings.memory_mb)
-
-    def _not_beyond(self, escape: Answer, answers: Sequence[Answer]) -> None:
-        if escape.truth is not True and not all(answer.truth is False for answer in answers):
-            raise GivenUp("a number can leave its checked domain, and nothing is concluded from what follows")
 
     def _longer(self, system: System, smv: SmvModel, answer: Answer) -> Longer:
         if answer.truth is None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from workbench.backends.reference import Reference
 from workbench.core.domain import Domain, Value, scalars
 from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.group import flatten
 from workbench.verify.buffer_search import Found, Inputs, Search
@@ -248,7 +249,12 @@ def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
     own = sorted(str(domain) for domain in model.integers - {settings.domain})
     if own:
         said.append(f"the pipeline's own domains: {', '.join(own)}")
-    return (*said, settings.environment.describe())
+    said.append(settings.environment.describe())
+    end = model.system.end
+    if end and end.now.name in model.system.domains:
+        ends = "do not end" if settings.environment.fair else "may end at any step"
+        said.append(f"the input streams {ends}")
+    return tuple(said)
 
 
 # --- runs that show it, on the reference executor ---------------------------------------------------------------
@@ -262,7 +268,7 @@ def overflowing(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs, *
     steps = _recorded(pipeline, inputs)
     if len(steps) == len(inputs):
         last = steps[-1]
-        steps[-1] = TraceStep(last.inputs, last.pipes, {**last.queues, queue: capacity}, (queue,))
+        steps[-1] = replace(last, queues={**last.queues, queue: capacity}, overflows=(queue,))
     shows = f"an event arrives at queue({queue}), which holds {capacity} already"
     replay = _first_overflow(pipeline, queue, capacity, inputs)
     return Trace(tuple(steps), None, shows, shortest, replay, dict(pipeline.domains))
@@ -288,7 +294,7 @@ def _recorded(pipeline: Pipeline, inputs: Sequence[Mapping[str, Value]]) -> list
         except Overflow:
             break
         pipes = {name: maybe.value if maybe.present else None for name, maybe in record.pipes.items()}
-        steps.append(TraceStep(events, pipes, record.queues))
+        steps.append(TraceStep(events, pipes, record.queues, (), events is END))
     return steps
 
 

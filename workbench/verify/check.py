@@ -123,7 +123,7 @@ def _printed(pipeline: Pipeline, prop: Property, settings: Settings, question: Q
     env = settings.environment
     return print_model(
         model.system,
-        assume=env.assumptions(model.system, stutter_reduced=question.stutter),
+        assume=env.assumptions(model.system, stutter_reduced=question.stutter, ends=question.ends),
         fair=env.fairness(model.system),
         header=[f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"],
     )
@@ -266,6 +266,10 @@ def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tupl
     if prepared.trivial:
         return ()
     found = [env.describe()]
+    end = prepared.model.system.end
+    if end and end.now.name in prepared.model.system.domains:
+        may = prepared.question.ends and not env.fair
+        found.append("the input streams may end at any step" if may else "the input streams do not end")
     if prepared.question.stutter and env.arrivals != "always":
         found.append("steps without input left out (they change nothing)")
     if outcome is Outcome.UNKNOWN:

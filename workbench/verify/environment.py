@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.core.ops import conjunction, disjunction, either, negate
-from workbench.core.term import Term
+from workbench.core.ops import AND, NOT, OR, conjunction, disjunction, either, negate
+from workbench.core.term import FALSE, TRUE, Term
 from workbench.ir.system import System
 
 Arrivals = Literal["free", "synchronised", "always"]
@@ -26,18 +26,31 @@ class Environment:
     arrivals: Arrivals = "free"
     fair: bool = False
 
-    def assumptions(self, system: System, *, stutter_reduced: bool) -> list[Term]:
-        """Conditions that hold at every step; with stutter reduction some input carries an event."""
+    def assumptions(self, system: System, *, stutter_reduced: bool, ends: bool = True) -> list[Term]:
+        """Conditions that hold at every step.
+
+        With stutter reduction some input carries an event. Where a processor of the system acts at the end of the
+        streams, they may end at any step (unless `ends` is false or the environment is fair), which is a step
+        without events; nothing comes after it.
+        """
         present = [i.present for i in system.inputs if i.present.name in system.domains]
-        if not present:
-            return []
-        if self.arrivals == "always":
-            return [conjunction(present)]
+        nothing = conjunction(negate(p) for p in present)
+        end = system.end if system.end and system.end.now.name in system.domains else None
         assume = []
+        ended: Term = FALSE
+        if end and ends and not self.fair:
+            ended = OR(end.now, end.over)
+            assume += [either(negate(ended), nothing), NOT(AND(end.now, end.over))]
+        elif end:
+            assume.append(NOT(end.now))
+        if not present:
+            return [a for a in assume if a is not TRUE]
+        if self.arrivals == "always":
+            return [either(conjunction(present), ended), *assume]
         if self.arrivals == "synchronised" and len(present) > 1:
-            assume.append(either(conjunction(present), conjunction(negate(p) for p in present)))
+            assume.append(either(conjunction(present), nothing))
         if stutter_reduced:
-            assume.append(disjunction(present))
+            assume.append(either(disjunction(present), ended))
         return assume
 
     def fairness(self, system: System) -> list[Term]:

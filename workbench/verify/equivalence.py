@@ -5,7 +5,8 @@
   in an equality processor whose queues hold the difference in pace, so the verdict is bounded by their capacity;
 - approximates: stepwise, with implication for equality: where the second Boolean pipeline says true, so does the first.
 
-As in the paper, a pipeline that falls behind for ever is sequence equivalent to any that agrees with what it emitted.
+Where a processor acts at the end of its stream, the streams may end, and whole outputs have the same length. Else,
+as in the paper, a pipeline that falls behind for ever is sequence equivalent to any that agrees with what it emitted.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Literal
 from workbench.core import function as f
 from workbench.core.domain import Bool
 from workbench.core.function import same_domain
-from workbench.core.ops import either, negate
+from workbench.core.ops import EQ, both, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import Term
 from workbench.errors import PipelineError, TypingError
@@ -77,9 +78,14 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
 
     def agrees(name: str) -> Property:
         def term(system: System) -> Term:
-            pipe = system.pipes[name]
-            found: Term = either(negate(pipe.present), pipe.value)
-            return found
+            found: Term = conjunction(either(negate(same.present), same.value) for same in system.pipes[name].slots)
+            if system.end is None:
+                return found
+            # whole streams have the same length
+            waiting = (system.queues[f"{name}.{port}"].length for port in ("left", "right"))
+            complete: Term = either(negate(system.end.now), conjunction(EQ(length, 0) for length in waiting))
+            whole: Term = both(found, complete)
+            return whole
 
         return always(term, f"{name}.present -> {name}.value")
 

@@ -2,7 +2,7 @@
 
 A pipe that carries no event has no value. A condition of `ctl` and `ltl` that looks at values is therefore false
 where one of its pipes carries none, and `always` speaks of the steps at which all pipes whose values it mentions
-carry an event.
+carry an event. Of a pipe that carries several events at a step, `always` means each of them, `ctl` and `ltl` some.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ class Labels(Evaluator):
         self.system = system
         self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
         self.mentioned: list[Term] = []
-        """Presence of the pipes whose values were asked for."""
+        """Presence of the events whose values were asked for."""
+        self.chosen: dict[str, int] = {}
+        """Which event is meant of each wide pipe whose value was asked for."""
 
     def invariant(self, e: s.Expression) -> Term:
         """The condition of an `always`."""
-        self.mentioned = []
-        term = self._condition(e)
-        guard: Term = either(negate(conjunction(self.mentioned)), term) if self.mentioned else term
-        return guard
+        guarded: Term = conjunction(
+            either(negate(conjunction(mentioned)), term) if mentioned else term for mentioned, term in self._cases(e)
+        )
+        return guarded
 
     def formula(self, e: s.Expression) -> Formula:
         """A CTL or LTL formula."""
@@ -51,9 +53,24 @@ class Labels(Evaluator):
             return build(TEMPORAL.get(e.operator, e.operator), *map(self.formula, e.operands))
         if isinstance(e, s.Operation) and CONNECTIVES.get(e.operator) in BOOLEAN:
             return build(CONNECTIVES[e.operator], *map(self.formula, e.operands))
-        self.mentioned = []
-        term = self._condition(e)
-        return atom(conjunction([*self.mentioned, term]))
+        return atom(disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e)))
+
+    def _cases(self, e: s.Expression) -> list[tuple[list[Term], Term]]:
+        """The condition for each choice of one event per pipe it mentions: their presence, and the condition."""
+        self.chosen = {}
+        found = []
+        while True:
+            self.mentioned = []
+            term = self._condition(e)
+            found.append((self.mentioned, term))
+            last = next((p for p in self.chosen if self.chosen[p] + 1 < self.system.pipes[p].width), None)
+            if last is None:
+                return found
+            # counting: the first pipe that has a further event takes it, and those before it start again
+            for pipe in self.chosen:
+                self.chosen[pipe] = self.chosen[pipe] + 1 if pipe == last else 0
+                if pipe == last:
+                    break
 
     def _condition(self, e: s.Expression) -> Term:
         value = self.value(e)
@@ -93,9 +110,10 @@ class Labels(Evaluator):
         found = self.system.pipes[pipe]
         if rest == ["present"]:
             return found.present
-        if found.present not in self.mentioned and found.present is not TRUE:
-            self.mentioned.append(found.present)
-        value, domain = found.value, self.system.domains_of_pipes[pipe]
+        slot = found.slots[self.chosen.setdefault(pipe, 0) if found.width > 1 else 0]
+        if slot.present not in self.mentioned and slot.present is not TRUE:
+            self.mentioned.append(slot.present)
+        value, domain = slot.value, self.system.domains_of_pipes[pipe]
         for label in rest[1:] if rest[:1] == ["value"] else rest:
             value, domain = _part(e, pipe, value, domain, label)
         return value

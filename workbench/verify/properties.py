@@ -7,12 +7,14 @@ are asked as invariants (design section 5, rule 5).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from workbench.core.domain import BOOL, Range
 from workbench.core.ops import AND, EQ, GE, LT, NOT, both, conjunction, disjunction, either, ite, negate
+from workbench.core.processor import Maybe
 from workbench.core.term import TRUE, Term, leaves, var
 from workbench.errors import PipelineError
 from workbench.ir.reduce import FLAG, observe
@@ -33,6 +35,7 @@ class Question:
     kind, formula: what the engine decides.
     stutter: whether steps without input are left out of the model: the property does not speak of them, or they
         cannot change whether it holds.
+    ends: whether the streams may end, where a processor acts at their end.
     about_overflow: the property itself speaks of overflow, so it is not weakened by it.
     failure: what a counterexample shows, in words.
     in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
@@ -44,6 +47,7 @@ class Question:
     kind: Kind
     formula: Formula
     stutter: bool = True
+    ends: bool = True
     about_overflow: bool = False
     failure: str = ""
     in_bounds: Callable[[Term], Formula] | None = None
@@ -84,7 +88,7 @@ def liveness() -> Property:
             return build("AG", build("or", atom(overflow), soon))
 
         formula = build("AG", build("EF", atom(some)))
-        return Question(system, "ctl", formula, failure=text, in_bounds=in_bounds)
+        return Question(system, "ctl", formula, ends=False, failure=text, in_bounds=in_bounds)
 
     return Property("liveness", question, "AG EF some output")
 
@@ -101,7 +105,7 @@ def response() -> Property:
 
         formula = build("implies", often(arrivals(system)), often(outputs(system)))
         text = "the loop feeds every input for ever, and an output falls silent"
-        return Question(system, "ltl", formula, failure=text)
+        return Question(system, "ltl", formula, ends=False, failure=text)
 
     return Property("response", question, "GF every input -> GF every output")
 
@@ -192,13 +196,33 @@ def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Prop
 
 
 def _agree(system: System, left: str, right: str, *, approximates: bool) -> Term:
-    a, b = system.pipes[left], system.pipes[right]
-    if approximates:
-        same: Term = either(negate(b.value), a.value)
-    else:
-        same = conjunction(EQ(x, y) for x, y in zip(leaves(a.value), leaves(b.value), strict=True))
-    together: Term = AND(EQ(a.present, b.present), either(negate(a.present), same))
+    a, b = packed(system.pipes[left].slots), packed(system.pipes[right].slots)
+    agree: list[Term] = []
+    for x, y in itertools.zip_longest(a, b):
+        if x is None or y is None:
+            agree.append(negate((x or y).present))
+            continue
+        if approximates:
+            same: Term = either(negate(y.value), x.value)
+        else:
+            same = conjunction(EQ(m, n) for m, n in zip(leaves(x.value), leaves(y.value), strict=True))
+        agree.append(AND(EQ(x.present, y.present), either(negate(x.present), same)))
+    together: Term = conjunction(agree)
     return together
+
+
+def packed(slots: Sequence[Maybe]) -> list[Maybe]:
+    """The same events in the same order, with no absent slot before a present one."""
+    done: list[Maybe] = []
+    for slot in slots:
+        before: Any = TRUE
+        after = []
+        for place in done:
+            here = both(slot.present, both(before, negate(place.present)))
+            after.append(Maybe(either(place.present, here), ite(here, slot.value, place.value)))
+            before = place.present
+        done = [*after, Maybe(both(slot.present, before), slot.value)]
+    return done
 
 
 def conjoined(name: str, parts: list[Property]) -> Property:

@@ -5,8 +5,8 @@ number of events. Found on a run of the system, it is a proof (docs/buffers.md, 
 
 - what decides the length of the queue (its cone of influence) is the same before and after the cycle, except
   that some queues in it have grown;
-- a queue that has grown was never empty when a step of the cycle began, so more events in it change nothing for
-  a join, which only asks whether an event waits;
+- a queue that has grown held an event for every front that a step can take (one, mostly) when a step of the cycle
+  began, so more events in it change nothing for a join, which only asks whether an event waits;
 - where the values in a queue that has grown matter, those that each round takes from it are the same again.
 """
 
@@ -36,11 +36,11 @@ class Pump(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A queue between two steps, and whether an event arrives at it in the step that follows."""
+    """A queue between two steps, and how many events arrive at it in the step that follows."""
 
     length: int
     content: Events
-    arrives: bool
+    arriving: int
 
 
 class Course:
@@ -64,7 +64,13 @@ class Course:
         joins = {instance_of(brim.level) for brim in self._places.values()}
         self._control = [i for i, v in enumerate(cut.variables) if instance_of(v.name) not in joins]
         self._index = {v.name: i for i, v in enumerate(cut.variables)}
-        self._simulator = Simulator(cut, [system.pipes[pipeline.sources[name]].present for name in self._places])
+        self._slots = {name: system.pipes[pipeline.sources[name]].slots for name in self._places}
+        self._rounds = {
+            name: max(len(system.pipes[pipe].slots) for pipe in node.inputs)
+            for node in pipeline.nodes
+            for name in node.queues
+        }
+        self._simulator = Simulator(cut, [slot.present for slots in self._slots.values() for slot in slots])
         self._fields = {name: self._seen(brim.stores[0]) for name, brim in self._places.items()}
         self.control: list[tuple[Value, ...]] = []
         """Before each step, and after the last: the state of the cone without its queues."""
@@ -90,16 +96,19 @@ class Course:
                 break
             self._note(state, lengths, step.labels)
             lengths = step.queues
-        self._note(self._simulator.state, lengths, (False,) * len(self._places))
+        self._note(self._simulator.state, lengths, ())
 
-    def _note(self, state: tuple[Value, ...], lengths: Mapping[str, int], arrives: Sequence[Any]) -> None:
+    def _note(self, state: tuple[Value, ...], lengths: Mapping[str, int], present: Sequence[Any]) -> None:
+        """Take down the moment before a step; `present` says which events arrive in it, for one queue after another."""
         self.control.append(tuple(state[i] for i in self._control))
-        for (name, brim), arriving in zip(self._places.items(), arrives, strict=True):
+        arrivals = iter(present)
+        for name, brim in self._places.items():
             content = tuple(
                 tuple(state[self._index[store + field]] for field in self._fields[name])
                 for store in brim.stores[: lengths[name]]
             )
-            self.moments[name].append(Moment(lengths[name], content, bool(arriving)))
+            arriving = sum(bool(next(arrivals)) for _ in self._slots[name]) if present else 0
+            self.moments[name].append(Moment(lengths[name], content, arriving))
 
     # --- pumping ------------------------------------------------------------------------------------------
 
@@ -109,10 +118,14 @@ class Course:
         for end, control in enumerate(self.control):
             for start in reversed(before.setdefault(control, [])):
                 growth = self.lengths[end] - self.lengths[start]
-                if growth > 0 and all(_repeats(m[start : end + 1]) for m in self.moments.values()):
+                if growth > 0 and self._repeats(start, end):
                     return Pump(start, end - start, growth)
             before[control].append(end)
         return None
+
+    def _repeats(self, start: int, end: int) -> bool:
+        """Whether all queues let the steps between these moments be repeated for ever."""
+        return all(_repeats(m[start : end + 1], self._rounds[name]) for name, m in self.moments.items())
 
 
 def _cone(system: System, queue: str) -> System:
@@ -123,16 +136,16 @@ def _cone(system: System, queue: str) -> System:
     return system.restrict(system.cone(roots))
 
 
-def _repeats(moments: Sequence[Moment]) -> bool:
-    """Whether a queue lets the steps between these moments be repeated for ever."""
+def _repeats(moments: Sequence[Moment], rounds: int) -> bool:
+    """Whether a queue, of which a step takes at most `rounds` events, lets these steps be repeated for ever."""
     first, last = moments[0], moments[-1]
     growth = last.length - first.length
     if growth == 0:
         return first.content == last.content
-    if growth < 0 or not all(moment.length for moment in moments[:-1]):
+    if growth < 0 or any(moment.length < rounds for moment in moments[:-1]):
         return False
-    # it was never empty, so whatever arrived was the last in line when the step was over
-    arrived = tuple(after.content[-1] for before, after in pairwise(moments) if before.arrives)
+    # it held enough for the step, so whatever arrived was last in line when the step was over
+    arrived = tuple(event for now, after in pairwise(moments) for event in after.content[after.length - now.arriving :])
     return _same_events_taken(first.content, arrived, len(arrived) - growth)
 
 

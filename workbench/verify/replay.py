@@ -15,6 +15,7 @@ from workbench.backends.reference import Reference
 from workbench.backends.smv import SmvModel
 from workbench.core.domain import Overflowing, Value
 from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
 from workbench.ir.reduce import Model, escape_in
@@ -59,7 +60,7 @@ def decode(
     if gap is None:
         replay = executed(pipeline, bounds, rounds, simulator.trace_to_overflow(rounds))
     steps = tuple(
-        TraceStep(given, step.pipes, step.queues, step.overflows)
+        TraceStep(given, step.pipes, step.queues, step.overflows, given is END)
         for given, step in zip(inputs, simulated, strict=False)
     )
     return Trace(steps, raw.loop, shows, shortest, replay, dict(pipeline.domains))
@@ -70,13 +71,17 @@ def _simulator(pipeline: Pipeline, model: Model, bounds: Mapping[str, int], long
 
     Labels: a checked number that the property sees leaves its domain; any checked number does.
     """
-    everything = compose(pipeline, {**dict.fromkeys(pipeline.queues, longest), **bounds})
+    widest = max(width or 1 for width in pipeline.widths.values())
+    everything = compose(pipeline, {**dict.fromkeys(pipeline.queues, longest * widest), **bounds})
     escapes = escape_in(everything, set(everything.names()), Overflowing.CHECKED)
     return Simulator(everything, [model.escapes, escapes])
 
 
-def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> dict[str, Value]:
+def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> Mapping[str, Value]:
     """The events on the inputs in an engine state; what the property does not look at gets a default."""
+    end = system.end.now.name if system.end else ""
+    if end in smv.names and smv.value(end, state[smv.names[end]]):
+        return END
     found: dict[str, Value] = {}
     seen: list[bool] = []
     unseen = []
@@ -89,6 +94,9 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
         seen.append(present)
         if present:
             found[source.name] = _value(source.value, source.domain.default, smv, state)
+    over = system.end.over.name if system.end else ""
+    if over in smv.names and smv.value(over, state[smv.names[over]]):
+        return found
     # inputs outside the cone: as the environment demands, else silent
     if environment.arrivals == "always" or (environment.arrivals == "synchronised" and any(seen)):
         found.update((source.name, source.domain.default) for source in unseen)

@@ -36,6 +36,8 @@ class TraceStep:
     """Queue to the number of events waiting at the end of the step."""
     overflows: tuple[str, ...] = ()
     """Queues at which an event arrived and found no room."""
+    ends: bool = False
+    """All input streams end at this step."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def plain(value: Value | None, domain: Domain | None) -> Any:
     """A value as JSON data: records become objects, tuples lists."""
     if value is None:
         return None
+    if isinstance(value, list):  # what a wide pipe carries
+        return [plain(event, domain) for event in value]
     if isinstance(domain, Record):
         fields = zip(domain.labels, value, domain.fields, strict=True)
         return {label: plain(v, d) for label, v, d in fields}

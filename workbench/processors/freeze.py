@@ -1,0 +1,46 @@
+"""Freeze: the first event, for ever (BeepBeep, `Freeze`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.ops import ite
+from workbench.core.processor import Machine, Maybe, Processor, Slot, State, Stream, event
+
+
+@dataclass(frozen=True)
+class Freeze(Processor):
+    """Emits the first event once for every event that arrives."""
+
+    keyword: ClassVar[str] = "freeze"
+    symbol: ClassVar[str] = "❄"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        del inputs
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        (stream,) = streams
+        return (list(stream[:1]) * len(stream),)
+
+    def initial(self) -> State:
+        return (False, None)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        seen, first = state
+        kept = ite(seen, first, front[0])
+        return (True, kept), (event(kept),)
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        del horizon
+        (domain,) = inputs
+        return Machine((Slot("seen", BOOL, False), Slot("first", domain, domain.default)), self.step)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)

@@ -1,0 +1,74 @@
+"""Insert: a given event in front of a stream (BeepBeep, `Insert`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.ops import negate
+from workbench.core.processor import Burst, Emission, Maybe, Processor, State, Stream, event
+from workbench.core.term import const, is_symbolic
+from workbench.errors import DomainError, PipelineError
+
+
+@dataclass(frozen=True)
+class Insert(Processor):
+    """When the first event arrives, emits `value` `times` times and then it; afterwards every event as it comes."""
+
+    value: Value
+    times: int = 1
+
+    keyword: ClassVar[str] = "insert"
+
+    def __post_init__(self) -> None:
+        if self.times < 0:
+            raise PipelineError(f"insert needs a number of times that is not negative, not {self.times}")
+
+    @property
+    def label(self) -> str:
+        return f"{self.value} ⋯" if self.times == 1 else f"{self.times} × {self.value} ⋯"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        (domain,) = inputs
+        if self.value not in domain:
+            raise DomainError(
+                f"the inserted value {self.value!r} is not in the domain {domain}",
+                hint="insert a value of the stream's domain, or choose a larger one with -N",
+            )
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        del inputs
+        return self.times + 1
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        (stream,) = streams
+        return ([self.value] * self.times + list(stream) if stream else [],)
+
+    def initial(self) -> State:
+        return (False,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        del inputs
+        return (("started", BOOL),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        (started,), (latest,) = state, front
+        value = _constant(self.value, latest) if is_symbolic(front) else self.value
+        slots = [*[Maybe(negate(started), value)] * self.times, event(latest)]
+        return (True,), (Burst(slots) if self.times else slots[0],)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(1), cls(0, 2))
+
+
+def _constant(value: Value, like: Any) -> Any:
+    """A value as terms, of the shape of an event."""
+    if isinstance(like, tuple):
+        return tuple(_constant(part, term) for part, term in zip(value, like, strict=True))
+    return const(value, like.domain)

@@ -1,0 +1,54 @@
+"""Prefix: the first events of a stream (BeepBeep, `Prefix`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Domain, Range, Value
+from workbench.core.ops import LT, ite
+from workbench.core.processor import Maybe, Processor, State, Stream
+from workbench.errors import PipelineError
+
+
+@dataclass(frozen=True)
+class Prefix(Processor):
+    """Emits the first `count` events and is silent from then on."""
+
+    count: int
+
+    keyword: ClassVar[str] = "prefix"
+
+    def __post_init__(self) -> None:
+        if self.count < 0:
+            raise PipelineError(f"prefix needs a number of events that is not negative, not {self.count}")
+
+    @property
+    def label(self) -> str:
+        return f"first {self.count}"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        del inputs
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return (list(streams[0][: self.count]),)
+
+    def initial(self) -> State:
+        return (0,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        del inputs
+        return (("seen", Range(0, self.count)),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        (seen,) = state
+        open_ = LT(seen, self.count)
+        return (ite(open_, seen + 1, seen),), (Maybe(open_, front[0]),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(0), cls(1), cls(2))

@@ -1,0 +1,49 @@
+"""Stutter: every event several times (BeepBeep, `Stutter`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Domain, Value
+from workbench.core.processor import Burst, Emission, Processor, State, Stream, event
+from workbench.errors import PipelineError
+
+
+@dataclass(frozen=True)
+class Stutter(Processor):
+    """Emits each event `count` times, all in the step in which it arrives."""
+
+    count: int
+
+    keyword: ClassVar[str] = "stutter"
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise PipelineError(f"stutter needs a number of times that is at least 1, not {self.count}")
+
+    @property
+    def label(self) -> str:
+        return f"⧉ {self.count}"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        del inputs
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        del inputs
+        return self.count
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return ([value for value in streams[0] for _ in range(self.count)],)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        once = event(front[0])
+        return state, (once if self.count == 1 else Burst((once,) * self.count),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(1), cls(2), cls(3))

@@ -1,0 +1,56 @@
+"""StutterBy: every event as often as a second stream says (BeepBeep, `VariableStutter`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Bool, Domain, Integer, Range, Value
+from workbench.core.ops import GT
+from workbench.core.processor import Burst, Emission, Maybe, Processor, State, Stream, emission
+from workbench.core.term import is_symbolic
+from workbench.errors import TypingError
+
+
+@dataclass(frozen=True)
+class StutterBy(Processor):
+    """Emits the event of `left` as many times as the event of `right` says: not at all where it is 0 or less.
+
+    `most` is the largest number in the domain of `right`, None where it has no end.
+    """
+
+    most: int | None = None
+
+    keyword: ClassVar[str] = "stutter_by"
+    streams: ClassVar[int] = 2
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        times = inputs[1]
+        if isinstance(times, Bool) or not (times.numeric or str(times) == "anything"):
+            raise TypingError(f"the second stream says how often, and carries {times}", hint="give it whole numbers")
+        return type(self)(max(0, times.hi) if isinstance(times, Integer | Range) else None)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs[:1]
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        del inputs
+        return self.most
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return ([value for value, times in zip(*streams, strict=False) for _ in range(times)],)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        value, times = front
+        if not is_symbolic(front):
+            return state, (emission([value] * times),)
+        assert self.most is not None
+        slots = [Maybe(GT(times, i), value) for i in range(self.most)]
+        return state, (slots[0] if self.most == 1 else Burst(slots),)
+
+    def __str__(self) -> str:
+        return "StutterBy"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)

@@ -1,0 +1,59 @@
+"""Unpack: the fields of a tuple as events of their own (BeepBeep, `Lists.Unpack`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Anything, Domain, Tuple, Value
+from workbench.core.function import same_domain
+from workbench.core.processor import Burst, Emission, Processor, State, Stream, emission, event
+from workbench.core.term import is_symbolic
+from workbench.errors import TypingError
+
+
+@dataclass(frozen=True)
+class Unpack(Processor):
+    """Emits the fields of each tuple or record one after the other, in the step in which it arrives.
+
+    Where the input carries any Python objects these may be collections of any length.
+    """
+
+    keyword: ClassVar[str] = "unpack"
+    symbol: ClassVar[str] = "▤→"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        (given,) = inputs
+        if isinstance(given, Anything):
+            return self
+        if not isinstance(given, Tuple):
+            raise TypingError(f"unpack takes apart tuples and records, the input carries {given}")
+        first, *others = given.fields
+        odd = next((domain for domain in others if not same_domain(first, domain)), None)
+        if odd is not None:
+            raise TypingError(
+                f"the fields of {given} carry {first} and {odd}, and become events of one stream",
+                hint="cast them to one domain, or take a field with x.name",
+            )
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        (given,) = inputs
+        return (given.fields[0],) if isinstance(given, Tuple) else inputs
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        (given,) = inputs
+        return len(given.fields) if isinstance(given, Tuple) else None
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return ([value for collection in streams[0] for value in collection],)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        (values,) = front
+        if is_symbolic(front) and len(values) > 1:
+            return state, (Burst(event(value) for value in values),)
+        return state, (emission(list(values)),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)
