@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "verification.md", ROOT / "docs" / "semantics.md"]
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in ("verification", "semantics", "buffers"))]
 
 
 def blocks(page: Path) -> list[str]:
