@@ -25,10 +25,10 @@ _HOME = {
         "NE", "NEG", "NOT", "ODD", "OR", "SUB", "Function", "user_function",
     ),
     "workbench.core.pipeline": ("Node", "Pipeline"),
-    "workbench.core.processor": ("Processor",),
+    "workbench.core.processor": ("END", "Processor"),
     "workbench.processors": (
-        "ApplyFunction", "Cast", "CountDecimate", "Cumulate", "Filter", "Fork", "Group", "Passthrough", "Trim",
-        "TurnInto", "Window",
+        "ApplyFunction", "Cast", "CountDecimate", "Cumulate", "Filter", "Fork", "Freeze", "Group", "Insert", "KeepLast",
+        "Multiplex", "Passthrough", "Prefix", "Stutter", "StutterBy", "Trim", "TurnInto", "Unpack", "Window",
     ),
     "workbench.processors.stream": ("Builder", "pipeline"),
     "workbench.language": ("parse", "parse_property", "read_file"),

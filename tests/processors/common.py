@@ -27,7 +27,7 @@ def stepped(processor: Processor, streams, end=True):
 
 def machined(processor: Processor, domains, streams):
     """The output streams of the finite machine, its step compiled from terms."""
-    machine = MachineRun(processor.machine(tuple(domains)), domains)
+    machine = MachineRun(processor.machine(tuple(domains)), domains[:1] if processor.merges else domains)
     outputs = [[] for _ in range(processor.out_arity)]
     for front in zip(*streams, strict=False):
         _carry(outputs, machine.step(front))

@@ -19,6 +19,7 @@ from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
+from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.prefix import Prefix
 from workbench.processors.stutter import Stutter
@@ -52,6 +53,7 @@ EXAMPLES = [
     (Insert(4, 2), [N5], [[1, 2]], [[4, 4, 1, 2]]),
     (Insert(4, 2), [N5], [[]], [[]]),
     (Insert((T, 1)), [Tuple((BOOL, N5))], [[(F, 2)]], [[(T, 1), (F, 2)]]),
+    (Multiplex(), [N5, N5], [[1, 2, 3]], [[1, 2, 3]]),  # all its events, as if they came on one input
     (Unpack(), [Tuple((N5, N5, N5))], [[(1, 2, 3), (4, 0, 1)]], [[1, 2, 3, 4, 0, 1]]),
     (Unpack(), [Record((N5, N5), ("a", "b"))], [[(1, 2)]], [[1, 2]]),
     (TurnInto(1), [N5], [[4, 3]], [[1, 1]]),

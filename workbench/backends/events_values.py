@@ -138,6 +138,6 @@ def to_text(value: Value, domain: Domain) -> str:
                 f"the text {data!r} cannot be told from an empty cell of CSV", hint="write JSON lines instead"
             )
         return data
-    if isinstance(data, float):
+    if isinstance(data, float) and not isinstance(domain, Anything):
         return repr(data)
     return json.dumps(data, ensure_ascii=False)

@@ -321,6 +321,14 @@ class Reference:
                 "pull mode has no steps, so queue capacities have no meaning in it",
                 hint="use Reference(pipeline, capacities={}) for pulling",
             )
+        for node in self.flat.nodes:
+            if node.processor.merges:
+                raise Refused(
+                    f"the output of '{node.name}' ({node.processor}) depends on the steps at which events arrive,"
+                    " and pull mode has none",
+                    where=node.where,
+                    hint="push the events",
+                )
         if self.steps or self._pull is not None:
             raise PipelineError(f"pipeline {self.flat.name} is already running", hint="call reset() first")
         missing = [name for name in self._positions if name not in sources]

@@ -97,7 +97,7 @@ class Cell:
         """The state after every front that these arrivals complete, and the results."""
         fronts: list[tuple[Value, ...]] = []
         if not self.queues:
-            fronts = [(value,) for value in arrivals[0]]
+            fronts = [(value,) for values in arrivals for value in values]
         else:
             self._received, self._taken = [len(values) for values in arrivals], fronts
             for queue, values in zip(self.queues, arrivals, strict=True):

@@ -14,8 +14,8 @@ from workbench.backends.reference import Reference
 from workbench.core.domain import BOOL, Domain, Tuple, Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.ops import as_term
-from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, Machine, Maybe, carried, slots_of
+from workbench.core.pipeline import Pipeline, Unfolding
+from workbench.core.processor import Machine, Maybe, carried, slots_of
 from workbench.core.term import leaves, var
 from workbench.processors.group import Group, flatten
 from workbench.processors.window import as_state
@@ -70,28 +70,15 @@ class Denoting:
     """The specification: what a step adds to the streams that the denotations give for the prefixes."""
 
     def __init__(self, pipeline: Pipeline) -> None:
-        flat = flatten(pipeline)
-        everything = tuple((pipe, pipe) for pipe in flat.domains)
-        self.pipeline = Pipeline(flat.name, flat.inputs, flat.nodes, everything)
-        self.widths = self.pipeline.widths
+        self.pipeline = flatten(pipeline)
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """One prefix after the other."""
-        received: dict[str, list[Value]] = {name: [] for name, _ in self.pipeline.inputs}
-        before, ended = self.streams(received), False
+        unfolding = Unfolding(self.pipeline)
         for events in steps:
-            for name, value in events.items():
-                received[name].append(value)
-            ended = ended or events is END
-            after = self.streams(received, ended=ended)
-            new = {pipe: _added(pipe, before[pipe], after[pipe], self.widths[pipe]) for pipe in after}
-            yield Seen(new, self.queues(after))
-            before = after
-
-    def streams(self, received: Mapping[str, Sequence[Value]], *, ended: bool = False) -> dict[str, list[Value]]:
-        """The whole stream of every pipe."""
-        results = self.pipeline.denote([received[name] for name, _ in self.pipeline.inputs], ended=ended)
-        return dict(zip(self.pipeline.domains, results, strict=True))
+            added = unfolding.step(events)
+            shown = {pipe: _within(pipe, events, self.pipeline.widths[pipe]) for pipe, events in added.items()}
+            yield Seen(shown, self.queues(unfolding.streams))
 
     def queues(self, streams: Mapping[str, Sequence[Value]]) -> dict[str, int]:
         """A queue holds what arrived in excess of the shortest stream."""
@@ -102,13 +89,10 @@ class Denoting:
         return found
 
 
-def _added(pipe: str, before: list[Value], after: list[Value], width: int | None) -> Value | None:
-    if after[: len(before)] != before:
-        raise AssertionError(f"pipe '{pipe}' is not monotone: {before} became {after}")
-    new = after[len(before) :]
-    if width is not None and len(new) > width:
-        raise AssertionError(f"pipe '{pipe}' carries {len(new)} events in one step, not {width} at most: {new}")
-    return carried(new, width)
+def _within(pipe: str, events: list[Value], width: int | None) -> Value | None:
+    if width is not None and len(events) > width:
+        raise AssertionError(f"pipe '{pipe}' carries {len(events)} events in one step, not {width} at most: {events}")
+    return carried(events, width)
 
 
 class MachineRun:

@@ -39,6 +39,7 @@ from workbench.processors.freeze import Freeze
 from workbench.processors.group import Group, flatten
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
+from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.prefix import Prefix
 from workbench.processors.stream import Builder
@@ -221,7 +222,7 @@ class _Growing:
             kinds += [self.filter, self.conditional]
         if self.has(_counts):
             kinds.append(self.repeated)
-        kinds.append(self.fork)
+        kinds += [self.fork, self.multiplex]
         if self.depth:
             kinds += [self.window, self.group]
         processor, read = self.draw(st.sampled_from(kinds))()
@@ -230,7 +231,8 @@ class _Growing:
         results = typed.results(inputs)
         if any((domain.size or MOST_VALUES + 1) > MOST_VALUES for domain in results):
             return
-        rounds = max(self.widths[pipe.stream.pipe] for pipe in read)
+        widths = [self.widths[pipe.stream.pipe] for pipe in read]
+        rounds = sum(widths) if processor.merges else max(widths)
         width = max(1, rounds * (typed.burst(inputs) or 0) + typed.finishes)
         if width > MOST_EVENTS:
             return
@@ -265,6 +267,10 @@ class _Growing:
 
     def fork(self) -> tuple[Processor, list[Pipe]]:
         return Fork(2), [self.pick()]
+
+    def multiplex(self) -> tuple[Processor, list[Pipe]]:
+        first = self.pick()
+        return Multiplex(), [first, self.pick(lambda d: d == first.domain)]
 
     def group(self) -> tuple[Processor, list[Pipe]]:
         read = [self.pick() for _ in range(self.draw(st.integers(1, 2)))]

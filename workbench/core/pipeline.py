@@ -14,7 +14,7 @@ from functools import cached_property
 import networkx as nx
 
 from workbench.core.domain import Domain, Value, resolve
-from workbench.core.processor import Processor, Stream
+from workbench.core.processor import END, Processor, Stream
 from workbench.errors import Location, PipelineError, WorkbenchError
 
 
@@ -112,7 +112,8 @@ class Pipeline:
             bounds = [width for width in rounds if width is not None]
             width = None
             if burst is not None and len(bounds) == len(rounds):
-                width, last = burst * max(bounds), processor.finishes
+                fronts = sum(bounds) if processor.merges else max(bounds)
+                width, last = burst * fronts, processor.finishes
                 # what it emits at the end comes after what it makes of events that come then, or in their place
                 width = max(1, width + last if self.late.intersection(node.inputs) else max(width, last))
             found.update(dict.fromkeys(node.outputs, width))
@@ -183,20 +184,71 @@ class Pipeline:
     def denote(self, streams: Sequence[Stream], *, ended: bool = True) -> tuple[list[Value], ...]:
         """The specification of the whole pipeline: composition of its processors' denotations.
 
-        Without `ended` the streams go on after these events.
+        Without `ended` the streams go on after these events. Where the output depends on the steps at which events
+        arrive (`Processor.merges`), step i carries the i-th event of every input that has so many.
         """
         if len(streams) != self.in_arity:
             raise PipelineError(f"{self.name} has {self.in_arity} inputs, {len(streams)} streams were given")
-        carried: dict[str, Stream] = {n: list(s) for (n, _), s in zip(self.inputs, streams, strict=True)}
+        given = {name: list(stream) for (name, _), stream in zip(self.inputs, streams, strict=True)}
+        if any(processor.timed for processor in self.typed.values()):
+            unfolding = Unfolding(self)
+            for i in range(max(map(len, given.values()), default=0)):
+                unfolding.step({name: stream[i] for name, stream in given.items() if i < len(stream)})
+            if ended:
+                unfolding.step(END)
+            return tuple(unfolding.streams[pipe] for _, pipe in self.outputs)
+        carried: dict[str, Stream] = dict(given)
         for node in self.nodes:
             processor = self.typed[node.name]
-            given = tuple(carried[p] for p in node.inputs)
-            results = processor.denote(given) if ended else processor.denote_open(given)
+            arrived = tuple(carried[p] for p in node.inputs)
+            results = processor.denote(arrived) if ended else processor.denote_open(arrived)
             carried.update(zip(node.outputs, results, strict=True))
         return tuple(list(carried[pipe]) for _, pipe in self.outputs)
 
     def __str__(self) -> str:
         return self.name
+
+
+class Unfolding:
+    """The streams on every pipe of a pipeline without groups, step by step, as the denotations define them.
+
+    Raises
+    ------
+    PipelineError: a group in it has outputs that depend on the steps. AssertionError: a denotation is not monotone.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        for node in pipeline.nodes:
+            if pipeline.typed[node.name].timed and not node.processor.merges:
+                raise PipelineError(
+                    f"the output of '{node.name}' depends on the steps at which its events arrive",
+                    where=node.where,
+                    hint="take the pipeline without groups: flatten(pipeline)",
+                )
+        self.pipeline = pipeline
+        self.streams: dict[str, list[Value]] = {pipe: [] for pipe in pipeline.domains}
+        self._merged: dict[str, list[Value]] = {node.name: [] for node in pipeline.nodes}
+        self._ended = False
+
+    def step(self, events: Mapping[str, Value]) -> dict[str, list[Value]]:
+        """One step with these events, or `END`: what it adds to the stream on every pipe."""
+        self._ended = self._ended or events is END
+        added = {name: [events[name]] if name in events else [] for name, _ in self.pipeline.inputs}
+        for name, arrived in added.items():
+            self.streams[name] = [*self.streams[name], *arrived]
+        for node in self.pipeline.nodes:
+            processor = self.pipeline.typed[node.name]
+            given: tuple[Stream, ...] = tuple(self.streams[pipe] for pipe in node.inputs)
+            if processor.merges:
+                self._merged[node.name] += [value for pipe in node.inputs for value in added[pipe]]
+                given = (self._merged[node.name],)
+            results = processor.denote(given) if self._ended else processor.denote_open(given)
+            for pipe, after in zip(node.outputs, results, strict=True):
+                before = self.streams[pipe]
+                if after[: len(before)] != before:
+                    raise AssertionError(f"pipe '{pipe}' is not monotone: {before} became {after}")
+                added[pipe], self.streams[pipe] = after[len(before) :], list(after)
+        return added
 
 
 # --- validation -------------------------------------------------------------------------------------------------

@@ -102,6 +102,8 @@ class Processor(ABC):
     keyword: the name in the language; unique among processors.
     symbol: the pictogram's text in drawings.
     streams, outs: input and output arity (instances with a variable arity override the properties).
+    merges: it takes the events of all its inputs as they come, as if on one (those of a step in the order of the
+        inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
     refusals: backend name to the reason why it cannot run this processor; raised before the first event.
     """
 
@@ -109,6 +111,7 @@ class Processor(ABC):
     symbol: ClassVar[str] = ""
     streams: ClassVar[int] = 1
     outs: ClassVar[int] = 1
+    merges: ClassVar[bool] = False
 
     # --- shape ---
 
@@ -125,7 +128,12 @@ class Processor(ABC):
     @property
     def joins(self) -> bool:
         """Whether it waits for an event on every input, and so has queues."""
-        return self.in_arity > 1
+        return self.in_arity > 1 and not self.merges
+
+    @property
+    def timed(self) -> bool:
+        """Whether its output depends on the steps at which events arrive, not only on its input streams."""
+        return self.merges
 
     @property
     def inner_queues(self) -> tuple[str, ...]:

@@ -118,8 +118,8 @@ class _Crawl:
             rounds = self._join(node, domains, arrivals, roles)
             roles = (("queue", f"{node.name}.queue"),)
         else:
-            rounds = tuple((arrival.present, (arrival.value,)) for arrival in arrivals[0])
-            roles = (("input", roles[0][1]),)
+            rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
+            roles = roles if node.processor.merges else (("input", roles[0][1]),)
         self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
         emitted = self._rounds(node, machine, rounds)
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}

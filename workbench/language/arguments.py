@@ -23,8 +23,8 @@ from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, plural, suggestion
 from workbench.language.types import domain
 
-_INTERNAL = frozenset({"integers", "most"})
-"""Fields that typing fills in."""
+_INTERNAL = frozenset({"integers", "most", "ways"})
+"""Fields that are not written: typing fills them in, or they follow from the number of streams."""
 
 
 @dataclasses.dataclass(frozen=True)

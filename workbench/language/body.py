@@ -7,6 +7,7 @@ its operands is lifted: constants become part of the function, several streams a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Tuple, Value
@@ -233,6 +234,8 @@ class Body(args.Reader):
         if count < _streams(cls) and len(e.arguments) > count + len(args.slots(cls)):
             raise self._constant_stream(e.arguments[count])
         processor = self._instance(cls, e.arguments[count:], e.where)
+        if processor.merges and count > 1:
+            processor = replace(processor, ways=count)  # type: ignore[call-arg]
         if processor.in_arity != count:
             what = f"takes {plural(processor.in_arity, 'stream')} here, {count or 'none'} given"
             raise self.miscounted(cls, what, e.where)

@@ -52,6 +52,10 @@ class Group(Processor):
         return self.flat.queues
 
     @property
+    def timed(self) -> bool:
+        return any(processor.timed for processor in self.flat.typed.values())
+
+    @property
     def ports(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.body.inputs)
 
@@ -76,10 +80,10 @@ class Group(Processor):
         return self.body.output_domains
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        return self.body.denote(streams)
+        return (self.flat if self.timed else self.body).denote(streams)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        return self.body.denote(streams, ended=False)
+        return (self.flat if self.timed else self.body).denote(streams, ended=False)
 
     # --- operation: a walk over the nodes with unbounded queues in the state -------------------------------
 
@@ -105,7 +109,10 @@ class Group(Processor):
             processor = self.flat.typed[node.name]
             waiting = queues or ((),) * len(node.inputs)
             streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, node.inputs, strict=True)]
-            fronts = list(zip(*streams, strict=False))
+            if processor.merges:
+                fronts: list[tuple[Value, ...]] = [(value,) for stream in streams for value in stream]
+            else:
+                fronts = list(zip(*streams, strict=False))
             results = []
             for front in fronts:
                 inner, emitted = processor.step(inner, front)
@@ -158,7 +165,8 @@ class Group(Processor):
         widths = [self.flat.widths[pipe] or 1 for pipe in node.inputs]
         if self.flat.late.intersection(node.inputs):
             horizon += 1  # the end of the stream is one more step
-        machine = self.flat.typed[node.name].machine(domains, horizon * max(widths))
+        fronts = sum(widths) if node.processor.merges else max(widths)
+        machine = self.flat.typed[node.name].machine(domains, horizon * fronts)
         if not node.queues:
             return machine, None
         if max(widths) > 1:
@@ -176,7 +184,7 @@ class Group(Processor):
         for node, (machine, join) in zip(self.flat.nodes, parts, strict=True):
             inner, rest = tuple(rest[: len(machine.slots)]), rest[len(machine.slots) :]
             arrivals = [carried[pipe] for pipe in node.inputs]
-            rounds = tuple((arrival.present, (arrival.value,)) for arrival in arrivals[0])
+            rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
             queued: State = ()
             if join is not None:
                 size = len(join.slots())

@@ -25,7 +25,8 @@ from workbench.ir.system import System
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.group import Group
 from workbench.verify.check import Settings, check
-from workbench.verify.properties import Property, always, conjoined, stepwise_equal
+from workbench.verify.formula import atom
+from workbench.verify.properties import Property, Question, conjoined, stepwise_equal
 from workbench.verify.verdict import Verdict
 
 Mode = Literal["sequence", "stepwise", "approximates"]
@@ -87,7 +88,11 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
             whole: Term = both(found, complete)
             return whole
 
-        return always(term, f"{name}.present -> {name}.value")
+        def question(system: System) -> Question:
+            ends = " or, when the streams have ended, in length" if system.end else ""
+            return Question(system, "invar", atom(term(system)), failure=f"the outputs differ in a value{ends}")
+
+        return Property(f"{name}.present -> {name}.value", question)
 
     parts = [agrees(name) for name in names]
     prop = conjoined("sequence-equivalent", parts) if len(parts) > 1 else parts[0]

@@ -19,6 +19,7 @@ from workbench.verify.verdict import Trace
 
 Kind = Literal["in", "pipe", "out", "queue"]
 NO_EVENT = "·"
+ENDED = "■"
 MARKS: Mapping[str, str] = {"in": "in", "pipe": "", "out": "out", "queue": "queue"}
 """What stands in front of each kind of row."""
 _GAP = "  "
@@ -53,6 +54,8 @@ class Timeline:
 
 def show_value(value: Value, domain: Domain | None = None) -> str:
     """A value as a `.pipe` file would write it."""
+    if isinstance(value, list):  # what a wide pipe carries
+        return ", ".join(show_value(event, domain) for event in value)
     if isinstance(domain, Record) and isinstance(value, tuple):
         fields = zip(domain.labels, value, domain.fields, strict=True)
         return "{" + ", ".join(f"{label}: {show_value(v, d)}" for label, v, d in fields) + "}"
@@ -96,6 +99,8 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
 
     for name in inputs:
         yield row("in", name)
+    if any(step.ends for step in trace.steps):
+        yield Row("in", "end of streams", tuple(ENDED if step.ends else NO_EVENT for step in trace.steps))
     for name in seen:
         if name not in inputs:
             yield row("out" if name in shown else "pipe", name)

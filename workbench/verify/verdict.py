@@ -66,6 +66,7 @@ class Trace:
                 "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
                 "queues": dict(s.queues),
                 "overflows": list(s.overflows),
+                **({"ends": True} if s.ends else {}),
             }
             for s in self.steps
         ]
