@@ -106,6 +106,25 @@ def test_three_streams() -> None:
     assert list(found.capacities.values()) == [5, 3, 0]
 
 
+def test_several_events_in_a_step() -> None:
+    """Four events at once, of which each step takes one, and four more when one is left to be taken."""
+    found = buffers(load("pipeline four(x: int) -> int { return stutter(decimate(x, 4), 4) + trim(x, 1) }"))
+    assert list(found.capacities.values()) == [4, 0]
+    assert len(found.queues[0].witness.steps) == 1
+    left, right = buffers(load("pipeline more(x: int) -> int { return stutter(x, 3) + x }")).queues
+    assert (left.status, left.growth, len(left.witness.steps) - left.witness.loop) == (Status.UNBOUNDED, 2, 1)
+    assert right.capacity == 0
+
+
+def test_the_end_of_the_stream() -> None:
+    """The last event comes when no other comes any more, so it finds all the others waiting."""
+    found = by_queue(load("pipeline last(x: int) -> int { return keep_last(x) + trim(x, 1) }"))
+    assert "the input streams may end at any step" in found["add.left"].rests_on
+    assert found["add.right"].status is Status.UNBOUNDED
+    # of a stream of one event nothing is left to meet it
+    assert (found["add.left"].capacity, found["add.left"].witness.steps[-1].ends) == (1, True)
+
+
 def test_no_queues() -> None:
     found = buffers(load("pipeline sum(x: int) -> int { return cumulate(x, +) }"))
     assert (found.queues, found.total_bits, found.exit_code) == ((), 0, 0)

@@ -1,22 +1,23 @@
 """Open queues: queues of any length in a finite model, which then allows more runs than there are.
 
-The rule of this module: nothing is lost. A queue that is opened keeps its oldest events and the knowledge whether
-it is empty, which is all that a join looks at; beyond its capacity it only remembers "that many or more", and an
-event taken from there leaves as many or one less, as the environment guesses. What holds on all runs of the opened
-system therefore holds on all runs of the pipeline with unbounded queues; a run of it need not be one of them.
+The rule of this module: nothing is lost. A queue that is opened keeps its oldest events, at least as many as a step
+can take, so a join sees all that it looks at. Beyond its capacity it only remembers "that many or more"; after a
+step from there the environment guesses how many remain, and which. What holds on all runs of the opened system
+therefore holds on all runs of the pipeline with unbounded queues; a run of it need not be one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
-from workbench.core.domain import BOOL, Domain, scalars
+from workbench.core.domain import Domain, Range, scalars
 from workbench.core.join import Brim, Join
-from workbench.core.ops import EQ, both, either, ite
+from workbench.core.ops import EQ, GT, LT, both, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import Term, const, leaves, var
-from workbench.ir.system import Instance, System, Variable
+from workbench.ir.system import Instance, System
 
 
 def queue_instance(node: Node) -> str:
@@ -39,49 +40,56 @@ def brims(pipeline: Pipeline, system: System) -> dict[str, Brim]:
     return found
 
 
-def can_open(pipeline: Pipeline, queue: str) -> bool:
-    """Whether a queue can be opened: the join takes at most one event a step, so one look ahead is enough."""
-    node = next(node for node in pipeline.nodes if queue in node.queues)
-    return all(pipeline.widths[pipe] == 1 for pipe in node.inputs)
+def look_ahead(pipeline: Pipeline) -> dict[str, int]:
+    """Queue name to the most events that one step takes from it: one, mostly."""
+    return {
+        queue: max(pipeline.widths[pipe] or 1 for pipe in node.inputs)
+        for node in pipeline.nodes
+        for queue in node.queues
+    }
 
 
 def opened(pipeline: Pipeline, system: System, queues: Collection[str]) -> System:
-    """The system with these queues open (those that `can_open`); each has a capacity of at least 1.
+    """The system with these queues open; each has at least the capacity that `look_ahead` says.
 
     `system` is that of the flat `pipeline`.
     """
-    places = brims(pipeline, system)
-    for node in pipeline.nodes:
-        for queue, pipe in zip(node.queues, node.inputs, strict=False):  # most nodes have no queues
-            if queue in queues:
-                system = _open(system, queue, places[queue], pipeline.domains[pipe])
+    places, taken = brims(pipeline, system), look_ahead(pipeline)
+    for queue, pipe in pipeline.sources.items():
+        if queue in queues:
+            system = _open(system, queue, places[queue], pipeline.domains[pipe], taken[queue])
     return system
 
 
-def _open(system: System, queue: str, brim: Brim, domain: Domain) -> System:
-    guess = f"{queue}.unseen"
-    more: Term = var(f"{guess}:present", BOOL)
-    event = var(f"{guess}:value", domain)
+def _open(system: System, queue: str, brim: Brim, domain: Domain, taken: int) -> System:
+    capacity = len(brim.stores)
     level = next(v for v in system.variables if v.name == brim.level)
+    more, events = guesses(queue, brim, domain, taken)
     before: Term = EQ(var(level.name, level.domain), brim.full)
-    stays = both(before, either(more, EQ(level.next, brim.full)))
-    unseen = dict(zip(_leaf_names(brim.stores[-1], domain), leaves(event), strict=True))
-
-    def following(variable: Variable) -> Variable:
-        if variable.name == level.name:
-            return variable._replace(next=ite(both(before, more), const(brim.full, level.domain), variable.next))
-        if variable.name in unseen:
-            return variable._replace(next=ite(stays, unseen[variable.name], variable.next))
-        return variable
-
-    free: Mapping[str, Domain] = {leaf.name: leaf.domain for leaf in leaves((more, event))}
-    shown = Instance(guess, f"Unseen {domain}", f"what may wait behind the first {abs(brim.full)} events", ())
+    above = GT if brim.full > 0 else LT
+    after = ite(both(before, above(more, level.next)), more, level.next)
+    following = {level.name: after}
+    for position, event in enumerate(events, capacity - taken):
+        held = above(after, position if brim.full > 0 else -position)
+        names = _leaf_names(brim.stores[position], domain)
+        for name, unseen, nothing in zip(names, leaves(event), leaves(const(domain.default, domain)), strict=True):
+            old = next(v.next for v in system.variables if v.name == name)
+            following[name] = ite(before, ite(held, unseen, nothing), old)
+    free: Mapping[str, Domain] = {leaf.name: leaf.domain for leaf in leaves((more, events))}
+    shown = Instance(f"{queue}.unseen", f"Unseen {domain}", f"what may wait behind the first {capacity} events", ())
     return replace(
         system,
-        variables=tuple(map(following, system.variables)),
+        variables=tuple(v._replace(next=following.get(v.name, v.next)) for v in system.variables),
         free={**system.free, **free},
         instances=(*system.instances, shown),
     )
+
+
+def guesses(queue: str, brim: Brim, domain: Domain, taken: int) -> tuple[Any, tuple[Any, ...]]:
+    """What the environment guesses of an open queue after a step: a level, and the events in its last stores."""
+    levels = Range(min(0, brim.full), max(0, brim.full))
+    events = (var(f"{queue}.unseen:event{i}", domain) for i in range(taken))
+    return var(f"{queue}.unseen:level", levels), tuple(events)
 
 
 def _leaf_names(name: str, domain: Domain) -> list[str]:

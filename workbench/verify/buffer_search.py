@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from workbench.backends.smv import SmvModel, print_model
 from workbench.core.domain import BOOL, Value
-from workbench.core.ops import AND, GT, NOT, disjunction
+from workbench.core.ops import AND, GT, NOT
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, Term, var
 from workbench.ir.compose import compose
 from workbench.ir.reduce import Model, focus
-from workbench.ir.relax import can_open, opened, queue_instance
+from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
 from workbench.verify.check import Settings
 from workbench.verify.engines import Answer, Limits, Query, Task, get_engine
@@ -142,10 +142,8 @@ class Search:
         self.pipeline = upstream(pipeline, queue)
         self.queue = queue
         self.proven = {name: size for name, size in proven.items() if name in self.pipeline.queues}
-        others = [name for name in self.pipeline.queues if name not in self.proven and name != queue]
-        self.open = {name for name in others if can_open(self.pipeline, name)}
-        self.closed = set(others) - self.open
-        """Queues without a proven capacity that cannot be opened: nothing is concluded once one overflows."""
+        self.open = {name for name in self.pipeline.queues if name not in self.proven and name != queue}
+        self.taken = look_ahead(self.pipeline)
         self.settings = settings
         self.most = most
         self.room = 1
@@ -198,7 +196,7 @@ class Search:
         """Take in a run on which the model says the queue gets longer than `length`; whether it really does."""
         sizes = {name: max(size, 1) for name, size in self.proven.items()}
         widths = {name: self.pipeline.widths[pipe] or 1 for name, pipe in self.pipeline.sources.items()}
-        room = {name: widths[name] * len(answer.inputs) for name in self.open | self.closed}
+        room = {name: widths[name] * len(answer.inputs) for name in self.open}
         room |= {**sizes, self.queue: length + widths[self.queue]}
         course = Course(self.pipeline, self.queue, answer.inputs, room)
         reached = max(course.lengths)
@@ -211,28 +209,24 @@ class Search:
             self.found.pumping = answer.inputs[: pump.prefix + pump.cycle], pump
         if reached > length:
             return True
-        others = sorted((self.open | self.closed).intersection(course.moments))
+        others = sorted(self.open.intersection(course.moments))
         if not others:
             self.found.gap = True
             raise GivenUp(f"model gap: a run of the model does not make more than {length} events wait")
         if never_ahead(self.pipeline, self.queue):
             self.found.at_most, self.found.argument = 0, NEVER_AHEAD
             return False
-        self._more_room(others)
-        return False
-
-    def _more_room(self, others: Sequence[str]) -> None:
         self.room *= 2
         if self.room > self.most:
             raise GivenUp(f"it depends on queues that have no proven capacity: {', '.join(others)}")
+        return False
 
     # --- the engine ---------------------------------------------------------------------------------------
 
     def _ask(self, capacity: int, lengths: Sequence[int]) -> list[Longer]:
         """Whether the queue can get longer than each of these lengths, none of them above `capacity`."""
         system, asked = self._system(capacity, lengths)
-        bounded = {name: queue for name, queue in system.queues.items() if name in self.closed}
-        model = focus(replace(system, queues=bounded), asked)  # no other queue overflows: only these need the flag
+        model = focus(replace(system, queues={}), asked)  # no other queue overflows: none needs the flag
         self.found.model = model
         env = self.settings.environment
         smv = print_model(
@@ -240,11 +234,10 @@ class Search:
             assume=env.assumptions(model.system, stutter_reduced=True),
             header=[f"{self.pipeline.name}: can queue({self.queue}) hold more than {', '.join(map(str, lengths))}?"],
         )
-        full = disjunction([FALSE, *(queue.overflow for queue in model.queues)])
-        if model.overflow is not FALSE:  # nothing is concluded once the flag is up
-            asked = [AND(term, NOT(model.overflow)) for term in asked]
-        limits = [term for term in (full, model.escapes) if term is not FALSE]
-        queries = [Query("invar", smv.formula(NOT(term))) for term in (*asked, *limits)]
+        never = asked
+        if model.overflow is not FALSE:  # nothing is concluded once a number has left its checked domain
+            never = [*(AND(term, NOT(model.overflow)) for term in asked), model.escapes]
+        queries = [Query("invar", smv.formula(NOT(term))) for term in never]
         side = [Query("invar", smv.formula(NOT(model.wraps)), side=True)] if model.wraps is not FALSE else []
         result = get_engine(self.settings.engine).check(Task(smv.text, (*queries, *side), smv.order), self._limits())
         self.found.engine = result.engine
@@ -252,17 +245,14 @@ class Search:
             truth = result.answers[-1].truth
             self.found.wraps = None if truth is None else not truth
         answers = result.answers[: len(asked)]
-        beyond = dict(zip(limits, result.answers[len(asked) :], strict=False))
-        if not all(answer.truth is False for answer in answers):
-            if model.escapes in beyond and beyond[model.escapes].truth is not True:
-                raise GivenUp("a number can leave its checked domain, and nothing is concluded from what follows")
-            if full in beyond and beyond[full].truth is not True:
-                self._more_room([queue.name for queue in model.queues])
-                return self._ask(capacity, lengths)
+        overflows = all(answer.truth is False for answer in answers)
+        if not overflows and model.overflow is not FALSE and result.answers[len(asked)].truth is not True:
+            raise GivenUp("a number can leave its checked domain, and nothing is concluded from what follows")
         return [self._longer(system, smv, answer) for answer in answers]
 
     def _system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
-        sizes = {**dict.fromkeys(self.open | self.closed, self.room), **self.proven, self.queue: capacity}
+        open_ = {name: max(self.room, self.taken[name]) for name in self.open}
+        sizes = {**open_, **self.proven, self.queue: capacity}
         system = compose(self.pipeline, sizes)
         queue = system.queues[self.queue]
         asked = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
