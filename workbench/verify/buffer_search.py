@@ -39,11 +39,10 @@ class GivenUp(Exception):
 
 
 class Longer(NamedTuple):
-    """The engine's answer to whether a queue can be longer than a length: undecided (None), no, or by which run."""
+    """The engine's answer to whether a queue can be longer than a length, and by which run."""
 
-    truth: bool | None
+    truth: bool
     inputs: Inputs
-    reason: str = ""
 
 
 @dataclass
@@ -167,7 +166,7 @@ class Search:
         capacity = 0
         while True:
             (answer,) = self._ask(capacity, [capacity])
-            if answer.truth is False:
+            if not answer.truth:
                 self.found.at_most = capacity
                 return
             longer = self._learn(capacity, answer)
@@ -187,7 +186,7 @@ class Search:
         while found.at_most is not None and found.at_least < found.at_most:
             lengths = _spread(found.at_least, found.at_most - 1)
             for length, answer in zip(lengths, self._ask(found.at_most, lengths), strict=True):
-                if answer.truth is False:
+                if not answer.truth:
                     found.at_most = min(found.at_most, length)
                 elif length >= found.at_least:
                     self._learn(length, answer)

@@ -16,10 +16,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Value
+from workbench.core.domain import Overflowing, Value
 from workbench.core.pipeline import Pipeline
 from workbench.ir.compose import compose
-from workbench.ir.relax import brims
+from workbench.ir.reduce import escape_in
+from workbench.ir.relax import brims, look_ahead
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, instance_of
 
@@ -44,7 +45,9 @@ class Moment(NamedTuple):
 
 
 class Course:
-    """A run of what decides the length of one queue; it ends before the first step for which there is no room.
+    """A run of what decides the length of one queue.
+
+    It ends before the first step for which there is no room, or in which a number leaves its checked domain.
 
     Parameters
     ----------
@@ -65,12 +68,10 @@ class Course:
         self._control = [i for i, v in enumerate(cut.variables) if instance_of(v.name) not in joins]
         self._index = {v.name: i for i, v in enumerate(cut.variables)}
         self._slots = {name: system.pipes[pipeline.sources[name]].slots for name in self._places}
-        self._rounds = {
-            name: max(len(system.pipes[pipe].slots) for pipe in node.inputs)
-            for node in pipeline.nodes
-            for name in node.queues
-        }
-        self._simulator = Simulator(cut, [slot.present for slots in self._slots.values() for slot in slots])
+        self._rounds = look_ahead(pipeline)
+        escapes = escape_in(cut, set(cut.names()), Overflowing.CHECKED)
+        present = (slot.present for slots in self._slots.values() for slot in slots)
+        self._simulator = Simulator(cut, [escapes, *present])
         self._fields = {name: self._seen(brim.stores[0]) for name, brim in self._places.items()}
         self.control: list[tuple[Value, ...]] = []
         """Before each step, and after the last: the state of the cone without its queues."""
@@ -91,10 +92,11 @@ class Course:
         for events in inputs:
             state = self._simulator.state
             step = self._simulator.step(events)
-            if step.overflows:
+            escapes, *present = step.labels
+            if step.overflows or escapes:
                 self._simulator.state = state
                 break
-            self._note(state, lengths, step.labels)
+            self._note(state, lengths, present)
             lengths = step.queues
         self._note(self._simulator.state, lengths, ())
 
