@@ -20,6 +20,7 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import Model, escape_in
 from workbench.ir.simulate import Simulator, Step
 from workbench.ir.system import System
+from workbench.processors.group import flatten
 from workbench.verify.engines import RawTrace
 from workbench.verify.environment import Environment
 from workbench.verify.verdict import Trace, TraceStep
@@ -41,12 +42,13 @@ def decode(
 
     Parameters
     ----------
-    pipeline: flat and resolved.
+    pipeline: over finite domains.
     system: what was asked about.
     model, smv: the cone the engine was given, and its text.
     environment: what was assumed of the inputs.
     shows, shortest: what the trace says of itself.
     """
+    whole, pipeline = pipeline, flatten(pipeline)
     inputs = [_inputs(system, smv, state, environment) for state in raw.steps]
     rounds = inputs if raw.loop is None else inputs + inputs[raw.loop :] * 2
     bounds = {queue.name: queue.capacity for queue in model.queues}
@@ -55,14 +57,54 @@ def decode(
     gap = _engine_gap(smv, raw, simulated)
     if gap is None and raw.loop is not None:
         gap = _open_loop(smv, simulator, inputs, raw.loop)
+    again = simulator.trace_to_overflow(rounds)
+    waiting = contents(pipeline, again)
     replay = f"model gap at step {gap}"
     if gap is None:
-        replay = executed(pipeline, bounds, rounds, simulator.trace_to_overflow(rounds))
+        replay = executed(pipeline, bounds, rounds, again)
     steps = tuple(
-        TraceStep(given, step.pipes, step.queues, step.overflows)
-        for given, step in zip(inputs, simulated, strict=False)
+        TraceStep(given, step.pipes, step.queues, step.overflows, held)
+        for given, step, held in zip(inputs, simulated, waiting, strict=False)
     )
-    return Trace(steps, raw.loop, shows, shortest, replay, dict(pipeline.domains))
+    varies = () if raw.loop is None else _varying(again, waiting, len(inputs), raw.loop)
+    domains = dict(pipeline.domains)
+    return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole)
+
+
+def contents(pipeline: Pipeline, steps: Sequence[Step]) -> list[dict[str, tuple[Value, ...]]]:
+    """The events waiting in every queue at the end of each step, oldest first.
+
+    A queue is first in, first out, so it holds the latest arrivals, as many as it is long; an event that found no
+    room is not among them.
+
+    Parameters
+    ----------
+    pipeline: flat.
+    steps: from the initial state on.
+    """
+    sources = [(queue, pipe) for node in pipeline.nodes for queue, pipe in zip(node.queues, node.inputs, strict=False)]
+    held: dict[str, tuple[Value, ...]] = {queue: () for queue, _ in sources}
+    found = []
+    for step in steps:
+        for queue, pipe in sources:
+            value, length = step.pipes[pipe], step.queues[queue]
+            arrived = held[queue] if value is None or queue in step.overflows else (*held[queue], value)
+            held[queue] = arrived[len(arrived) - length :]
+        found.append(dict(held))
+    return found
+
+
+def _varying(
+    steps: Sequence[Step], waiting: Sequence[Mapping[str, tuple[Value, ...]]], length: int, loop: int
+) -> tuple[str, ...]:
+    """The pipes and queues that show something else in the second round of a loop than in the first."""
+    found: dict[str, None] = {}
+    for first in range(loop, length):
+        second = first + length - loop
+        if second < len(steps):
+            pairs = ((steps[first].pipes, steps[second].pipes), (waiting[first], waiting[second]))
+            found |= {name: None for one, two in pairs for name in one if one[name] != two[name]}
+    return tuple(found)
 
 
 def _simulator(pipeline: Pipeline, model: Model, bounds: Mapping[str, int], longest: int) -> Simulator:
@@ -120,7 +162,8 @@ def executed(
 ) -> str:
     """What running the inputs on the reference executor says of the steps expected."""
     executor = Reference(pipeline, bounds)
-    for position, (given, step) in enumerate(zip(inputs, expected, strict=False)):
+    waiting = contents(flatten(pipeline), expected)
+    for position, (given, step, held) in enumerate(zip(inputs, expected, waiting, strict=False)):
         seen_escape, any_escape = step.labels
         try:
             record = executor.step(given)
@@ -130,7 +173,7 @@ def executed(
             if any_escape:
                 return f"{CONFIRMED} up to step {position}, where a number the property does not see leaves its domain"
             return f"model gap at step {position}"
-        if step.overflows or any_escape or not _same(record, step):
+        if step.overflows or any_escape or not _same(record, step) or executor.contents() != held:
             return f"model gap at step {position}"
     return CONFIRMED
 

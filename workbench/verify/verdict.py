@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.core.domain import Domain, Record, Tuple, Value
+from workbench.core.pipeline import Pipeline
+from workbench.processors.group import flatten
 
 
 class Outcome(StrEnum):
@@ -36,6 +38,8 @@ class TraceStep:
     """Queue to the number of events waiting at the end of the step."""
     overflows: tuple[str, ...] = ()
     """Queues at which an event arrived and found no room."""
+    contents: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    """Queue to the events waiting in it at the end of the step, oldest first."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,29 @@ class Trace:
     replay: str = ""
     """`confirmed by execution`, or `model gap at step k`; empty when it was not replayed."""
     domains: Mapping[str, Domain] = field(default_factory=dict)
+    capacities: Mapping[str, int] = field(default_factory=dict)
+    """The queues that were bounded, with their capacities in events; others had room for the whole run."""
+    varies: tuple[str, ...] = ()
+    """Pipes and queues that the property does not look at and that change from one round of the loop to the next."""
+    pipeline: Pipeline | None = field(default=None, compare=False, repr=False)
+    """What was run: over finite domains, its groups in place."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A trace can be sent to another process; its pipeline cannot, since it holds functions."""
+        return {**self.__dict__, "pipeline": None}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the open inputs."""
+        if self.pipeline is not None:
+            return tuple(name for name, _ in self.pipeline.inputs)
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.inputs))
+
+    @property
+    def buffered(self) -> dict[str, str]:
+        """Queue to the pipe whose events wait in it."""
+        nodes = flatten(self.pipeline).nodes if self.pipeline else ()
+        return {queue: pipe for node in nodes for queue, pipe in zip(node.queues, node.inputs, strict=False)}
 
     @property
     def gap(self) -> bool:
@@ -58,11 +85,16 @@ class Trace:
         return self.replay.startswith("model gap")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: a list of steps, pipe name to value or null."""
+        """Plain data, everything that is needed to show the run (docs/counterexamples.md has the schema)."""
+        pipes = self.buffered
         steps = [
             {
                 "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
                 "queues": dict(s.queues),
+                "contents": {
+                    queue: [plain(v, self.domains.get(pipes.get(queue, ""))) for v in values]
+                    for queue, values in s.contents.items()
+                },
                 "overflows": list(s.overflows),
             }
             for s in self.steps
@@ -73,6 +105,10 @@ class Trace:
             "shows": self.shows,
             "shortest": self.shortest,
             "replay": self.replay,
+            "inputs": list(self.inputs),
+            "outputs": dict(self.pipeline.outputs) if self.pipeline else {},
+            "capacities": dict(self.capacities),
+            "varies": list(self.varies),
         }
 
 
