@@ -40,7 +40,7 @@ class Entry:
         """That run, arranged."""
         if self.run is None:
             return None
-        return timeline(self.run, self.problem.pipeline, self.problem.capacities)
+        return timeline(self.run, self.problem.pipeline)
 
 
 @dataclass(frozen=True)

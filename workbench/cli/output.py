@@ -26,6 +26,7 @@ SIGNS = {
 
 WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number leaves its domain"
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
+SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
 _INDENT = "    "
 
 
@@ -66,9 +67,9 @@ def block(verdict: Verdict, problem: Problem) -> str:
 def run(trace: Trace, problem: Problem) -> str:
     """A run as an indented timeline with the word of the replay under it."""
     width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
-    text = render_timeline(trace, problem.pipeline, width, capacities=problem.capacities)
+    text = render_timeline(trace, problem.pipeline, width)
     words = [trace.replay] if trace.replay and not trace.gap else []
-    words += ["no shorter run shows it"] if trace.shortest else []
+    words.append(SHORTEST[trace.shortest])
     return textwrap.indent(f"{text}\n{'; '.join(words)}".rstrip(), _INDENT)
 
 

@@ -5,7 +5,6 @@ Both kinds can be looked at before an engine is started (`validate`), decided, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -31,10 +30,6 @@ class Problem(Protocol):
     @property
     def pipeline(self) -> Pipeline:
         """The flat pipeline over finite domains that counterexamples are runs of."""
-
-    @property
-    def capacities(self) -> Mapping[str, int]:
-        """The capacity of each queue of `pipeline`."""
 
     def validate(self) -> None:
         """Raise what is wrong with the question, before an engine is asked."""
@@ -64,11 +59,6 @@ class Single:
     @cached_property
     def _system(self) -> System:
         return compose(self.pipeline, self.settings.q)
-
-    @property
-    def capacities(self) -> Mapping[str, int]:
-        """The capacity of each queue."""
-        return {queue.name: queue.capacity for queue in self._system.queues.values()}
 
     def validate(self) -> None:
         """Build the question without asking it."""
@@ -107,11 +97,6 @@ class Comparison:
             inside = [queue for queue in self.pipeline.queues if queue.endswith(f".{name}")]
             spread |= dict.fromkeys([name] if name in self.pipeline.queues else inside or [name], size)
         return replace(self.given, q=spread)
-
-    @property
-    def capacities(self) -> Mapping[str, int]:
-        """The capacity of each queue, those of the comparison included."""
-        return {q.name: q.capacity for q in compose(self.pipeline, self.settings.q).queues.values()}
 
     def validate(self) -> None:
         """Build both sides without asking."""

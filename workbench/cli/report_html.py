@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from html import escape
 
 from workbench.cli.demo_data import Entry, Model, Report, short
-from workbench.cli.output import GAP, SIGNS, gap
+from workbench.cli.output import GAP, SHORTEST, SIGNS, gap
 from workbench.cli.report_style import STYLE
-from workbench.verify.timeline import NO_EVENT, Row, Timeline
+from workbench.verify.timeline import MARKS, NO_EVENT, Row, Timeline
 from workbench.verify.verdict import Outcome
 
 WORDS = {
@@ -152,7 +152,7 @@ def _run(entry: Entry) -> Iterator[str]:
     if run.gap:
         yield f"<p class=gap>{escape(GAP.format(run.replay))}</p>"
         return
-    words = [run.replay] * bool(run.replay) + ["no shorter run shows it"] * run.shortest
+    words = [run.replay] * bool(run.replay) + [SHORTEST[run.shortest]]
     yield f"<p class=replay>✓ {escape('; '.join(words))}</p>"
 
 
@@ -169,9 +169,9 @@ def timeline_table(table: Timeline) -> Iterator[str]:
     yield "<th></th></tr></thead><tbody>"
     before = ""
     for row in table.rows:
-        divides = ["first"] if row.kind == "queue" and before != "queue" else []
+        divides = ["first"] if row.kind == "queue" and before not in ("queue", "holds") else []
         before = row.kind
-        kind_word = "" if row.kind == "pipe" else row.kind
+        kind_word = MARKS[row.kind]
         yield f"<tr{_class([row.kind, *divides])}><td class=kind>{kind_word}</td>"
         yield f"<th scope=row>{escape(row.name)}</th>"
         yield "".join(_cell(row, step, kind if step in marked else "") for step in range(table.length))

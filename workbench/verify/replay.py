@@ -23,7 +23,7 @@ from workbench.ir.system import System
 from workbench.processors.group import flatten
 from workbench.verify.engines import RawTrace
 from workbench.verify.environment import Environment
-from workbench.verify.verdict import Trace, TraceStep
+from workbench.verify.verdict import Trace, TraceStep, buffered
 
 CONFIRMED = "confirmed by execution"
 
@@ -82,11 +82,11 @@ def contents(pipeline: Pipeline, steps: Sequence[Step]) -> list[dict[str, tuple[
     pipeline: flat.
     steps: from the initial state on.
     """
-    sources = [(queue, pipe) for node in pipeline.nodes for queue, pipe in zip(node.queues, node.inputs, strict=False)]
-    held: dict[str, tuple[Value, ...]] = {queue: () for queue, _ in sources}
+    sources = buffered(pipeline)
+    held: dict[str, tuple[Value, ...]] = dict.fromkeys(sources, ())
     found = []
     for step in steps:
-        for queue, pipe in sources:
+        for queue, pipe in sources.items():
             value, length = step.pipes[pipe], step.queues[queue]
             arrived = held[queue] if value is None or queue in step.overflows else (*held[queue], value)
             held[queue] = arrived[len(arrived) - length :]

@@ -76,8 +76,7 @@ class Trace:
     @property
     def buffered(self) -> dict[str, str]:
         """Queue to the pipe whose events wait in it."""
-        nodes = flatten(self.pipeline).nodes if self.pipeline else ()
-        return {queue: pipe for node in nodes for queue, pipe in zip(node.queues, node.inputs, strict=False)}
+        return buffered(flatten(self.pipeline)) if self.pipeline else {}
 
     @property
     def gap(self) -> bool:
@@ -110,6 +109,12 @@ class Trace:
             "capacities": dict(self.capacities),
             "varies": list(self.varies),
         }
+
+
+def buffered(flat: Pipeline) -> dict[str, str]:
+    """Queue to the pipe whose events wait in it."""
+    joins = (node for node in flat.nodes if node.queues)
+    return {queue: pipe for node in joins for queue, pipe in zip(node.queues, node.inputs, strict=True)}
 
 
 def plain(value: Value | None, domain: Domain | None) -> Any:
