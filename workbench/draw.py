@@ -9,6 +9,7 @@ inputs, and a pipe that is read more than once forks at a dot.
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -53,6 +54,19 @@ def draw(
     return f'digraph "{_quoted(pipeline.name)}" {{\n{_HEAD}\n{body}\n}}\n'
 
 
+def svg(pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
+    """The picture as an SVG file's text, by graphviz; the parameters are those of `draw`."""
+    return _graphviz(pipeline, draw(pipeline, values, slots), "svg", "a .dot file").decode()
+
+
+def inline(svg: str) -> str:
+    """An SVG file's text as part of a page: no prolog, no ids (they would clash), no size of its own in points."""
+    text = re.sub(r"<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'(<(?:g|a)) id="[^"]*"', r"\1", text)
+    text = re.sub(r"<title>.*?</title>", "", text, flags=re.DOTALL)
+    return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
+
+
 def render(pipeline: Pipeline, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
     """Write the picture to a file: `.svg`, `.png` or `.pdf` by graphviz, `.dot` as text."""
     path, text = Path(path), draw(pipeline, values)
@@ -61,17 +75,22 @@ def render(pipeline: Pipeline, path: str | Path, values: Mapping[str, str] | Non
         return path
     if path.suffix not in FORMATS:
         raise InputError(f"cannot draw to '{path.name}'", hint="let it end in .svg, .png, .pdf or .dot")
+    path.write_bytes(_graphviz(pipeline, text, FORMATS[path.suffix], path.with_suffix(".dot").name))
+    return path
+
+
+def _graphviz(pipeline: Pipeline, text: str, kind: str, instead: str) -> bytes:
+    """What graphviz makes of a DOT text."""
     program = shutil.which("dot")
     if program is None:
         raise WorkbenchError(
             "the program 'dot' of graphviz is not installed",
-            hint=f"install it (apt-get install graphviz), or write {path.with_suffix('.dot').name} instead",
+            hint=f"install it (apt-get install graphviz), or write {instead} instead",
         )
-    command = [program, f"-T{FORMATS[path.suffix]}", "-o", str(path)]
-    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    done = subprocess.run([program, f"-T{kind}"], input=text.encode(), capture_output=True, check=False)
     if done.returncode:
-        raise WorkbenchError(f"graphviz could not draw {pipeline.name}: {done.stderr.strip()}")
-    return path
+        raise WorkbenchError(f"graphviz could not draw {pipeline.name}: {done.stderr.decode().strip()}")
+    return done.stdout
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,7 +188,7 @@ class _Picture:
         if isinstance(body, Pipeline):
             with self.cluster(_titled(title, processor.label), "rounded"):
                 return self.body(body, name, reads, names)
-        queues = [self.queue(f"{name}.{p}", p) for p in processor.ports] if title and len(reads) > 1 else []
+        queues = self.queues(name, processor.ports) if title and len(reads) > 1 else []
         if isinstance(inner, Processor):
             with self.cluster(_titled(title, processor.label), "rounded,dashed"):
                 if queues:
@@ -199,19 +218,26 @@ class _Picture:
             self.edge(tap, f"{source}:q{i}:w")
         return [dataclasses.replace(tap, source=f"{source}:q{i}:e", label="") for i, tap in enumerate(reads)]
 
-    def queue(self, name: str, port: str) -> str:
-        """The rows of one queue: the name of its input, its capacity, stripes for its slots."""
+    def queues(self, name: str, ports: tuple[str, ...]) -> list[str]:
+        """The rows of each queue of a join."""
+        names = [f"{name}.{port}" for port in ports]
+        capacities = [self.capacities.get(queue) for queue in names]
+        shown = [port if size is None else f"{port} ≤{size}" for port, size in zip(ports, capacities, strict=True)]
+        # one width for all: graphviz misplaces a table that is narrower than what is above and below it
+        width = max(*(self.slots.get(queue, 0) for queue in names), *(6 * len(text) for text in shown))
+        return [self.queue(queue, text, width) for queue, text in zip(names, shown, strict=True)]
+
+    def queue(self, name: str, shown: str, width: int) -> str:
+        """The rows of one queue: the name of its input, its capacity, stripes for its slots or a box of that width."""
         cell = '<TD FIXEDSIZE="TRUE" WIDTH="5" HEIGHT="13" BGCOLOR="{}"></TD>'
         cells = "".join(cell.format(STRIPE if i % 2 else QUEUE) for i in range(5))
         size = 'CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" WIDTH="27" HEIGHT="15"'
         glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" {size}><TR>{cells}</TR></TABLE>'
         if name in self.slots:
             # graphviz keeps the id of a table only where it is a link
-            link = f'ID="queue:{escape(name)}" HREF="#queue" FIXEDSIZE="TRUE" WIDTH="{self.slots[name]}" HEIGHT="17"'
+            link = f'ID="queue:{escape(name)}" HREF="#queue" FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="17"'
             glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" CELLBORDER="0" {link}><TR><TD></TD></TR></TABLE>'
-        capacity = self.capacities.get(name)
-        shown = escape(port) + ("" if capacity is None else f" ≤{capacity}")
-        return f'<TR><TD ALIGN="RIGHT">{_small(shown)}</TD></TR><TR><TD ALIGN="RIGHT">{glyph}</TD></TR>'
+        return f'<TR><TD ALIGN="RIGHT">{_small(escape(shown))}</TD></TR><TR><TD ALIGN="RIGHT">{glyph}</TD></TR>'
 
     # --- edges and ends ---
 

@@ -33,7 +33,7 @@ class Entry:
     @property
     def run(self) -> Trace | None:
         """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
-        return self.verdict.counterexample or self.verdict.witness
+        return self.verdict.run
 
     @property
     def timeline(self) -> Timeline | None:

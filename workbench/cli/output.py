@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from workbench.cli.problem import Problem
 
 SIGNS = {
-    Outcome.HOLDS: ("✓", "32"),
-    Outcome.WITHIN_BOUNDS: ("≈", "33"),
-    Outcome.FAILS: ("✗", "31"),
-    Outcome.UNKNOWN: ("?", "35"),
+    Outcome.HOLDS: (Outcome.HOLDS.sign, "32"),
+    Outcome.WITHIN_BOUNDS: (Outcome.WITHIN_BOUNDS.sign, "33"),
+    Outcome.FAILS: (Outcome.FAILS.sign, "31"),
+    Outcome.UNKNOWN: (Outcome.UNKNOWN.sign, "35"),
 }
 """The sign and the colour (ANSI) of each outcome; the word is always there too."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from html import escape
 
 from workbench.cli.demo_data import Entry, Model, Report, short
 from workbench.cli.output import GAP, SHORTEST, SIGNS, gap
 from workbench.cli.report_style import STYLE
+from workbench.draw import inline
 from workbench.verify.timeline import MARKS, NO_EVENT, Row, Timeline
 from workbench.verify.verdict import Outcome
 
@@ -115,15 +115,6 @@ def _model(model: Model, drawing: str) -> Iterator[str]:
     for entry in model.entries:
         yield from _entry(model, entry)
     yield "</div></section>"
-
-
-def inline(svg: str) -> str:
-    """An SVG file as part of a page: no prolog, no ids (they would clash), no size of its own in points."""
-    start = svg.index("<svg")
-    text = re.sub(r"<!--.*?-->", "", svg[start:], flags=re.DOTALL)
-    text = re.sub(r'(<(?:g|a)) id="[^"]*"', r"\1", text)
-    text = re.sub(r"<title>.*?</title>", "", text, flags=re.DOTALL)
-    return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
 
 
 def _entry(model: Model, entry: Entry) -> Iterator[str]:

@@ -21,6 +21,11 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
     @property
+    def sign(self) -> str:
+        """One character for it."""
+        return {Outcome.HOLDS: "✓", Outcome.WITHIN_BOUNDS: "≈", Outcome.FAILS: "✗", Outcome.UNKNOWN: "?"}[self]
+
+    @property
     def exit_code(self) -> int:
         """0 holds (also within bounds), 1 fails, 3 unknown."""
         return {Outcome.FAILS: 1, Outcome.UNKNOWN: 3}.get(self, 0)
@@ -157,6 +162,17 @@ class Verdict:
     wraps: bool | None = None
     for_every_n: bool = False
     reachable_states: int | None = None
+
+    @property
+    def run(self) -> Trace | None:
+        """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
+        return self.counterexample or self.witness
+
+    def to_html(self) -> str:
+        """A page that needs nothing but itself, on which the run can be walked through (`verify.explorer`)."""
+        from workbench.verify.explorer import explorer
+
+        return explorer([self])
 
     def to_json(self) -> dict[str, Any]:
         """The object `--json` prints (design section 9)."""
