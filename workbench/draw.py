@@ -35,9 +35,7 @@ _HEAD = f"""    rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=
     edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
 
 
-def draw(
-    pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None
-) -> str:
+def draw(pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
     """The pipeline as DOT text.
 
     Every edge has the id `pipe:NAME:k`, k counting the edges of that pipe, every processor the id `node:NAME`.

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli import runs
+
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.language import Loaded
@@ -69,6 +71,7 @@ def check_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", type=_positive, metavar="MB", help="megabytes for each property")
     parser.add_argument("--json", action="store_true", help="one JSON object per property, and nothing else")
     parser.add_argument("--quiet", action="store_true", help="one line per property")
+    runs.options(parser)
 
 
 def _capacity(text: str) -> dict[str, int]:

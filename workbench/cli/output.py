@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
 
 from workbench.cli.progress import Progress
@@ -86,7 +87,11 @@ def exit_code(verdicts: list[Verdict]) -> int:
     return next((code for code in (1, 3) if code in codes), 0)
 
 
-def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool) -> int:
+Then = Callable[[Sequence["Problem"], Sequence[Verdict]], None]
+"""What is done when all is decided and printed."""
+
+
+def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool, then: Then | None = None) -> int:
     """Decide and print one after the other; the exit code."""
     for item in problems:
         item.validate()
@@ -105,6 +110,8 @@ def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool) -> int:
             print(GAP.format(gap(verdict)), file=sys.stderr)
     if not as_json and not quiet and len(verdicts) > 1:
         print(f"\n{_summary(verdicts)}")
+    if then is not None:
+        then(problems, verdicts)
     return exit_code(verdicts)
 
 

@@ -2,7 +2,9 @@
 
 from workbench.verify.explorer import asset
 
-STYLE = asset("page.css") + """
+STYLE = (
+    asset("page.css")
+    + """
 header,main,footer{max-width:72rem;margin:0 auto;padding:0 1.5rem}
 header{padding-top:3rem}
 .lead{font-size:1.1rem;color:var(--soft);max-width:46rem;margin:.8rem 0 1.6rem}
@@ -54,3 +56,4 @@ grid-column:1/3}
 section{padding:1.1rem 1rem}header,main,footer{padding-left:.8rem;padding-right:.8rem}}
 @media print{section{break-inside:avoid-page}}
 """
+)

@@ -1,8 +1,9 @@
 """Timelines: a run as a table of steps and pipes, for the terminal and for reports.
 
 `timeline` arranges a `Trace` (inputs first, then the pipes in topological order, then the queues with their
-lengths at the end of each step and, below, the events that wait in them); `render_timeline` draws it with characters. Reports draw the same `Timeline`
-their own way. Everything is readable without colour: what went wrong is marked with signs.
+lengths at the end of each step and, below, the events that wait in them); `render_timeline` draws it with
+characters. Reports draw the same `Timeline` their own way. Everything is readable without colour: what went wrong is
+marked with signs.
 """
 
 from __future__ import annotations

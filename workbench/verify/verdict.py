@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -163,7 +164,7 @@ class Verdict:
     for_every_n: bool = False
     reachable_states: int | None = None
 
-    @property
+    @builtins.property  # the class has a field of that name
     def run(self) -> Trace | None:
         """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
         return self.counterexample or self.witness
