@@ -29,6 +29,11 @@
     return node;
   }
 
+  // what is as it should be is not touched: that would cost a layout
+  function say(node, text) {
+    if (node.textContent !== text) node.textContent = text;
+  }
+
   const cut = (text, most) => (text.length <= most ? text : text.slice(0, most - 1) + "…");
 
   function show(value) {
@@ -131,15 +136,18 @@
 
     update(position) {
       const { column, round } = this.run.at(position), step = this.run.steps[column];
-      const changed = new Set(this.run.rows.filter((row) => this.run.changed(row, position)).map((row) => `${row.kind === "queue" || row.kind === "holds" ? "q" : "p"}${row.name}`));
+      const changed = new Set();
+      for (const row of this.run.rows) {
+        if (this.run.changed(row, position)) changed.add(`${row.kind === "queue" || row.kind === "holds" ? "q" : "p"}${row.name}`);
+      }
       for (const [pipe, edges] of this.edges) {
         const there = step.pipes[pipe] !== null;
         for (const edge of edges) edge.classList.toggle("flows", there);
         const found = this.values.get(pipe);
         if (!found) continue;
         const unknown = round > 0 && this.run.varies.includes(pipe);
-        found.text.textContent = unknown ? "?" : cut(show(step.pipes[pipe]), WIDEST);
-        found.tip.textContent = `${pipe}: ${unknown ? "differs from round to round" : show(step.pipes[pipe])}`;
+        say(found.text, unknown ? "?" : cut(show(step.pipes[pipe]), WIDEST));
+        say(found.tip, `${pipe}: ${unknown ? "differs from round to round" : show(step.pipes[pipe])}`);
         found.badge.classList.toggle("none", !there);
         found.badge.classList.toggle("changed", changed.has(`p${pipe}`) && there);
       }
@@ -147,16 +155,20 @@
     }
 
     // the oldest event is on the right, next to the processor that will take it
-    fill(queue, { group, layer, tip, box }, step, changed, round) {
+    fill(queue, parts, step, changed, round) {
+      const { group, layer, tip, box } = parts;
       const values = step.contents[queue] || [], length = step.queues[queue] ?? 0, capacity = this.run.capacities[queue];
       const over = step.overflows.includes(queue);
       group.classList.toggle("changed", changed);
       group.classList.toggle("over", over);
-      layer.replaceChildren();
       const unknown = round > 0 && this.run.varies.includes(queue);
       const of = capacity === undefined ? "" : ` of ${capacity}`;
-      tip.textContent = unknown ? `${queue}: differs from round to round` :
+      const words = unknown ? `${queue}: differs from round to round` :
         `${queue}: ${length}${of} waiting${length ? `, oldest first: ${held(values)}` : ""}${over ? "; an event arrives and finds no room" : ""}`;
+      if (words === tip.textContent && parts.drawn) return;
+      parts.drawn = true;
+      tip.textContent = words;
+      layer.replaceChildren();
       const middle = box.y + box.height / 2 + 3.5;
       const right = box.x + box.width;
       if (capacity !== undefined && capacity <= MOST_SLOTS && !unknown) {
