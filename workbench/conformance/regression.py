@@ -161,9 +161,8 @@ class _File:
     def sources(self) -> Iterator[str]:
         """The `.pipe` texts as constants."""
         for text, name in self.texts.items():
-            raw = "r" if "\\" in text else ""
-            quoted = text.strip("\n").replace('"""', '""\\"')
-            yield f'{name} = {raw}"""\n{quoted}\n"""\n'
+            quoted = text.strip("\n").replace("\\", "\\\\").replace('"""', '""\\"')
+            yield f'{name} = """\n{quoted}\n"""\n'
 
     def functions(self) -> Iterator[str]:
         """The functions that build the pipelines."""
