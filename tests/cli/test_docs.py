@@ -1,4 +1,4 @@
-"""Every example of docs/cli.md and README.md is executed; `...` in its output stands for anything."""
+"""Every command in docs/cli.md, docs/counterexamples.md and README.md is executed; `...` stands for any output."""
 
 import doctest
 import os
@@ -13,7 +13,8 @@ from workbench.cli.main import COMMANDS
 
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGE + README, re.MULTILINE | re.DOTALL)
+RUNS = (ROOT / "docs" / "counterexamples.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGE + RUNS + README, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)
     for block in BLOCKS

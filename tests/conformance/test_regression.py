@@ -34,6 +34,8 @@ pipeline start(x: int) -> int {
     return filter(count, count <= 2)
 }
 pipeline total(x: int) -> int { return cumulate(x, +) }
+pipeline ones(x: int) -> int { return turn(x, 1) }
+pipeline half(x: int) -> int { return turn(decimate(x, 2), 1) }
 """
 MODULAR, SATURATING, CHECKED = Overflowing.MODULAR, Overflowing.SATURATING, Overflowing.CHECKED
 
@@ -58,19 +60,22 @@ def compared(left: str, right: str, mode: str) -> Case:
 
 
 CASES: dict[str, tuple[Callable[[], Case], str]] = {
-    "overflow": (lambda: asked("late", "no-overflow", q=1), "match=r\"step 1: queue 'late\\.left'\""),
+    "overflow": (lambda: asked("late", "no-overflow", q=1), "match=r\"step 1: queue 'add\\.left'\""),
     "full": (lambda: asked("late", "no-full-queues"), 'assert seen[-1].queues["add.left"] == 2'),
     "condition": (lambda: asked("doubled", "always (out != 2)"), 'assert not (now["mul"] != 2)'),
     "silent": (lambda: asked("start", "bounded-liveness(1)", SATURATING), "in seen[2:])"),
     "response": (lambda: asked("start", "response", SATURATING), "assert len(rounds) == 3"),
     "liveness": (lambda: asked("start", "liveness", SATURATING), "choose = random.Random(0)"),
-    "ltl": (lambda: asked("total", "ltl(G F (out = 0))"), "where the loop begins"),
+    "ltl": (
+        lambda: asked("total", "ltl(F G (out != 2))", environment=wb.Environment("always")),
+        "where the loop begins",
+    ),
     "ctl": (lambda: asked("doubled", "ctl(AG (x.present -> out < 2))"), "# the run violates"),
     "witness": (lambda: asked("late", "always (out.present -> x.present)", q=1), "pytest.raises(Overflow"),
     "checked": (lambda: asked("total", "always (out >= x)", CHECKED), "step 1: processor 'cumulate'"),
     "stepwise": (lambda: compared("doubled", "thrice", "stepwise"), "!= list(theirs.values())"),
     "sequence": (lambda: compared("twice", "thrice", "sequence"), "assert any(one != two"),
-    "bounded comparison": (lambda: compared("doubled", "late", "sequence"), "side_by_side("),
+    "bounded comparison": (lambda: compared("ones", "half", "sequence"), "side_by_side("),
 }
 """What is written, and what must be found in it."""
 
@@ -125,13 +130,13 @@ MUTANTS = {
     "silent": ("count <= 2", "count <= 3"),
     "response": ("count <= 2", "count <= 3"),
     "liveness": ("count <= 2", "count <= 3"),
-    "ltl": ("cumulate(x, +) }", "cumulate(x, -) }"),
+    "ltl": ("cumulate(x, +) }", "x + 1 }"),
     "ctl": ("x * 2", "x * 0"),
     "witness": ("trim(x, 2)", "trim(x, 0)"),
     "checked": ("cumulate(x, +) }", "cumulate(x, max) }"),
     "stepwise": ("x * 3", "x * 2"),
     "sequence": ("x * 3", "x + x"),
-    "bounded comparison": ("trim(x, 2)", "trim(x, 1)"),
+    "bounded comparison": ("decimate(x, 2)", "decimate(x, 1)"),
 }
 
 
