@@ -134,7 +134,7 @@ def expected_rows(run: Trace, step: int) -> list[list[str]]:
         if any(each.contents[queue] for each in run.steps):
             pipe = buffered(flatten(run.pipeline))[queue]
             values = " ".join(show_value(value, run.domains[pipe]) for value in at.contents[queue])
-            found.append(["holds", "holds", values if 0 < len(values) <= 24 else f"{values[:23]}…" if values else "·"])
+            found.append(["held", "holds", values if 0 < len(values) <= 24 else f"{values[:23]}…" if values else "·"])
     return found
 
 

@@ -160,7 +160,7 @@ def timeline_table(table: Timeline) -> Iterator[str]:
     yield "<th></th></tr></thead><tbody>"
     before = ""
     for row in table.rows:
-        divides = ["first"] if row.kind == "queue" and before not in ("queue", "holds") else []
+        divides = ["first"] if row.kind == "queue" and before not in ("queue", "held") else []
         before = row.kind
         kind_word = MARKS[row.kind]
         yield f"<tr{_class([row.kind, *divides])}><td class=kind>{kind_word}</td>"

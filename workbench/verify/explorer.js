@@ -72,7 +72,7 @@
       row.cells = this.steps.map((step) => String(step.queues[name]));
       row.over = this.steps.map((step) => step.overflows.includes(name));
       if (this.steps.every((step) => !(step.contents[name] || []).length)) return [row];
-      return [row, { kind: "holds", name, label: "holds", cells: this.steps.map((step) => held(step.contents[name])) }];
+      return [row, { kind: "held", name, label: "holds", cells: this.steps.map((step) => held(step.contents[name])) }];
     }
 
     // where a position is: the step shown, and the round of the loop (0 before it ends for the first time)
@@ -138,7 +138,7 @@
       const { column, round } = this.run.at(position), step = this.run.steps[column];
       const changed = new Set();
       for (const row of this.run.rows) {
-        if (this.run.changed(row, position)) changed.add(`${row.kind === "queue" || row.kind === "holds" ? "q" : "p"}${row.name}`);
+        if (this.run.changed(row, position)) changed.add(`${row.kind === "queue" || row.kind === "held" ? "q" : "p"}${row.name}`);
       }
       for (const [pipe, edges] of this.edges) {
         const there = step.pipes[pipe] !== null;
@@ -209,7 +209,7 @@
     const body = make("tbody");
     let before = "";
     for (const row of run.rows) {
-      const divides = row.kind === "queue" && !["", "queue", "holds"].includes(before);
+      const divides = row.kind === "queue" && !["", "queue", "held"].includes(before);
       before = row.kind;
       const words = { in: "in", out: "out", queue: "queue" };
       const line = make("tr", { class: divides ? `${row.kind} first` : row.kind },
@@ -364,13 +364,13 @@
       const found = [];
       for (const row of run.rows) {
         // a queue is told by its contents where they are shown
-        if (row.kind === "queue" && run.rows.some((other) => other.kind === "holds" && other.name === row.name)) continue;
+        if (row.kind === "queue" && run.rows.some((other) => other.kind === "held" && other.name === row.name)) continue;
         if (!run.changed(row, this.position)) continue;
         const old = this.position === 0 ? (row.kind === "queue" ? "0" : NONE) : row.cells[run.at(this.position - 1).column];
         found.push([row, old, row.cells[column]]);
       }
       const shown = found.slice(0, MOST_CHANGES).map(([row, old, now]) =>
-        make("span", { class: "change" }, make("code", {}, row.kind === "holds" ? `queue ${row.name}` : row.name), ` ${cut(old, 24)} → `, make("b", {}, cut(now, 24))));
+        make("span", { class: "change" }, make("code", {}, row.kind === "held" ? `queue ${row.name}` : row.name), ` ${cut(old, 24)} → `, make("b", {}, cut(now, 24))));
       const since = this.position === 0 ? "at the start: " : `since step ${run.at(this.position - 1).column}: `;
       this.changes.replaceChildren(make("span", { class: "since" }, since), ...(shown.length ? shown : ["no change"]),
         found.length > MOST_CHANGES ? make("span", { class: "since" }, `and ${found.length - MOST_CHANGES} more`) : "");

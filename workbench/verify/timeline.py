@@ -18,9 +18,9 @@ from workbench.core.pipeline import Pipeline
 from workbench.processors.group import flatten
 from workbench.verify.verdict import Trace, buffered
 
-Kind = Literal["in", "pipe", "out", "queue", "holds"]
+Kind = Literal["in", "pipe", "out", "queue", "held"]
 NO_EVENT = "·"
-MARKS: Mapping[str, str] = {"in": "in", "pipe": "", "out": "out", "queue": "queue", "holds": ""}
+MARKS: Mapping[str, str] = {"in": "in", "pipe": "", "out": "out", "queue": "queue", "held": ""}
 """What stands in front of each kind of row."""
 MOST_HELD = 20
 """Characters of a queue's contents that a column shows."""
@@ -123,7 +123,7 @@ def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, 
         held = [step.contents.get(name, ()) for step in trace.steps]
         if any(held):
             domain = trace.domains.get(pipes.get(name, ""))
-            yield Row("holds", HOLDS, tuple(show_queue(values, domain) for values in held))
+            yield Row("held", HOLDS, tuple(show_queue(values, domain) for values in held))
 
 
 # --- characters -------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class _Grid:
         lines = [self._line("step".ljust(self.indent), 0, block), rule]
         before = ""
         for position, row in enumerate(self.table.rows, 1):
-            if row.kind == "queue" and before not in ("", "queue", "holds"):
+            if row.kind == "queue" and before not in ("", "queue", "held"):
                 lines.append(rule)
             before = row.kind
             lines.append(self._line(self.labels[position - 1], position, block) + self.tails[position - 1])
