@@ -332,7 +332,7 @@
 
     go(position) {
       const run = this.run;
-      if (!run || Number.isNaN(position)) return;
+      if (!run) return;
       this.position = Math.min(Math.max(position, 0), run.most);
       const { column, round } = run.at(this.position);
       this.slider.value = column;
@@ -346,7 +346,9 @@
       this.columns(column);
       this.drawing?.update(this.position);
       const state = `#run=${this.number + 1}&step=${this.position}`;
-      if (location.hash !== state) history.replaceState(null, "", state);
+      try {
+        if (location.hash !== state) history.replaceState(null, "", state);
+      } catch { /* some browsers allow only so many a minute */ }
     }
 
     // what the run shows, said at the steps that show it
@@ -437,7 +439,8 @@
     const given = new URLSearchParams(location.hash.slice(1));
     const firstRun = verdicts.findIndex((v) => v.trace || v.witness);
     const number = given.has("run") ? Number(given.get("run")) - 1 : Math.max(firstRun, 0);
-    open(number, Math.floor(Number(given.get("step") || 0)));
+    const step = Math.floor(Number(given.get("step")));
+    open(number, Number.isSafeInteger(step) ? step : 0);
   }
 
   const KEYS = {
