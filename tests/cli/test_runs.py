@@ -150,3 +150,13 @@ def test_a_failing_disk_leaves_what_was_there(
     assert "No space left" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
     assert target.read_text() == "before"
+
+
+def test_one_file_for_both_is_refused(workbench: Run, tmp_path: Path) -> None:
+    done = workbench("check", FIGURE, "--html", tmp_path / "x", "--to-test", tmp_path / "." / "x")
+    assert done.code == 2
+    assert "name the same file" in done.err
+
+
+def test_a_device_is_written_to(workbench: Run) -> None:
+    assert workbench("check", FIGURE, "-p", "no-overflow", "--quiet", "--to-test", os.devnull).code == 1

@@ -28,8 +28,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def check_writable(args: argparse.Namespace) -> None:
     """Raise InputError now where a file could not be written after a long check."""
+    if args.html and args.to_test and Path(args.html).resolve() == Path(args.to_test).resolve():
+        raise InputError("--html and --to-test name the same file", where=args.html)
     for path in filter(None, (args.html, args.to_test)):
         folder = Path(path).parent
+        if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
+            continue  # a pipe, a device
         if not folder.is_dir():
             raise InputError("cannot write there: there is no such folder", where=str(path))
         if Path(path).is_dir():
