@@ -9,8 +9,10 @@ inputs, and a pipe that is read more than once forks at a dot.
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
@@ -33,12 +35,34 @@ _HEAD = f"""    rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=
     edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
 
 
-def draw(pipeline: Pipeline, values: Mapping[str, str] | None = None) -> str:
-    """The pipeline as DOT text. `values` writes a text beside pipes, by name (inside groups `group.pipe`)."""
-    picture = _Picture(dict(values or {}), pipeline.capacities)
+def draw(pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
+    """The pipeline as DOT text.
+
+    Every edge has the id `pipe:NAME:k`, k counting the edges of that pipe, every processor the id `node:NAME`.
+
+    Parameters
+    ----------
+    values: a text to write beside pipes, by name (inside groups `group.pipe`).
+    slots: for queues by name: draw an empty box this many points wide in place of the stripes, with the id
+        `a_queue:NAME`.
+    """
+    picture = _Picture(dict(values or {}), pipeline.capacities, dict(slots or {}))
     picture.whole(pipeline)
     body = "\n".join(picture.lines + picture.edges)
     return f'digraph "{_quoted(pipeline.name)}" {{\n{_HEAD}\n{body}\n}}\n'
+
+
+def svg(pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
+    """The picture as an SVG file's text, by graphviz; the parameters are those of `draw`."""
+    return _graphviz(pipeline, draw(pipeline, values, slots), "svg", "a .dot file").decode()
+
+
+def inline(svg: str) -> str:
+    """An SVG file's text as part of a page: no prolog, no ids (they would clash), no size of its own in points."""
+    text = re.sub(r"<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'(<(?:g|a)) id="[^"]*"', r"\1", text)
+    text = re.sub(r"<title>.*?</title>", "", text, flags=re.DOTALL)
+    return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
 
 
 def render(pipeline: Pipeline, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
@@ -49,17 +73,22 @@ def render(pipeline: Pipeline, path: str | Path, values: Mapping[str, str] | Non
         return path
     if path.suffix not in FORMATS:
         raise InputError(f"cannot draw to '{path.name}'", hint="let it end in .svg, .png, .pdf or .dot")
+    path.write_bytes(_graphviz(pipeline, text, FORMATS[path.suffix], path.with_suffix(".dot").name))
+    return path
+
+
+def _graphviz(pipeline: Pipeline, text: str, kind: str, instead: str) -> bytes:
+    """What graphviz makes of a DOT text."""
     program = shutil.which("dot")
     if program is None:
         raise WorkbenchError(
             "the program 'dot' of graphviz is not installed",
-            hint=f"install it (apt-get install graphviz), or write {path.with_suffix('.dot').name} instead",
+            hint=f"install it (apt-get install graphviz), or write {instead} instead",
         )
-    command = [program, f"-T{FORMATS[path.suffix]}", "-o", str(path)]
-    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    done = subprocess.run([program, f"-T{kind}"], input=text.encode(), capture_output=True, check=False)
     if done.returncode:
-        raise WorkbenchError(f"graphviz could not draw {pipeline.name}: {done.stderr.strip()}")
-    return path
+        raise WorkbenchError(f"graphviz could not draw {pipeline.name}: {done.stderr.decode().strip()}")
+    return done.stdout
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,14 +97,18 @@ class _Tap:
 
     source: str
     label: str
+    pipe: str
+    """The name of the pipe in the whole pipeline."""
 
 
 class _Picture:
     """Collects the lines of a DOT text."""
 
-    def __init__(self, values: dict[str, str], capacities: Mapping[str, int]) -> None:
+    def __init__(self, values: dict[str, str], capacities: Mapping[str, int], slots: Mapping[str, int]) -> None:
         self.values = values
         self.capacities = capacities
+        self.slots = slots
+        self.edges_of: Counter[str] = Counter()
         self.lines: list[str] = []
         self.edges: list[str] = []
         """Kept apart: an edge inside a cluster would pull both its ends into it."""
@@ -109,7 +142,7 @@ class _Picture:
         for name, domain in pipeline.inputs:
             source = self.terminal(name, domain)
             value = self.values.get(name)
-            taps[name] = _Tap(source, _value(value) if value is not None else "")
+            taps[name] = _Tap(source, _value(value) if value is not None else "", name)
         names = {pipe: pipe for pipe in pipeline.domains}
         carried = self.inside(pipeline, taps, names, "")
         for (name, pipe), tap in zip(pipeline.outputs, carried, strict=True):
@@ -131,7 +164,7 @@ class _Picture:
             )
             for pipe, source in zip(node.outputs, made, strict=True):
                 label = self.label(names[pipe], pipe, pipeline.domains[pipe])
-                taps[pipe] = self.forked(pipeline, pipe, dataclasses.replace(source, label=label))
+                taps[pipe] = self.forked(pipeline, pipe, _Tap(source, label, names[pipe]))
         return [taps[pipe] for _, pipe in pipeline.outputs]
 
     def forked(self, pipeline: Pipeline, pipe: str, tap: _Tap) -> _Tap:
@@ -143,17 +176,17 @@ class _Picture:
         dot = self.fresh()
         self.line(f"{dot} [shape=point, width=0.07];")
         self.edge(tap, dot, arrow=False)
-        return _Tap(dot, "")
+        return _Tap(dot, "", tap.pipe)
 
     # --- processors ---
 
-    def processor(self, processor: Processor, title: str, name: str, reads: list[_Tap], names: list[str]) -> list[_Tap]:
-        """One processor; where its outputs can be read. `names` are those of its output pipes."""
+    def processor(self, processor: Processor, title: str, name: str, reads: list[_Tap], names: list[str]) -> list[str]:
+        """One processor; the nodes at which its outputs can be read. `names` are those of its output pipes."""
         body, inner = _held(processor, Pipeline), _held(processor, Processor)
         if isinstance(body, Pipeline):
             with self.cluster(_titled(title, processor.label), "rounded"):
                 return self.body(body, name, reads, names)
-        queues = [self.queue(f"{name}.{p}", p) for p in processor.ports] if title and len(reads) > 1 else []
+        queues = self.queues(name, processor.ports) if title and len(reads) > 1 else []
         if isinstance(inner, Processor):
             with self.cluster(_titled(title, processor.label), "rounded,dashed"):
                 if queues:
@@ -163,17 +196,17 @@ class _Picture:
                     return self.body(body, name, reads, names)
                 return self.processor(inner, "", name, reads, names)
         source = self.fresh()
-        self.line(f"{source} [label=<{_box(processor, title, queues)}>];")
+        self.line(f'{source} [id="{_quoted(f"node:{name}")}", label=<{_box(processor, title, queues)}>];')
         for i, tap in enumerate(reads):
             self.edge(tap, f"{source}:q{i}:w" if queues else source)
-        return [_Tap(source, "")] * processor.out_arity
+        return [source] * processor.out_arity
 
-    def body(self, body: Pipeline, name: str, reads: list[_Tap], names: list[str]) -> list[_Tap]:
+    def body(self, body: Pipeline, name: str, reads: list[_Tap], names: list[str]) -> list[str]:
         """The contents of a pipeline that is used as a processor; pipes are called as in `flatten`."""
         inner = {pipe: f"{name}.{pipe}" for pipe in body.domains}
         inner.update((pipe, outer) for (_, pipe), outer in zip(body.outputs, names, strict=True))
         taps = dict(zip((pipe for pipe, _ in body.inputs), reads, strict=True))
-        return self.inside(body, taps, inner, f"{name}.")
+        return [tap.source for tap in self.inside(body, taps, inner, f"{name}.")]
 
     def buffers(self, queues: list[str], reads: list[_Tap]) -> list[_Tap]:
         """Queues that stand alone, in front of a cluster."""
@@ -181,17 +214,28 @@ class _Picture:
         self.line(f"{source} [label=<{_table(_queue_rows(queues))}>];")
         for i, tap in enumerate(reads):
             self.edge(tap, f"{source}:q{i}:w")
-        return [_Tap(f"{source}:q{i}:e", "") for i in range(len(reads))]
+        return [dataclasses.replace(tap, source=f"{source}:q{i}:e", label="") for i, tap in enumerate(reads)]
 
-    def queue(self, name: str, port: str) -> str:
-        """The rows of one queue: the name of its input, its capacity, stripes for its slots."""
+    def queues(self, name: str, ports: tuple[str, ...]) -> list[str]:
+        """The rows of each queue of a join."""
+        names = [f"{name}.{port}" for port in ports]
+        capacities = [self.capacities.get(queue) for queue in names]
+        shown = [port if size is None else f"{port} ≤{size}" for port, size in zip(ports, capacities, strict=True)]
+        # one width for all: graphviz misplaces a table that is narrower than what is above and below it
+        width = max(*(self.slots.get(queue, 0) for queue in names), *(6 * len(text) for text in shown))
+        return [self.queue(queue, text, width) for queue, text in zip(names, shown, strict=True)]
+
+    def queue(self, name: str, shown: str, width: int) -> str:
+        """The rows of one queue: the name of its input, its capacity, stripes for its slots or a box of that width."""
         cell = '<TD FIXEDSIZE="TRUE" WIDTH="5" HEIGHT="13" BGCOLOR="{}"></TD>'
         cells = "".join(cell.format(STRIPE if i % 2 else QUEUE) for i in range(5))
         size = 'CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" WIDTH="27" HEIGHT="15"'
         glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" {size}><TR>{cells}</TR></TABLE>'
-        capacity = self.capacities.get(name)
-        shown = escape(port) + ("" if capacity is None else f" ≤{capacity}")
-        return f'<TR><TD ALIGN="RIGHT">{_small(shown)}</TD></TR><TR><TD ALIGN="RIGHT">{glyph}</TD></TR>'
+        if name in self.slots:
+            # graphviz keeps the id of a table only where it is a link
+            link = f'ID="queue:{escape(name)}" HREF="#queue" FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="17"'
+            glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" CELLBORDER="0" {link}><TR><TD></TD></TR></TABLE>'
+        return f'<TR><TD ALIGN="RIGHT">{_small(escape(shown))}</TD></TR><TR><TD ALIGN="RIGHT">{glyph}</TD></TR>'
 
     # --- edges and ends ---
 
@@ -209,9 +253,11 @@ class _Picture:
 
     def edge(self, tap: _Tap, target: str, *, arrow: bool = True) -> None:
         """A pipe from where it can be read to a reader."""
-        options = [f"label=<{tap.label}>"] if tap.label else []
+        options = [f'id="{_quoted(f"pipe:{tap.pipe}:{self.edges_of[tap.pipe]}")}"']
+        self.edges_of[tap.pipe] += 1
+        options += [f"label=<{tap.label}>"] if tap.label else []
         options += [] if arrow else ["arrowhead=none"]
-        self.edges.append(f"    {tap.source} -> {target}" + (f" [{', '.join(options)}];" if options else ";"))
+        self.edges.append(f"    {tap.source} -> {target} [{', '.join(options)}];")
 
 
 # --- labels ---------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from tests.cli.conftest import MODELS, Ended, Run, command
 from workbench.cli.demo import STANDARD
 from workbench.cli.demo_data import short, tasks_of
 from workbench.cli.pool import Task, decide, decide_in_parallel
-from workbench.cli.report_html import inline
+from workbench.draw import inline
 from workbench.errors import EngineMissing
 from workbench.verify.check import Settings
 from workbench.verify.verdict import Outcome

@@ -1,4 +1,4 @@
-"""Every example of docs/cli.md, docs/monitoring.md and README.md is executed; `...` stands for any output."""
+"""Every command in README.md and the guides is executed; `...` stands for any output."""
 
 import doctest
 import os
@@ -14,7 +14,8 @@ from workbench.cli.main import COMMANDS
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 MONITORING = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGE + MONITORING + README, re.MULTILINE | re.DOTALL)
+RUNS = (ROOT / "docs" / "counterexamples.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGE + MONITORING + RUNS + README, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)
     for block in BLOCKS

@@ -3,7 +3,7 @@
 from workbench.core.domain import INT, Bool, Record
 from workbench.core.pipeline import Node, Pipeline
 from workbench.processors import Trim  # type: ignore[attr-defined]
-from workbench.verify.timeline import render_timeline, show_value, timeline
+from workbench.verify.timeline import render_timeline, show_queue, show_value, timeline
 from workbench.verify.verdict import Trace, TraceStep
 
 PIPELINE = Pipeline("late", (("x", INT),), (Node("trim", Trim(1), ("x",), ("trim",)),), (("out", "trim"),))
@@ -95,3 +95,22 @@ def test_values_are_written_as_in_the_language() -> None:
 def test_capacities_by_name_and_of_the_pipeline() -> None:
     trace = Trace((TraceStep({}, {}, {"a": 0, "b": 0}),))
     assert [row.capacity for row in timeline(trace, None, {"a": 3}).rows] == [3, None]
+
+
+def test_below_a_queue_stands_what_it_holds() -> None:
+    steps = tuple(
+        TraceStep({}, {"x": i}, {"q.left": len(held), "q.right": 0}, (), {"q.left": held, "q.right": ()})
+        for i, held in enumerate([(), (1,), (1, 2)])
+    )
+    text = render_timeline(Trace(steps, capacities={"q.left": 2}), None, 80)
+    assert text.splitlines()[4:7] == [
+        "queue q.left   0  1    2 of 2",
+        "        holds  ·  1  1 2",
+        "queue q.right  0  0    0",
+    ]
+
+
+def test_a_long_queue_is_abridged() -> None:
+    assert show_queue(range(20)) == "0 1 2 3 4 5 6 7 8 9…"
+    assert show_queue(((1, True),), Record((INT, Bool()), ("a", "b"))) == "{a: 1, b: true}"
+    assert show_queue(()) == "·"

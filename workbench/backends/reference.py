@@ -157,6 +157,14 @@ class Reference:
             name: len(queue) for cell in self._cells for queue, name in zip(cell.queues, cell.node.queues, strict=True)
         }
 
+    def contents(self) -> dict[str, tuple[Value, ...]]:
+        """Queue name to the events waiting now, oldest first."""
+        return {
+            name: tuple(queue)
+            for cell in self._cells
+            for queue, name in zip(cell.queues, cell.node.queues, strict=True)
+        }
+
     def _admitted(self, position: int, value: Value) -> Value:
         if self._closed:
             self._check_open(position)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.cli import runs
 
 if TYPE_CHECKING:
     from workbench.language import Loaded, PropertySyntax
@@ -45,8 +47,11 @@ def execute(args: argparse.Namespace) -> int:
     """Check and print."""
     from workbench.cli.output import decide_all
     from workbench.cli.problem import problem
+    from workbench.language import parameters
 
+    runs.check_writable(args)
     loaded = o.load(args.file, args.param)
     settings = o.settings(args, loaded.pipeline)
-    problems = [problem(loaded, syntax, settings) for syntax in properties(loaded, args.property)]
-    return decide_all(problems, as_json=args.json, quiet=args.quiet)
+    given = parameters(args.param)
+    problems = [problem(loaded, syntax, settings, given) for syntax in properties(loaded, args.property)]
+    return decide_all(problems, as_json=args.json, quiet=args.quiet, then=partial(runs.write, args))

@@ -33,14 +33,14 @@ class Entry:
     @property
     def run(self) -> Trace | None:
         """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
-        return self.verdict.counterexample or self.verdict.witness
+        return self.verdict.run
 
     @property
     def timeline(self) -> Timeline | None:
         """That run, arranged."""
         if self.run is None:
             return None
-        return timeline(self.run, self.problem.pipeline, self.problem.capacities)
+        return timeline(self.run, self.problem.pipeline)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.cli import runs
 
 if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
+    from workbench.cli.problem import Part
 
 HELP = "decide whether two pipelines compute the same"
 MODES = ("sequence", "stepwise", "approximates")
@@ -33,15 +35,16 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.cli.problem import Comparison
     from workbench.verify.equivalence import side_by_side
 
+    runs.check_writable(args)
     left, right = _pipelines([args.left, args.right], args.param)
-    both = side_by_side(left, right, args.mode)[0]
+    both = side_by_side(left.pipeline, right.pipeline, args.mode)[0]
     comparison = Comparison(left, right, args.mode, o.settings(args, both))
-    return decide_all([comparison], as_json=args.json, quiet=args.quiet)
+    return decide_all([comparison], as_json=args.json, quiet=args.quiet, then=partial(runs.write, args))
 
 
-def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Pipeline]:
+def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Part]:
     """Both pipelines; a parameter goes to each that has one of its name, and one of them must."""
     from workbench.language import read_file, split_reference
 
     split = [split_reference(reference) for reference in references]
-    return [one.pipeline for one in o.load_all([(read_file(path), name) for path, name in split], params)]
+    return o.load_all([(read_file(path), name) for path, name in split], params)

@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _encodable()
     try:
         with _terminable():
-            args = parser().parse_args(argv)
+            args = parser().parse_args(argv, argparse.Namespace(argv=argv))
             code = int(COMMANDS[args.command].execute(args))
             sys.stdout.flush()
         return code

@@ -6,16 +6,19 @@ import argparse
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.cli import runs
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
+    from workbench.cli.problem import Part
+    from workbench.conformance.recipe import Recipe
     from workbench.core.pipeline import Pipeline
-    from workbench.language import Loaded, Monitor, PropertySyntax
+    from workbench.language import Monitor, PropertySyntax
     from workbench.verify.check import Settings
     from workbench.verify.driven import Driven
     from workbench.verify.verdict import Verdict
@@ -53,7 +56,7 @@ class Watched:
     """A system with the pipeline that watches it, which several properties are asked of."""
 
     system: str
-    loaded: Loaded
+    part: Part
     bind: Mapping[str, str]
     when: Mapping[str, str]
     settings: Settings
@@ -64,7 +67,7 @@ class Watched:
         from workbench.verify.monitor import driven
         from workbench.verify.smv_system import read_system
 
-        return driven(read_system(self.system), self.loaded.pipeline, self.bind, self.when, self.settings)
+        return driven(read_system(self.system), self.part.pipeline, self.bind, self.when, self.settings)
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,21 @@ class Monitored:
         """The property as written."""
         return str(self.syntax)
 
+    @property
+    def asked(self) -> PropertySyntax:
+        """What is asked."""
+        return self.syntax
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        """How a test builds the pipeline."""
+        return (self.watched.part.recipe(self.watched.settings),)
+
     @cached_property
     def pipeline(self) -> Pipeline:
         """The pipeline, flat and over finite domains."""
         from workbench.processors.group import flatten
 
-        return flatten(self.watched.loaded.pipeline.resolve(self.watched.settings.domain))
+        return flatten(self.watched.part.pipeline.resolve(self.watched.settings.domain))
 
     @property
     def capacities(self) -> Mapping[str, int]:
@@ -112,9 +124,9 @@ class Monitored:
 
         w, prop = self.watched, property_from(self.syntax)
         try:
-            verdict = monitored(w.loaded.pipeline, w.environment, prop, w.settings)
+            verdict = monitored(w.part.pipeline, w.environment, prop, w.settings)
         except Undecided as error:
-            verdict = undecided(w.system, w.loaded.pipeline, prop, w.settings, error)
+            verdict = undecided(w.system, w.part.pipeline, prop, w.settings, error)
         return replace(verdict, property=self.text)
 
 
@@ -122,6 +134,7 @@ def execute(args: argparse.Namespace) -> int:
     """Ask and print."""
     from workbench.cli.output import decide_all
 
+    runs.check_writable(args)
     *system, file = args.files
     if len(system) > 1:
         raise InputError("give at most one system and one pipeline", hint="workbench monitor SYSTEM.smv FILE[:NAME]")
@@ -129,14 +142,14 @@ def execute(args: argparse.Namespace) -> int:
         raise InputError(f"'{file}' is no pipeline", hint="the system comes first: workbench monitor SYSTEM.smv FILE")
     bind, when = _pairs(args.bind, "--bind"), _pairs(args.when, "--when")
     problems = []
-    for loaded, path, statement in _watching(file, args.param, *system):
-        settings = o.settings(args, loaded.pipeline)
-        watched = Watched(path, loaded, {**statement.bind, **bind}, {**statement.when, **when}, settings)
+    for part, path, statement in _watching(file, args.param, *system):
+        settings = o.settings(args, part.pipeline)
+        watched = Watched(path, part, {**statement.bind, **bind}, {**statement.when, **when}, settings)
         problems += [Monitored(watched, syntax) for syntax in _asked(args.property, statement.checks)]
-    return decide_all([*problems], as_json=args.json, quiet=args.quiet)
+    return decide_all([*problems], as_json=args.json, quiet=args.quiet, then=partial(runs.write, args))
 
 
-def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tuple[Loaded, str, Monitor]]:
+def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tuple[Part, str, Monitor]]:
     """The pipelines to ask about, each with a system and what the file says about that.
 
     Without a name in `reference` these are all pipelines of the file that watch the given system, or any.
@@ -147,7 +160,7 @@ def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tu
     source = read_file(path)
     names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors] or [source.default]
     loaded = o.load_all([(source, one) for one in names], params)
-    found = [(one, system, m) for one in loaded for m in one.monitors for system in m.systems]
+    found = [(one, system, m) for one in loaded for m in one.loaded.monitors for system in m.systems]
     if not given:
         if not found:
             raise InputError(

@@ -6,7 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli import runs
+
 if TYPE_CHECKING:
+    from workbench.cli.problem import Part
     from workbench.core.pipeline import Pipeline
     from workbench.language import Loaded, Source
     from workbench.verify.check import Settings
@@ -79,6 +82,7 @@ def decision_options(parser: argparse.ArgumentParser) -> None:
     engine_options(parser, "property")
     parser.add_argument("--json", action="store_true", help="one JSON object per property, and nothing else")
     parser.add_argument("--quiet", action="store_true", help="one line per property")
+    runs.options(parser)
 
 
 def _capacity(text: str) -> dict[str, int]:
@@ -116,8 +120,9 @@ def load(reference: str, params: Sequence[str]) -> Loaded:
     return read(reference, **parameters(params))
 
 
-def load_all(wanted: Sequence[tuple[Source, str | None]], params: Sequence[str]) -> list[Loaded]:
+def load_all(wanted: Sequence[tuple[Source, str | None]], params: Sequence[str]) -> list[Part]:
     """Several pipelines; a parameter goes to each that has one of its name, and one of them must."""
+    from workbench.cli.problem import Part
     from workbench.errors import InputError
     from workbench.language import parameters
 
@@ -128,7 +133,8 @@ def load_all(wanted: Sequence[tuple[Source, str | None]], params: Sequence[str])
         syntax = next((p for p in source.tree.pipelines if p.name == (name or source.default)), None)
         known = {p.name for p in syntax.parameters} if syntax else set()
         unused -= known
-        found.append(source.get(name, **{k: v for k, v in given.items() if k in known}))
+        own = {k: v for k, v in given.items() if k in known}
+        found.append(Part(source.get(name, **own), own))
     if unused:
         raise InputError(f"{'neither' if len(found) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
     return found

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
 
 from workbench.cli.progress import Progress
@@ -17,15 +18,16 @@ if TYPE_CHECKING:
     from workbench.cli.problem import Problem
 
 SIGNS = {
-    Outcome.HOLDS: ("✓", "32"),
-    Outcome.WITHIN_BOUNDS: ("≈", "33"),
-    Outcome.FAILS: ("✗", "31"),
-    Outcome.UNKNOWN: ("?", "35"),
+    Outcome.HOLDS: (Outcome.HOLDS.sign, "32"),
+    Outcome.WITHIN_BOUNDS: (Outcome.WITHIN_BOUNDS.sign, "33"),
+    Outcome.FAILS: (Outcome.FAILS.sign, "31"),
+    Outcome.UNKNOWN: (Outcome.UNKNOWN.sign, "35"),
 }
 """The sign and the colour (ANSI) of each outcome; the word is always there too."""
 
 WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number leaves its domain"
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
+SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
 _INDENT = "    "
 
 
@@ -68,9 +70,9 @@ def block(verdict: Verdict, problem: Problem) -> str:
 def run(trace: Trace, problem: Problem) -> str:
     """A run as an indented timeline with the word of the replay under it."""
     width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
-    text = render_timeline(trace, problem.pipeline, width, capacities=problem.capacities)
+    text = render_timeline(trace, problem.pipeline, width)
     words = [trace.replay] if trace.replay and not trace.gap else []
-    words += ["no shorter run shows it"] if trace.shortest else []
+    words.append(SHORTEST[trace.shortest])
     return textwrap.indent(f"{text}\n{'; '.join(words)}".rstrip(), _INDENT)
 
 
@@ -87,7 +89,11 @@ def exit_code(verdicts: list[Verdict]) -> int:
     return next((code for code in (1, 3) if code in codes), 0)
 
 
-def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool) -> int:
+Then = Callable[[Sequence["Problem"], Sequence[Verdict]], None]
+"""What is done when all is decided and printed."""
+
+
+def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool, then: Then | None = None) -> int:
     """Decide and print one after the other; the exit code."""
     for item in problems:
         item.validate()
@@ -106,6 +112,8 @@ def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool) -> int:
             print(GAP.format(gap(verdict)), file=sys.stderr)
     if not as_json and not quiet and len(verdicts) > 1:
         print(f"\n{_summary(verdicts)}")
+    if then is not None:
+        then(problems, verdicts)
     return exit_code(verdicts)
 
 

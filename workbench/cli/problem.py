@@ -6,10 +6,11 @@ Both kinds can be looked at before an engine is started (`validate`), decided, a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.ir.compose import compose
 from workbench.ir.system import System
@@ -19,6 +20,9 @@ from workbench.verify.check import Settings, check
 from workbench.verify.equivalence import Mode, equivalent, side_by_side
 from workbench.verify.from_syntax import EQUIVALENCES, property_from
 from workbench.verify.verdict import Verdict
+
+if TYPE_CHECKING:
+    from workbench.conformance.recipe import Recipe
 
 
 class Problem(Protocol):
@@ -32,15 +36,37 @@ class Problem(Protocol):
     def pipeline(self) -> Pipeline:
         """The flat pipeline over finite domains that counterexamples are runs of."""
 
-    @property
-    def capacities(self) -> Mapping[str, int]:
-        """The capacity of each queue of `pipeline`."""
-
     def validate(self) -> None:
         """Raise what is wrong with the question, before an engine is asked."""
 
     def decide(self) -> Verdict:
         """The verdict."""
+
+    @property
+    def asked(self) -> PropertySyntax | None:
+        """What is asked, understood; None where it was not written as a property."""
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        """How a test builds the pipelines."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A pipeline of a file, and the values that were given to its parameters."""
+
+    loaded: Loaded
+    given: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline, over the domains as written."""
+        return self.loaded.pipeline
+
+    def recipe(self, settings: Settings) -> Recipe:
+        """How a test builds it."""
+        from workbench.conformance.recipe import Recipe
+
+        return Recipe.of_text(self.loaded.source.text, self.pipeline.name, self.given, settings.domain)
 
 
 @dataclass(frozen=True)
@@ -50,6 +76,16 @@ class Single:
     loaded: Loaded
     syntax: PropertySyntax
     settings: Settings
+    given: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> PropertySyntax:
+        """What is asked."""
+        return self.syntax
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        """How a test builds the pipeline."""
+        return (Part(self.loaded, self.given).recipe(self.settings),)
 
     @property
     def text(self) -> str:
@@ -65,11 +101,6 @@ class Single:
     def _system(self) -> System:
         return compose(self.pipeline, self.settings.q)
 
-    @property
-    def capacities(self) -> Mapping[str, int]:
-        """The capacity of each queue."""
-        return {queue.name: queue.capacity for queue in self._system.queues.values()}
-
     def validate(self) -> None:
         """Build the question without asking it."""
         property_from(self.syntax).question(self._system)
@@ -84,18 +115,24 @@ class Single:
 class Comparison:
     """Whether two pipelines are equivalent; `text` and `title` are shown for property and pipeline."""
 
-    left: Pipeline
-    right: Pipeline
+    left: Part
+    right: Part
     mode: Mode
     given: Settings
     text: str = ""
     title: str = ""
+    asked: PropertySyntax | None = None
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        """How a test builds both pipelines."""
+        return self.left.recipe(self.given), self.right.recipe(self.given)
 
     @cached_property
     def pipeline(self) -> Pipeline:
         """Both pipelines side by side."""
         domain = self.given.domain
-        return flatten(side_by_side(self.left.resolve(domain), self.right.resolve(domain), self.mode)[0])
+        left, right = (part.pipeline.resolve(domain) for part in (self.left, self.right))
+        return flatten(side_by_side(left, right, self.mode)[0])
 
     @cached_property
     def settings(self) -> Settings:
@@ -108,25 +145,23 @@ class Comparison:
             spread |= dict.fromkeys([name] if name in self.pipeline.queues else inside or [name], size)
         return replace(self.given, q=spread)
 
-    @property
-    def capacities(self) -> Mapping[str, int]:
-        """The capacity of each queue, those of the comparison included."""
-        return {q.name: q.capacity for q in compose(self.pipeline, self.settings.q).queues.values()}
-
     def validate(self) -> None:
         """Build both sides without asking."""
         compose(self.pipeline, self.settings.q)
 
     def decide(self) -> Verdict:
         """The verdict."""
-        verdict = equivalent(self.left, self.right, self.mode, self.settings)
+        verdict = equivalent(self.left.pipeline, self.right.pipeline, self.mode, self.settings)
         return replace(verdict, pipeline=self.title or verdict.pipeline, property=self.text or verdict.property)
 
 
-def problem(loaded: Loaded, syntax: PropertySyntax, settings: Settings) -> Problem:
-    """What a property asks of a pipeline."""
+def problem(
+    loaded: Loaded, syntax: PropertySyntax, settings: Settings, given: Mapping[str, Value] | None = None
+) -> Problem:
+    """What a property asks of a pipeline; `given` are the values its parameters were given."""
+    given = given or {}
     if syntax.name not in EQUIVALENCES or not isinstance(syntax.argument, PipelineReference):
-        return Single(loaded, syntax, settings)
-    other = loaded.other(syntax.argument).pipeline
+        return Single(loaded, syntax, settings, given)
+    other = Part(loaded.other(syntax.argument), dict(syntax.argument.params))
     mode = EQUIVALENCES[syntax.name]
-    return Comparison(loaded.pipeline, other, mode, settings, str(syntax), loaded.pipeline.name)
+    return Comparison(Part(loaded, given), other, mode, settings, str(syntax), loaded.pipeline.name, syntax)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 from workbench.cli.demo_data import Report
@@ -10,7 +9,7 @@ from workbench.cli.files import write_atomically
 from workbench.cli.report_html import html
 from workbench.cli.report_markdown import markdown
 from workbench.core.pipeline import Pipeline
-from workbench.draw import render
+from workbench.draw import svg
 from workbench.errors import InputError, WorkbenchError
 
 PICTURES = "pictures"
@@ -34,10 +33,7 @@ def write_report(report: Report, folder: Path) -> Path:
 
 def drawing(pipeline: Pipeline) -> str:
     """The pipeline as SVG text; empty where graphviz is missing."""
-    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
-        path = Path(folder) / "picture.svg"
-        try:
-            render(pipeline, path)
-        except WorkbenchError:
-            return ""
-        return path.read_text(encoding="utf-8")
+    try:
+        return svg(pipeline)
+    except WorkbenchError:
+        return ""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from html import escape
 
 from workbench.cli.demo_data import Entry, Model, Report, short
-from workbench.cli.output import GAP, SIGNS, gap
+from workbench.cli.output import GAP, SHORTEST, SIGNS, gap
 from workbench.cli.report_style import STYLE
-from workbench.verify.timeline import NO_EVENT, Row, Timeline
+from workbench.draw import inline
+from workbench.verify.timeline import MARKS, NO_EVENT, Row, Timeline
 from workbench.verify.verdict import Outcome
 
 WORDS = {
@@ -117,15 +117,6 @@ def _model(model: Model, drawing: str) -> Iterator[str]:
     yield "</div></section>"
 
 
-def inline(svg: str) -> str:
-    """An SVG file as part of a page: no prolog, no ids (they would clash), no size of its own in points."""
-    start = svg.index("<svg")
-    text = re.sub(r"<!--.*?-->", "", svg[start:], flags=re.DOTALL)
-    text = re.sub(r'(<(?:g|a)) id="[^"]*"', r"\1", text)
-    text = re.sub(r"<title>.*?</title>", "", text, flags=re.DOTALL)
-    return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
-
-
 def _entry(model: Model, entry: Entry) -> Iterator[str]:
     v = entry.verdict
     shown = " open" if v.outcome is Outcome.UNKNOWN or gap(v) else ""
@@ -152,7 +143,7 @@ def _run(entry: Entry) -> Iterator[str]:
     if run.gap:
         yield f"<p class=gap>{escape(GAP.format(run.replay))}</p>"
         return
-    words = [run.replay] * bool(run.replay) + ["no shorter run shows it"] * run.shortest
+    words = [run.replay] * bool(run.replay) + [SHORTEST[run.shortest]]
     yield f"<p class=replay>✓ {escape('; '.join(words))}</p>"
 
 
@@ -169,9 +160,9 @@ def timeline_table(table: Timeline) -> Iterator[str]:
     yield "<th></th></tr></thead><tbody>"
     before = ""
     for row in table.rows:
-        divides = ["first"] if row.kind == "queue" and before != "queue" else []
+        divides = ["first"] if row.kind == "queue" and before not in ("queue", "held") else []
         before = row.kind
-        kind_word = "" if row.kind == "pipe" else row.kind
+        kind_word = MARKS[row.kind]
         yield f"<tr{_class([row.kind, *divides])}><td class=kind>{kind_word}</td>"
         yield f"<th scope=row>{escape(row.name)}</th>"
         yield "".join(_cell(row, step, kind if step in marked else "") for step in range(table.length))

@@ -56,7 +56,7 @@ def _runs(model: Model) -> dict[str, list[Entry]]:
     found: dict[str, list[Entry]] = {}
     for entry in model.entries:
         if entry.run is not None:
-            text = render_timeline(entry.run, entry.problem.pipeline, _WIDTH, capacities=entry.problem.capacities)
+            text = render_timeline(entry.run, entry.problem.pipeline, _WIDTH)
             found.setdefault(text, []).append(entry)
     return found
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.backends.reference import Reference
-from workbench.conformance.executables import Executable, Observation, Steps
+from workbench.conformance.executables import Executable, Observation, Steps, source_of
 from workbench.conformance.source import body
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
@@ -33,6 +33,17 @@ class Disagreement:
     left: tuple[str, Any]
     """The name of the executable and what it shows."""
     right: tuple[str, Any]
+    made: tuple[str, str] = ("", "")
+    """How each executable is made from `pipeline`, as Python source; empty where that is not known."""
+
+    def to_test(self) -> str:
+        """The text of a pytest file that compares them again: it fails for as long as they differ.
+
+        An executable that cannot be made again gives way to the specification, or to the reference executor.
+        """
+        from workbench.conformance.regression import disagreement
+
+        return disagreement(self)
 
     def __str__(self) -> str:
         shown = "\n".join(
@@ -64,7 +75,8 @@ def agree(pipeline: Pipeline, steps: Steps, left: Executable, right: Executable)
         found = _difference(pipeline, *seen)
         if found is not None:
             what, a, b = found
-            return Disagreement(pipeline, steps, position, what, (names[0], a), (names[1], b))
+            made = source_of(left), source_of(right)
+            return Disagreement(pipeline, steps, position, what, (names[0], a), (names[1], b), made)
     return None
 
 

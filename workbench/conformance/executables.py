@@ -49,11 +49,17 @@ class Executable(Protocol):
         """What is seen at each of these steps, from the initial state on."""
 
 
+def source_of(executable: Executable) -> str:
+    """The Python source that makes the executable again from `pipeline`; empty where it does not say."""
+    return str(getattr(executable, "source", ""))
+
+
 class Running:
     """The reference executor."""
 
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         self.executor = Reference(pipeline, capacities)
+        self.source = f"Running(pipeline, {capacities!r})"
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """One step after the other."""
@@ -71,6 +77,7 @@ class Denoting:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = flatten(pipeline)
+        self.source = "Denoting(pipeline)"
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """One prefix after the other."""
@@ -147,6 +154,7 @@ class GroupMachine:
         self.pipeline = pipeline
         machine = Group(pipeline).machine(pipeline.input_domains, horizon)
         self.machine = MachineRun(machine, pipeline.input_domains)
+        self.source = f"GroupMachine(pipeline, {horizon})"
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """What the outputs show; the pipes inside cannot be seen."""

@@ -37,6 +37,7 @@ class Evaluated:
     def __init__(self, pipeline: Pipeline, capacity: Capacity = 4) -> None:
         model = whole(pipeline, capacity)
         self.simulator = Simulator(model.system, [model.overflow])
+        self.source = f"Evaluated(pipeline, {capacity!r})"
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """What every pipe and queue shows; Overflow at the step at which the flag is set."""
@@ -57,6 +58,7 @@ class Simulated:
         model = whole(pipeline, capacity)
         self.system: System = model.system
         self.smv: SmvModel = print_model(self.system)
+        self.source = f"Simulated(pipeline, {capacity!r})"
         self.flag = f"{FLAG}:now" if f"{FLAG}:now" in self.smv.names else None
         self.watch = [leaf.name for pipe in self.system.pipes.values() for leaf in leaves(pipe.slots)]
         self.watch += [q.length.name for q in self.system.queues.values()]

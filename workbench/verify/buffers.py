@@ -23,7 +23,7 @@ from workbench.processors.group import flatten
 from workbench.verify.buffer_search import Found, Inputs, Search
 from workbench.verify.check import Settings
 from workbench.verify.pumping import Pump
-from workbench.verify.replay import CONFIRMED
+from workbench.verify.replay import CONFIRMED, contents
 from workbench.verify.verdict import Trace, TraceStep
 
 MOST = 64
@@ -268,10 +268,11 @@ def overflowing(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs, *
     steps = _recorded(pipeline, inputs)
     if len(steps) == len(inputs):
         last = steps[-1]
-        steps[-1] = replace(last, queues={**last.queues, queue: capacity}, overflows=(queue,))
+        held = {**last.contents, queue: last.contents[queue][:capacity]}
+        steps[-1] = replace(last, queues={**last.queues, queue: capacity}, overflows=(queue,), contents=held)
     shows = f"an event arrives at queue({queue}), which holds {capacity} already"
     replay = _first_overflow(pipeline, queue, capacity, inputs)
-    return Trace(tuple(steps), None, shows, shortest, replay, dict(pipeline.domains))
+    return Trace(tuple(steps), None, shows, shortest, replay, dict(pipeline.domains), {queue: capacity}, (), pipeline)
 
 
 def pumping(pipeline: Pipeline, queue: str, inputs: Inputs, pump: Pump) -> Trace:
@@ -281,7 +282,8 @@ def pumping(pipeline: Pipeline, queue: str, inputs: Inputs, pump: Pump) -> Trace
     events = "event" if pump.growth == 1 else "events"
     shows = f"each round leaves {pump.growth} more {events} in queue({queue})"
     replay = _grows(steps, queue, pump)
-    return Trace(tuple(steps[: len(inputs)]), pump.prefix, shows, False, replay, dict(pipeline.domains))
+    domains = dict(pipeline.domains)
+    return Trace(tuple(steps[: len(inputs)]), pump.prefix, shows, False, replay, domains, {}, (queue,), pipeline)
 
 
 def _recorded(pipeline: Pipeline, inputs: Sequence[Mapping[str, Value]]) -> list[TraceStep]:
@@ -294,8 +296,9 @@ def _recorded(pipeline: Pipeline, inputs: Sequence[Mapping[str, Value]]) -> list
         except Overflow:
             break
         pipes = {name: maybe.value if maybe.present else None for name, maybe in record.pipes.items()}
-        steps.append(TraceStep(events, pipes, record.queues, (), events is END))
-    return steps
+        steps.append(TraceStep(events, pipes, record.queues, (), {}, events is END))
+    held = contents(pipeline, steps)
+    return [replace(step, contents=waiting) for step, waiting in zip(steps, held, strict=True)]
 
 
 def _escaped(step: int) -> str:

@@ -18,7 +18,6 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.ir.compose import DEFAULT_CAPACITY, compose
 from workbench.ir.reduce import Model, flag_alone, focus
-from workbench.processors.group import flatten
 from workbench.verify.engines import Answer, Kind, Limits, Query, Result, Task, get_engine
 from workbench.verify.environment import Environment
 from workbench.verify.formula import Formula, to_smv, weaken
@@ -158,7 +157,7 @@ def check(pipeline: Pipeline, prop: Property, settings: Settings | None = None) 
     """
     settings = settings or Settings()
     start = time.monotonic()
-    resolved = flatten(pipeline.resolve(settings.domain))
+    resolved = pipeline.resolve(settings.domain)
     prepared = prepare(resolved, prop, settings)
     answers, result = _asked(prepared, settings)
     verdict = _verdict(resolved, prop, settings, prepared, answers, result)

@@ -21,6 +21,7 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import Model, escape_in
 from workbench.ir.simulate import Simulator, Step
 from workbench.ir.system import System
+from workbench.processors.group import flatten
 from workbench.verify.engines import RawTrace
 from workbench.verify.environment import Environment
 from workbench.verify.verdict import Trace, TraceStep
@@ -42,12 +43,13 @@ def decode(
 
     Parameters
     ----------
-    pipeline: flat and resolved.
+    pipeline: over finite domains.
     system: what was asked about.
     model, smv: the cone the engine was given, and its text.
     environment: what was assumed of the inputs.
     shows, shortest: what the trace says of itself.
     """
+    whole, pipeline = pipeline, flatten(pipeline)
     inputs = [inputs_of(system, smv, state, environment) for state in raw.steps]
     rounds = inputs if raw.loop is None else inputs + inputs[raw.loop :] * 2
     bounds = {queue.name: queue.capacity for queue in model.queues}
@@ -56,15 +58,63 @@ def decode(
     gap = _engine_gap(smv, raw, simulated)
     if gap is None and raw.loop is not None:
         gap = _open_loop(smv, simulator, inputs, raw.loop)
+    again = simulator.trace_to_overflow(rounds)
+    waiting = contents(pipeline, again)
     replay = f"model gap at step {gap}"
     if gap is None:
-        replay = executed(pipeline, bounds, rounds, simulator.trace_to_overflow(rounds))
-        replay = _outside(environment, raw, replay)
+        replay = _outside(environment, raw, executed(pipeline, bounds, rounds, again))
     steps = tuple(
-        TraceStep(given, step.pipes, step.queues, step.overflows, given is END, environment.outside(state))
-        for given, step, state in zip(inputs, simulated, raw.steps, strict=False)
+        TraceStep(given, step.pipes, step.queues, step.overflows, held, given is END, environment.outside(state))
+        for given, step, held, state in zip(inputs, simulated, waiting, raw.steps, strict=False)
     )
-    return Trace(steps, raw.loop, shows, shortest, replay, dict(pipeline.domains))
+    varies = () if raw.loop is None else _varying(again, waiting, len(inputs), raw.loop)
+    domains = dict(pipeline.domains)
+    return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole)
+
+
+def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict[str, tuple[Value, ...]]]:
+    """The events waiting in every queue at the end of each step, oldest first.
+
+    A queue is first in, first out; an event that found no room is not among them.
+
+    Parameters
+    ----------
+    pipeline: flat.
+    steps: from the initial state on.
+    """
+    held: dict[str, tuple[Value, ...]] = dict.fromkeys(pipeline.queues, ())
+    found = []
+    for step in steps:
+        for node in pipeline.nodes:
+            lines = {
+                queue: (*held[queue], *events_of(step.pipes[pipe]))
+                for queue, pipe in zip(node.queues, node.inputs, strict=False)
+            }
+            # one queue is empty when the step is over, so it lost nothing: it tells how many fronts were consumed
+            taken = min((len(line) for queue, line in lines.items() if queue not in step.overflows), default=0)
+            held.update((queue, line[taken : taken + step.queues[queue]]) for queue, line in lines.items())
+        found.append(dict(held))
+    return found
+
+
+def events_of(carried: Value | None) -> list[Value]:
+    """What a pipe carries in a step, as a list."""
+    if carried is None:
+        return []
+    return carried if isinstance(carried, list) else [carried]
+
+
+def _varying(
+    steps: Sequence[Step], waiting: Sequence[Mapping[str, tuple[Value, ...]]], length: int, loop: int
+) -> tuple[str, ...]:
+    """The pipes and queues that show something else in the second round of a loop than in the first."""
+    found: dict[str, None] = {}
+    for first in range(loop, length):
+        second = first + length - loop
+        if second < len(steps):
+            pairs = ((steps[first].pipes, steps[second].pipes), (waiting[first], waiting[second]))
+            found |= {name: None for one, two in pairs for name in one if one[name] != two[name]}
+    return tuple(found)
 
 
 def _outside(environment: Environment, raw: RawTrace, replay: str) -> str:
@@ -138,7 +188,8 @@ def executed(
 ) -> str:
     """What running the inputs on the reference executor says of the steps expected."""
     executor = Reference(pipeline, bounds)
-    for position, (given, step) in enumerate(zip(inputs, expected, strict=False)):
+    waiting = contents(flatten(pipeline), expected)
+    for position, (given, step, held) in enumerate(zip(inputs, expected, waiting, strict=False)):
         seen_escape, any_escape = step.labels
         try:
             record = executor.step(given)
@@ -148,7 +199,7 @@ def executed(
             if any_escape:
                 return f"{CONFIRMED} up to step {position}, where a number the property does not see leaves its domain"
             return f"model gap at step {position}"
-        if step.overflows or any_escape or not _same(record, step):
+        if step.overflows or any_escape or not _same(record, step) or executor.contents() != held:
             return f"model gap at step {position}"
     return CONFIRMED
 

@@ -1,36 +1,41 @@
 """Timelines: a run as a table of steps and pipes, for the terminal and for reports.
 
 `timeline` arranges a `Trace` (a monitored system's variables first, then the inputs, then the pipes in topological
-order, then the queues with their lengths at the end of each step); `render_timeline` draws it with characters. Reports
-draw the same `Timeline` their own way. Everything is readable without colour: what went wrong is marked with signs.
+order, then the queues with their lengths at the end of each step and, below, the events that wait in them);
+`render_timeline` draws it with characters. Reports draw the same `Timeline` their own way. Everything is readable
+without colour: what went wrong is marked with signs.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from workbench.core.domain import Domain, Record, Tuple, Value
 from workbench.core.pipeline import Pipeline
 from workbench.processors.group import flatten
-from workbench.verify.verdict import Trace
+from workbench.verify.verdict import Trace, buffered
 
-Kind = Literal["smv", "in", "pipe", "out", "queue"]
+Kind = Literal["smv", "in", "pipe", "out", "queue", "held"]
 NO_EVENT = "·"
 ENDED = "■"
-MARKS: Mapping[str, str] = {"smv": "smv", "in": "in", "pipe": "", "out": "out", "queue": "queue"}
+MARKS: Mapping[str, str] = {"smv": "smv", "in": "in", "pipe": "", "out": "out", "queue": "queue", "held": ""}
 """What stands in front of each kind of row."""
-_GROUP: Mapping[str, str] = {"smv": "smv", "in": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue"}
+_GROUP: Mapping[str, str] = {
+    "smv": "smv", "in": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue", "held": "queue",
+}  # fmt: skip
 """Rows between which there is no rule."""
+MOST_HELD = 20
+"""Characters of a queue's contents that a column shows."""
 _GAP = "  "
 
 
 @dataclass(frozen=True)
 class Row:
-    """One pipe or queue: what it carries, or how many events wait in it, step by step."""
+    """One pipe or queue: what it carries, how many events wait in it, or which, step by step."""
 
     kind: Kind
     name: str
@@ -70,6 +75,12 @@ def show_value(value: Value, domain: Domain | None = None) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
+    """The events that wait in a queue, oldest first, abridged where they are many."""
+    shown = " ".join(show_value(value, domain) for value in values) or NO_EVENT
+    return shown if len(shown) <= MOST_HELD else f"{shown[: MOST_HELD - 1]}…"
+
+
 def timeline(
     trace: Trace, pipeline: Pipeline | None = None, capacities: int | Mapping[str, int] | None = None
 ) -> Timeline:
@@ -78,7 +89,7 @@ def timeline(
     Parameters
     ----------
     pipeline: tells which pipes are outputs, and under which names they are shown.
-    capacities: of every queue, or by name; where it is not given, the pipeline's own.
+    capacities: of every queue, or by name; where it is not given, those of the run, or else the pipeline's own.
     """
     flat = None if pipeline is None else flatten(pipeline)
     rows = [*_outside(trace), *_pipes(trace, flat), *_queues(trace, flat, capacities)]
@@ -122,7 +133,8 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
 
 
 def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, int] | None) -> Iterator[Row]:
-    own: dict[str, int] = dict(flat.capacities) if flat else {}
+    own: dict[str, int] = {**(flat.capacities if flat else {}), **trace.capacities}
+    pipes = buffered(flat) if flat else trace.buffered
     for name in dict.fromkeys(name for step in trace.steps for name in step.queues):
         size = capacities.get(name) if isinstance(capacities, Mapping) else capacities
         if isinstance(capacities, int):
@@ -130,6 +142,10 @@ def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, 
         cells = tuple(str(step.queues.get(name, "")) for step in trace.steps)
         full = frozenset(i for i, step in enumerate(trace.steps) if name in step.overflows)
         yield Row("queue", name, cells, own.get(name) if size is None else size, full)
+        held = [step.contents.get(name, ()) for step in trace.steps]
+        if any(held):
+            domain = trace.domains.get(pipes.get(name, ""))
+            yield Row("held", HOLDS, tuple(show_queue(values, domain) for values in held))
 
 
 # --- characters -------------------------------------------------------------------------------------------
@@ -152,6 +168,10 @@ def render_timeline(
         return "(the run has no step)"
     grid = _Grid(table, shutil.get_terminal_size((100, 24)).columns if width is None else width)
     return "\n\n".join("\n".join(grid.block(block)) for block in grid.blocks())
+
+
+HOLDS = "  holds"
+"""The name of the row below a queue's."""
 
 
 def _label(row: Row) -> str:

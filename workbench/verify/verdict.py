@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from workbench.core.domain import Domain, Record, Tuple, Value
+from workbench.core.pipeline import Pipeline
+from workbench.processors.group import flatten
 
 
 class Outcome(StrEnum):
@@ -17,6 +20,11 @@ class Outcome(StrEnum):
     FAILS = "fails"
     WITHIN_BOUNDS = "holds-within-bounds"
     UNKNOWN = "unknown"
+
+    @property
+    def sign(self) -> str:
+        """One character for it."""
+        return {Outcome.HOLDS: "✓", Outcome.WITHIN_BOUNDS: "≈", Outcome.FAILS: "✗", Outcome.UNKNOWN: "?"}[self]
 
     @property
     def exit_code(self) -> int:
@@ -36,6 +44,8 @@ class TraceStep:
     """Queue to the number of events waiting at the end of the step."""
     overflows: tuple[str, ...] = ()
     """Queues at which an event arrived and found no room."""
+    contents: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    """Queue to the events waiting in it at the end of the step, oldest first."""
     ends: bool = False
     """All input streams end at this step."""
     outside: Mapping[str, str] = field(default_factory=dict)
@@ -55,6 +65,28 @@ class Trace:
     replay: str = ""
     """`confirmed by execution`, or `model gap at step k`; empty when it was not replayed."""
     domains: Mapping[str, Domain] = field(default_factory=dict)
+    capacities: Mapping[str, int] = field(default_factory=dict)
+    """The queues that were bounded, with their capacities in events; others had room for the whole run."""
+    varies: tuple[str, ...] = ()
+    """Pipes and queues that the property does not look at and that change from one round of the loop to the next."""
+    pipeline: Pipeline | None = field(default=None, compare=False, repr=False)
+    """What was run: over finite domains, its groups in place."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A trace can be sent to another process; its pipeline cannot, since it holds functions."""
+        return {**self.__dict__, "pipeline": None}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the open inputs."""
+        if self.pipeline is not None:
+            return tuple(name for name, _ in self.pipeline.inputs)
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.inputs))
+
+    @property
+    def buffered(self) -> dict[str, str]:
+        """Queue to the pipe whose events wait in it."""
+        return buffered(flatten(self.pipeline)) if self.pipeline else {}
 
     @property
     def gap(self) -> bool:
@@ -62,11 +94,16 @@ class Trace:
         return self.replay.startswith("model gap")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data: a list of steps, pipe name to value or null."""
+        """Plain data, everything that is needed to show the run (docs/counterexamples.md has the schema)."""
+        pipes = self.buffered
         steps = [
             {
                 "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
                 "queues": dict(s.queues),
+                "contents": {
+                    queue: [plain(v, self.domains.get(pipes.get(queue, ""))) for v in values]
+                    for queue, values in s.contents.items()
+                },
                 "overflows": list(s.overflows),
                 **({"ends": True} if s.ends else {}),
                 **({"system": dict(s.outside)} if s.outside else {}),
@@ -79,7 +116,17 @@ class Trace:
             "shows": self.shows,
             "shortest": self.shortest,
             "replay": self.replay,
+            "inputs": list(self.inputs),
+            "outputs": dict(self.pipeline.outputs) if self.pipeline else {},
+            "capacities": dict(self.capacities),
+            "varies": list(self.varies),
         }
+
+
+def buffered(flat: Pipeline) -> dict[str, str]:
+    """Queue to the pipe whose events wait in it."""
+    joins = (node for node in flat.nodes if node.queues)
+    return {queue: pipe for node in joins for queue, pipe in zip(node.queues, node.inputs, strict=True)}
 
 
 def plain(value: Value | None, domain: Domain | None) -> Any:
@@ -126,6 +173,17 @@ class Verdict:
     reachable_states: int | None = None
     system: str = ""
     """The file of the SMV system that the pipeline monitors, if it does."""
+
+    @builtins.property  # the class has a field of that name
+    def run(self) -> Trace | None:
+        """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
+        return self.counterexample or self.witness
+
+    def to_html(self) -> str:
+        """A page that needs nothing but itself, on which the run can be walked through (`verify.explorer`)."""
+        from workbench.verify.explorer import explorer
+
+        return explorer([self])
 
     def to_json(self) -> dict[str, Any]:
         """The object `--json` prints (design section 9)."""

@@ -1,0 +1,69 @@
+"""What is written of the runs that verdicts come with: the explorer (`--html`) and tests (`--to-test`)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.cli.files import write_atomically
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.cli.problem import Problem
+    from workbench.verify.verdict import Verdict
+
+NOTHING = "no run to show, so {} is not written"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Where the runs are written."""
+    parser.add_argument("--html", metavar="FILE", help="write a page on which the runs can be walked through")
+    parser.add_argument("--to-test", metavar="FILE", help="write a pytest file that reproduces the runs")
+
+
+def check_writable(args: argparse.Namespace) -> None:
+    """Raise InputError now where a file could not be written after a long check."""
+    if args.html and args.to_test and Path(args.html).resolve() == Path(args.to_test).resolve():
+        raise InputError("--html and --to-test name the same file", where=args.html)
+    for path in filter(None, (args.html, args.to_test)):
+        folder = Path(path).parent
+        if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
+            continue  # a pipe, a device
+        if not folder.is_dir():
+            raise InputError("cannot write there: there is no such folder", where=str(path))
+        if Path(path).is_dir():
+            raise InputError("cannot write there: it is a folder", where=str(path))
+        if not os.access(folder, os.W_OK):
+            raise InputError("cannot write there: the folder is not writable", where=str(path))
+
+
+def write(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> None:
+    """Write what the options ask for, and say what was written."""
+    stream = sys.stderr if args.json else sys.stdout
+    runs = sum(verdict.run is not None for verdict in verdicts)
+    for path, text in ((args.html, _html), (args.to_test, _test)):
+        if path and not runs:
+            print(NOTHING.format(path), file=stream)
+        elif path:
+            write_atomically(path, text(args, problems, verdicts))
+            print(f"{path}: {runs} run{'s' if runs > 1 else ''}", file=stream)
+
+
+def _html(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> str:
+    from workbench.verify.explorer import explorer
+
+    del args, problems
+    return explorer(verdicts)
+
+
+def _test(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> str:
+    from workbench.conformance.regression import Case, to_test
+
+    pairs = zip(problems, verdicts, strict=True)
+    cases = [Case(verdict, item.recipes(), item.asked) for item, verdict in pairs if verdict.run]
+    return to_test(cases, shlex.join(["workbench", *args.argv]))

@@ -1,0 +1,84 @@
+"""How a test file builds a pipeline: from the text of a `.pipe` file, or from a Python program."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from textwrap import indent
+from typing import Any
+
+from workbench.conformance.source import HEADER, body
+from workbench.core.domain import Integer, Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.errors import WorkbenchError
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A function of a test file that builds a pipeline over finite domains.
+
+    Parameters
+    ----------
+    name: what the function is called after.
+    imports: lines that the file needs at its top.
+    result: statements that end in `return`; `SOURCE` stands for the text.
+    text: the `.pipe` text it reads, or nothing.
+    """
+
+    name: str
+    result: str
+    imports: tuple[str, ...] = ()
+    text: str = ""
+    doc: str = field(default="", compare=False)
+
+    @classmethod
+    def of_text(cls, text: str, name: str, params: Mapping[str, Value], integers: Integer) -> Recipe:
+        """A pipeline of a `.pipe` text, with values for its parameters."""
+        given = "".join(f", {key}={written(value)}" for key, value in params.items())
+        domain = f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
+        result = f"return wb.parse(SOURCE).get({written(name)}{given}).pipeline.resolve({domain})"
+        return cls(identifier(name), result, text=text, doc=f"`int` is 0..{integers.n - 1}, {integers.overflow}.")
+
+    @classmethod
+    def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
+        """Any pipeline, by the Python program that builds it."""
+        text = body(pipeline)
+        if unsourced := re.search(r"unknown\('([^']*)'\)", text):
+            raise WorkbenchError(
+                f"pipeline {pipeline.name} cannot be written as a program: its function '{unsourced[1]}' has no source",
+                hint="give the text of its .pipe file: Case(verdict, [Recipe.of_text(text, name, {}, integers)])",
+            )
+        lines = text.splitlines()
+        last = lines.pop().removeprefix("pipeline = ")
+        result = "\n".join([*lines, f"return {last}"])
+        return cls(identifier(pipeline.name), result, tuple(HEADER.strip().splitlines()))
+
+    def function(self, source: str, name: str) -> str:
+        """The function; `source` is the constant that holds the text."""
+        doc = f'    """The pipeline {self.name}{": " + self.doc if self.doc else "."}"""'
+        return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}\n"
+
+
+def written(value: Any) -> str:
+    """A value, or what comes in at a step, as Python source, strings in double quotes."""
+    if value is END:
+        return "wb.END"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{written(k)}: {written(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(written, value)) + "]"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(written, value)) + ("," if len(value) == 1 else "") + ")"
+    return repr(value)
+
+
+def identifier(text: str) -> str:
+    """The text as a Python name."""
+    found = re.sub(r"\W+", "_", text).strip("_").lower() or "it"
+    return f"{found}_" if keyword.iskeyword(found) else f"_{found}" if found[0].isdigit() else found
