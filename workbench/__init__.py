@@ -34,6 +34,7 @@ _HOME = {
     "workbench.language": ("parse", "parse_property", "read_file"),
     "workbench.ir.compose": ("compose",),
     "workbench.backends.reference": ("Reference",),
+    "workbench.verify.buffers": ("Buffers", "buffers"),
     "workbench.verify.check": ("Settings", "check"),
     "workbench.verify.monitor": ("monitor",),
     "workbench.verify.environment": ("Environment",),

@@ -18,13 +18,14 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.cli import check, demo, doctor, draw, equiv, export, monitor, run
+from workbench.cli import buffers, check, demo, doctor, draw, equiv, export, monitor, run
 from workbench.errors import Location, WorkbenchError
 
 COMMANDS: dict[str, ModuleType] = {
     "check": check,
     "equiv": equiv,
     "monitor": monitor,
+    "buffers": buffers,
     "export": export,
     "run": run,
     "draw": draw,

@@ -58,6 +58,13 @@ def environment_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fair", action="store_true", help="every input carries an event infinitely often")
 
 
+def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
+    """The model checker, and its limits for each thing that it is asked about."""
+    parser.add_argument("--engine", choices=ENGINES, default="auto", help="the model checker (default: auto)")
+    parser.add_argument("--timeout", type=_seconds, metavar="S", help=f"seconds for each {each}")
+    parser.add_argument("--memory", type=_positive, metavar="MB", help=f"megabytes for each {each}")
+
+
 def check_options(parser: argparse.ArgumentParser) -> None:
     """How a check is made and shown."""
     environment_options(parser)
@@ -69,9 +76,7 @@ def decision_options(parser: argparse.ArgumentParser) -> None:
     parameter_options(parser)
     queue_options(parser)
     domain_options(parser)
-    parser.add_argument("--engine", choices=ENGINES, default="auto", help="the model checker (default: auto)")
-    parser.add_argument("--timeout", type=_seconds, metavar="S", help="seconds for each property")
-    parser.add_argument("--memory", type=_positive, metavar="MB", help="megabytes for each property")
+    engine_options(parser, "property")
     parser.add_argument("--json", action="store_true", help="one JSON object per property, and nothing else")
     parser.add_argument("--quiet", action="store_true", help="one line per property")
 

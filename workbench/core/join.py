@@ -32,6 +32,15 @@ class JoinStep(NamedTuple):
     """Per input: an event arrives, cannot be consumed, and its queue is full."""
 
 
+class Brim(NamedTuple):
+    """Where a join keeps one of its queues: a slot for its level, the level when it is full, and its stores."""
+
+    level: str
+    full: int
+    stores: tuple[str, ...]
+    """The slots of the events, the oldest first."""
+
+
 class JoinRounds(NamedTuple):
     """What one step does to a join when several events can arrive on an input; all terms."""
 
@@ -77,6 +86,16 @@ class Join:
         if self._shared:
             return (lead, *_store("slot", left, max(ql, qr)))
         return (lead, *_store("left", left, ql), *_store("right", right, qr))
+
+    def brim(self, position: int) -> Brim:
+        """How full the queue of this input is, and where its events are kept."""
+        capacity = self.capacities[position]
+        if len(self.domains) != 2:
+            level, full, store = f"length{position + 1}", capacity, f"slot{position + 1}_"
+        else:
+            level, full = "lead", (capacity, -capacity)[position]
+            store = "slot" if self._shared else ("left", "right")[position]
+        return Brim(level, full, tuple(f"{store}{i}" for i in range(capacity)))
 
     def step(self, state: State, arrivals: Sequence[Maybe], share: Share = unshared) -> JoinStep:
         """One step with these arrivals; `share` may give names to terms that occur often."""

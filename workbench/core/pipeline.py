@@ -47,7 +47,8 @@ class Pipeline:
     inputs: name and domain of each open input pipe.
     nodes: the processors, in any order; kept in topological order.
     outputs: output name to the pipe it shows.
-    capacities: queue name to its capacity; queues that are absent are unbounded when running.
+    capacities: queue name (also of a queue inside a group) to its capacity; queues that are absent are unbounded when
+        running.
 
     Raises
     ------
@@ -74,9 +75,9 @@ class Pipeline:
             typed[node.name] = _type_node(self.name, node, domains)
         object.__setattr__(self, "domains", domains)
         object.__setattr__(self, "typed", typed)
-        unknown = set(self.capacities) - set(self.queues)
+        unknown = set(self.capacities) - set(self.every_queue)
         if unknown:
-            raise _unknown(self.name, "queue", sorted(unknown)[0], self.queues, "")
+            raise _unknown(self.name, "queue", sorted(unknown)[0], self.every_queue, "")
 
     # --- what is in it ---
 
@@ -129,8 +130,22 @@ class Pipeline:
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The names of all queues (`add.left`), in topological order."""
+        """The names of its own queues (`add.left`), in topological order."""
         return tuple(queue for node in self.nodes for queue in node.queues)
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Queue name to the pipe whose events wait in it, for its own queues."""
+        return {queue: pipe for node in self.nodes for queue, pipe in zip(node.queues, node.inputs, strict=False)}
+
+    @property
+    def every_queue(self) -> tuple[str, ...]:
+        """The names of all queues, those inside groups (`group.add.left`) included."""
+        return tuple(
+            queue
+            for node in self.nodes
+            for queue in (*node.queues, *(f"{node.name}.{inner}" for inner in node.processor.inner_queues))
+        )
 
     def node(self, name: str) -> Node:
         """The node of this name; PipelineError with a suggestion if there is none."""
@@ -161,7 +176,7 @@ class Pipeline:
         return Pipeline(self.name, inputs, nodes, self.outputs, self.capacities, self.doc)
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Pipeline:
-        """This pipeline with the given queue capacities."""
+        """This pipeline with the given queue capacities; queues inside groups are called `group.add.left`."""
         return Pipeline(self.name, self.inputs, self.nodes, self.outputs, dict(capacities), self.doc)
 
     # --- meaning ---

@@ -136,6 +136,11 @@ class Processor(ABC):
         return self.merges
 
     @property
+    def inner_queues(self) -> tuple[str, ...]:
+        """The names of the queues of the processors inside it, where a pipeline may give them capacities."""
+        return ()
+
+    @property
     def ports(self) -> tuple[str, ...]:
         """The names of the inputs; a queue is called after its processor and input: `queue(add.left)`."""
         if self.in_arity == 1:

@@ -150,7 +150,34 @@ class Elaborator:
                     where=port.where,
                     hint="rename the pipe, or name the output: -> name: TYPE",
                 )
-        return made
+        capacities = _capacities(syntax, made, body)
+        return made.with_capacities(capacities) if capacities else made
+
+
+def _capacities(syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator) -> dict[str, int]:
+    """What the pipeline says of its queues."""
+    found: dict[str, int] = {}
+    for statement in syntax.capacities:
+        if statement.queue not in pipeline.every_queue:
+            raise LanguageError(
+                f"pipeline {syntax.name} has no queue '{statement.queue}'",
+                where=statement.where,
+                hint=suggestion(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues",
+            )
+        if statement.queue in found:
+            raise LanguageError(
+                f"the capacity of queue '{statement.queue}' is given twice", where=statement.where, hint="remove one"
+            )
+        size = scope.value(statement.size)
+        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+            shown = "a stream" if isinstance(size, Stream) else _shown(size)
+            raise LanguageError(
+                f"the capacity of queue '{statement.queue}' is a number of events, not {shown}",
+                where=statement.size.where if statement.size.where.line else statement.where,
+                hint=f"write capacity queue({statement.queue}) = 3; 0 is the least",
+            )
+        found[statement.queue] = size
+    return found
 
 
 def _expressions(statement: s.Binding | s.Return) -> tuple[s.Expression, ...]:

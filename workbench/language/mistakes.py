@@ -24,6 +24,7 @@ _OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT NOT BANG IF".spl
 WORDS = {
     "PIPELINE": "'pipeline'", "FUNCTION": "'function'", "CHECK": "'check'", "RETURN": "'return'",
     "MONITOR": "'monitor'", "WHEN": "'when'",
+    "CAPACITY": "'capacity queue'",
     "IF": "'if'", "THEN": "'then'", "ELSE": "'else'", "TRUE": "'true'", "FALSE": "'false'",
     "SAT": "'sat'", "CHECKED": "'checked'",
     "LEFT": "'('", "RPAR": "')'", "LBRACE": "'{'", "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'",

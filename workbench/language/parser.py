@@ -115,8 +115,11 @@ class _Builder(Transformer[Token, Any]):
         outputs = tuple(c for c in rest[arrow:] if isinstance(c, s.Port))
         body = tuple(c for c in rest[arrow:] if isinstance(c, s.Binding | s.Return))
         checks = tuple(c for c in rest[arrow:] if isinstance(c, s.Check))
-        doc = self._comment_above(meta.line)
-        return s.PipelineSyntax(str(name), parameters or (), inputs, outputs, body, checks, doc, self._place(name))
+        sizes = tuple(c for c in rest[arrow:] if isinstance(c, s.Capacity))
+        doc, where, closing = self._comment_above(meta.line), self._place(name), meta.end_pos - 1
+        return s.PipelineSyntax(
+            str(name), parameters or (), inputs, outputs, body, checks, doc, where, capacities=sizes, closing=closing
+        )
 
     def _comment_above(self, line: int) -> str:
         """The block of `#` lines right above a line."""
@@ -146,6 +149,16 @@ class _Builder(Transformer[Token, Any]):
 
     def result(self, meta: Meta, children: list[Any]) -> s.Return:
         return s.Return(tuple(children[1:]), self._place(children[0]))
+
+    def capacity(self, meta: Meta, children: list[Any]) -> s.Capacity:
+        _, queue, equal, size = children
+        text = self._text[equal.end_pos : meta.end_pos]
+        span = (meta.end_pos - len(text.lstrip()), meta.end_pos)
+        return s.Capacity(str(queue), size, span, self._place(queue))
+
+    def place(self, meta: Meta, children: list[Token]) -> Token:
+        first: Token = children[0]
+        return first.update(value="".join(children))
 
     def function(self, meta: Meta, children: list[Any]) -> s.FunctionSyntax:
         name, *arguments = children[:-2]

@@ -231,6 +231,20 @@ class Monitor:
 
 
 @dataclass(frozen=True)
+class Capacity:
+    """`capacity queue(add.left) = 3`: how many events fit in a queue of the running pipeline."""
+
+    queue: str
+    size: Expression
+    span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
+    """Where the size stands in the text: offsets of its first character and of the one after its last."""
+    where: Location = _where()
+
+    def __str__(self) -> str:
+        return f"capacity queue({self.queue}) = {self.size}"
+
+
+@dataclass(frozen=True)
 class Parameter:
     """`k = 3` in the head of a pipeline; without a default the caller has to give a value."""
 
@@ -255,6 +269,9 @@ class PipelineSyntax:
     doc: str
     where: Location = _where()
     monitors: tuple[Monitor, ...] = ()
+    capacities: tuple[Capacity, ...] = ()
+    closing: int = field(default=0, compare=False, repr=False)
+    """The offset of the closing brace in the text."""
 
     @property
     def signature(self) -> str:

@@ -48,6 +48,10 @@ class Group(Processor):
         return False  # only the processors inside do
 
     @property
+    def inner_queues(self) -> tuple[str, ...]:
+        return self.flat.queues
+
+    @property
     def timed(self) -> bool:
         return any(processor.timed for processor in self.flat.typed.values())
 
@@ -217,9 +221,12 @@ def _and(a: Any, b: Any) -> Any:
 
 
 def flatten(pipeline: Pipeline) -> Pipeline:
-    """The pipeline with every group replaced by its contents; pipes keep the names the user gave them."""
+    """The pipeline with every group replaced by its contents; pipes keep the names the user gave them.
+
+    A capacity that the pipeline itself gives to a queue inside a group comes before the group's own.
+    """
     nodes: list[Node] = []
-    capacities = dict(pipeline.capacities)
+    capacities: dict[str, int] = {}
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
             body = node.processor.flat
@@ -227,6 +234,7 @@ def flatten(pipeline: Pipeline) -> Pipeline:
             capacities.update({f"{node.name}.{queue}": size for queue, size in body.capacities.items()})
         else:
             nodes.append(node)
+    capacities.update(pipeline.capacities)
     return Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
 
 

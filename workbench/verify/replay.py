@@ -48,7 +48,7 @@ def decode(
     environment: what was assumed of the inputs.
     shows, shortest: what the trace says of itself.
     """
-    inputs = [_inputs(system, smv, state, environment) for state in raw.steps]
+    inputs = [inputs_of(system, smv, state, environment) for state in raw.steps]
     rounds = inputs if raw.loop is None else inputs + inputs[raw.loop :] * 2
     bounds = {queue.name: queue.capacity for queue in model.queues}
     simulator = _simulator(pipeline, model, bounds, len(rounds))
@@ -87,7 +87,7 @@ def _simulator(pipeline: Pipeline, model: Model, bounds: Mapping[str, int], long
     return Simulator(everything, [model.escapes, escapes])
 
 
-def _inputs(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> Mapping[str, Value]:
+def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> Mapping[str, Value]:
     """The events on the inputs in an engine state; what the property does not look at gets a default."""
     end = system.end.now.name if system.end else ""
     if end in smv.names and smv.value(end, state[smv.names[end]]):

@@ -1,0 +1,143 @@
+"""Random pipelines: the smallest capacities are what exploring the transition system by hand finds.
+
+The exploration is a plain breadth-first search over the whole system evaluated in Python, data included; it shares
+neither the slicing nor the printer nor the engine nor the search. Random runs of the reference executor with unbounded
+queues must not contradict the answers either.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from workbench.backends.reference import Reference
+from workbench.conformance.strategies import pipelines, traces
+from workbench.core.pipeline import Pipeline
+from workbench.errors import Overflow
+from workbench.ir.compose import compose
+from workbench.ir.simulate import Simulator
+from workbench.processors.group import flatten
+from workbench.verify.buffers import Status, buffers
+from workbench.verify.check import Settings, check
+from workbench.verify.environment import Environment
+from workbench.verify.properties import no_overflow
+
+MOST_STATES = 300
+ROOM = 5
+"""Capacity of every queue in the exploration."""
+
+
+def moves(pipeline: Pipeline, *, together: bool) -> Iterator[Mapping[str, Any]]:
+    """Every combination of events but the empty one."""
+    choices = [[*([] if together else [None]), *domain.values()] for _, domain in pipeline.inputs]
+    for chosen in itertools.product(*choices):
+        events = {n: v for (n, _), v in zip(pipeline.inputs, chosen, strict=True) if v is not None}
+        if events:
+            yield events
+
+
+def explored(flat: Pipeline, *, together: bool) -> tuple[dict[str, int], bool]:
+    """The greatest length of each queue on runs that overflow nothing, and whether there are other runs."""
+    simulator = Simulator(compose(flat, ROOM))
+    simulator.reset()
+    seen, frontier = {simulator.state}, [simulator.state]
+    longest, overflows = dict.fromkeys(flat.queues, 0), False
+    choices = list(moves(flat, together=together))
+    while frontier:
+        state = frontier.pop()
+        for events in choices:
+            simulator.state = state
+            step = simulator.step(events)
+            if step.overflows:
+                overflows = True
+                continue
+            longest = {name: max(length, step.queues[name]) for name, length in longest.items()}
+            if simulator.state not in seen:
+                seen.add(simulator.state)
+                frontier.append(simulator.state)
+                assume(len(seen) <= MOST_STATES)
+    return longest, overflows
+
+
+def without_checked(pipeline: Pipeline) -> bool:
+    """Whether no number is checked: what follows an escape counts in the exploration, but not for `buffers`."""
+    return not any("checked" in str(domain) for domain in flatten(pipeline).domains.values())
+
+
+@given(data=st.data(), together=st.booleans())
+@settings(max_examples=60)
+def test_capacities_are_the_greatest_lengths(data: st.DataObject, together: bool) -> None:
+    pipeline = data.draw(pipelines(max_bits=12))
+    assume(without_checked(pipeline))
+    flat = flatten(pipeline)
+    assume(flat.queues)
+    longest, overflows = explored(flat, together=together)
+    given = Settings(environment=Environment("always" if together else "free"))
+    found = buffers(pipeline, given)
+    assert not found.gap
+    for item in found.queues:
+        assert item.capacity is None or item.capacity >= longest[item.queue]
+        if not overflows:
+            assert (item.status, item.capacity) == (Status.BOUNDED, longest[item.queue])
+        if item.witness:
+            assert item.witness.replay.startswith("confirmed by execution")
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_runs_do_not_contradict_the_answers(data: st.DataObject) -> None:
+    pipeline = data.draw(pipelines())
+    assume(flatten(pipeline).queues)
+    found = buffers(pipeline, most=16)
+    for item in found.queues:
+        assert (item.capacity is None) == (item.status is not Status.BOUNDED)
+        if item.witness:
+            assert item.witness.replay.startswith("confirmed by execution")
+    executor = Reference(pipeline, {})
+    for events in data.draw(traces(pipeline, max_steps=30)):
+        try:
+            lengths = executor.step(events).queues
+        except Overflow:  # a number leaves its checked domain
+            break
+        assert all(lengths[queue] <= capacity for queue, capacity in found.capacities.items())
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_pumping_streams_pump(data: st.DataObject) -> None:
+    """Many more rounds than were run to confirm them, on the executor itself."""
+    pipeline = data.draw(pipelines())
+    for item in buffers(pipeline, most=16).queues:
+        if item.status is not Status.UNBOUNDED:
+            continue
+        assert item.witness is not None
+        loop, steps = item.witness.loop, [step.inputs for step in item.witness.steps]
+        executor = Reference(pipeline, {})
+        try:
+            executor.trace(steps[:loop])
+            before = executor.lengths()[item.queue]
+            for rounds in range(1, 20):
+                executor.trace(steps[loop:])
+                assert executor.lengths()[item.queue] == before + rounds * item.growth
+        except Overflow:
+            assert not without_checked(pipeline)
+
+
+@given(data=st.data())
+@settings(max_examples=40)
+def test_the_check_agrees(data: st.DataObject) -> None:
+    """Where all queues are bounded, nothing overflows at these capacities, and each is needed."""
+    pipeline = data.draw(pipelines(max_bits=12))
+    assume(without_checked(pipeline))
+    found = buffers(pipeline, most=8)
+    assume(found.capacities and found.total_bits is not None)
+    assert check(pipeline, no_overflow(), Settings(q=found.capacities)).outcome == "holds"
+    for queue, capacity in found.capacities.items():
+        if capacity:
+            verdict = check(pipeline, no_overflow(), Settings(q={**found.capacities, queue: capacity - 1}))
+            assert verdict.outcome == "fails"
+            assert verdict.counterexample.steps[-1].overflows == (queue,)
