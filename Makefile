@@ -35,6 +35,7 @@ test-all: lint
 
 bench: setup
 	$(VENV)/python experiments/bench_verify.py
+	$(VENV)/python experiments/monitors.py
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -109,7 +109,7 @@ class Monitored:
     def validate(self) -> None:
         """Bind the inputs and build the question, without asking it."""
         from workbench.ir.compose import compose
-        from workbench.verify.driven import Undecided
+        from workbench.verify.binding import Undecided
         from workbench.verify.from_syntax import property_from
 
         question = property_from(self.syntax).question(compose(self.pipeline, self.watched.settings.q))
@@ -118,7 +118,7 @@ class Monitored:
 
     def decide(self) -> Verdict:
         """The verdict, under the names the user wrote."""
-        from workbench.verify.driven import Undecided
+        from workbench.verify.binding import Undecided
         from workbench.verify.from_syntax import property_from
         from workbench.verify.monitor import monitored, undecided
 

@@ -12,8 +12,9 @@ from dataclasses import replace
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError
 from workbench.processors.group import flatten
+from workbench.verify.binding import Undecided, drive
 from workbench.verify.check import Settings, check
-from workbench.verify.driven import Driven, Undecided, drive
+from workbench.verify.driven import Driven
 from workbench.verify.engines import Limits
 from workbench.verify.environment import Environment
 from workbench.verify.properties import Property, never_false, silent
