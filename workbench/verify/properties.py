@@ -19,7 +19,7 @@ from workbench.ir.reduce import FLAG, observe
 from workbench.ir.system import Queue, System, Variable
 from workbench.verify.formula import Formula, atom, build
 
-Kind = Literal["invar", "ctl", "ltl"]
+Kind = Literal["invar", "ctl", "ltl", "longest"]
 SILENCE = "silence"
 
 
