@@ -100,7 +100,8 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     model = focus(question.system, tuple(question.formula.atoms()))
     smv = _printed(pipeline, prop, settings, question, model)
     hidden = FALSE if question.about_overflow else model.overflow
-    queries = {"property": _query(question.kind, weaken(question.formula, hidden), smv)}
+    measures = question.kind == "longest"  # only what overflow does not hide is measured
+    queries = {"property": _query(question.kind, weaken(question.formula, hidden, optimistic=not measures), smv)}
     if question.kleene and hidden is not FALSE:
         queries["surely"] = _query(question.kind, weaken(question.formula, hidden, optimistic=False), smv)
     bound = _bound(pipeline, prop, settings, question, model)
@@ -116,7 +117,7 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     if question.in_bounds and hidden is not FALSE:
         queries["in bounds"] = _query(question.kind, question.in_bounds(hidden), smv, side=True)
     main = Part(model, smv, queries)
-    return Prepared(question, main, bound, settled, question.formula.term is TRUE)
+    return Prepared(question, main, bound, settled, question.formula.term is TRUE and not measures)
 
 
 def _printed(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> SmvModel:
@@ -222,6 +223,7 @@ def _verdict(
         wraps=findings.wraps,
         for_every_n=settings.domain not in prepared.model.integers,
         reachable_states=result.reachable_states,
+        length=answers["property"].length,
     )
 
 

@@ -98,6 +98,7 @@ class Verdict:
     witness: a run to an overflow, where the outcome is `holds-within-bounds`.
     wraps: whether a reachable run wraps modular arithmetic that the property sees; None when not known.
     for_every_n: the property does not look at data, so the outcome is the same for every N.
+    length: the number of steps, where the property asks for the longest of something.
     """
 
     pipeline: str
@@ -116,6 +117,7 @@ class Verdict:
     wraps: bool | None = None
     for_every_n: bool = False
     reachable_states: int | None = None
+    length: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The object `--json` prints (design section 9)."""
@@ -136,6 +138,8 @@ class Verdict:
         }
         if self.reason:
             found["reason"] = self.reason
+        if self.length is not None:
+            found["length"] = self.length
         if self.reachable_states is not None:
             found["reachable_states"] = self.reachable_states
         if trace is not None:
