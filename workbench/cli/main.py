@@ -18,12 +18,13 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.cli import check, demo, doctor, draw, equiv, export, run
+from workbench.cli import analyse, check, demo, doctor, draw, equiv, export, run
 from workbench.errors import Location, WorkbenchError
 
 COMMANDS: dict[str, ModuleType] = {
     "check": check,
     "equiv": equiv,
+    "analyse": analyse,
     "export": export,
     "run": run,
     "draw": draw,

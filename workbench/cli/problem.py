@@ -17,7 +17,7 @@ from workbench.language import Loaded, PipelineReference, PropertySyntax
 from workbench.processors.group import flatten
 from workbench.verify.check import Settings, check
 from workbench.verify.equivalence import Mode, equivalent, side_by_side
-from workbench.verify.from_syntax import EQUIVALENCES, property_from
+from workbench.verify.from_syntax import EQUIVALENCES, property_from, sides
 from workbench.verify.verdict import Verdict
 
 
@@ -127,6 +127,6 @@ def problem(loaded: Loaded, syntax: PropertySyntax, settings: Settings) -> Probl
     """What a property asks of a pipeline."""
     if syntax.name not in EQUIVALENCES or not isinstance(syntax.argument, PipelineReference):
         return Single(loaded, syntax, settings)
-    other = loaded.other(syntax.argument).pipeline
     mode = EQUIVALENCES[syntax.name]
-    return Comparison(loaded.pipeline, other, mode, settings, str(syntax), loaded.pipeline.name)
+    left, right = sides(loaded.pipeline, loaded.other(syntax.argument).pipeline, mode)
+    return Comparison(left, right, mode, settings, str(syntax), loaded.pipeline.name)

@@ -24,7 +24,7 @@ from workbench.verify.environment import Environment
 from workbench.verify.formula import Formula, to_smv, weaken
 from workbench.verify.properties import Property, Question
 from workbench.verify.replay import decode
-from workbench.verify.rests_on import Findings, beyond, explain
+from workbench.verify.rests_on import Findings, beyond, explain, grounds
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
 
@@ -224,6 +224,7 @@ def _verdict(
         for_every_n=settings.domain not in prepared.model.integers,
         reachable_states=result.reachable_states,
         length=answers["property"].length,
+        grounds=grounds(prepared.model, findings, settings.domain),
     )
 
 

@@ -81,7 +81,10 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
             found: Term = either(negate(pipe.present), pipe.value)
             return found
 
-        return always(term, f"{name}.present -> {name}.value")
+        def cases(system: System) -> tuple[tuple[str, Term], ...]:
+            return ((f"'{name}' compares two events", system.pipes[name].present),)
+
+        return always(term, f"{name}.present -> {name}.value", cases)
 
     parts = [agrees(name) for name in names]
     prop = conjoined("sequence-equivalent", parts) if len(parts) > 1 else parts[0]

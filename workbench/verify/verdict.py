@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Record, Tuple, Value
+
+if TYPE_CHECKING:
+    from workbench.verify.examine import Examined
+    from workbench.verify.rests_on import Grounds
 
 
 class Outcome(StrEnum):
@@ -99,6 +103,8 @@ class Verdict:
     wraps: whether a reachable run wraps modular arithmetic that the property sees; None when not known.
     for_every_n: the property does not look at data, so the outcome is the same for every N.
     length: the number of steps, where the property asks for the longest of something.
+    grounds: what `rests_on` says, as data.
+    examined: what was found when the verdict's grounds were examined (`verify.examine`).
     """
 
     pipeline: str
@@ -118,6 +124,8 @@ class Verdict:
     for_every_n: bool = False
     reachable_states: int | None = None
     length: int | None = None
+    grounds: Grounds | None = None
+    examined: tuple[Examined, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The object `--json` prints (design section 9)."""
@@ -136,6 +144,10 @@ class Verdict:
             "wraps": self.wraps,
             "assumptions": list(self.rests_on),
         }
+        if self.grounds is not None:
+            found["rests_on"] = self.grounds.to_json()
+        if self.examined:
+            found["rests_on_checked"] = [item.to_json() for item in self.examined]
         if self.reason:
             found["reason"] = self.reason
         if self.length is not None:

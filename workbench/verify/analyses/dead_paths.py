@@ -59,19 +59,25 @@ class Dead:
 
 @dataclass(frozen=True)
 class Needed:
-    """A processor that no truncation can do without.
+    """A processor that no truncation can do without, as far as is known.
 
     Attributes
     ----------
     verdict: of the short cut from one of its inputs where there is one of its type; else that its outputs speak, which
         they would not do without it. The counterexample shows the difference.
-    decided: whether every truncation was refuted; an engine may have met a limit.
+    without: what would be different, in words.
+    reason: why it is not known whether some short cut could do without it; empty if every one was refuted.
     """
 
     node: str
     verdict: Verdict
     without: str
-    decided: bool
+    reason: str
+
+    @property
+    def decided(self) -> bool:
+        """Whether every truncation without it was refuted."""
+        return not self.reason
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -79,7 +85,7 @@ class Needed:
         return {
             "processor": self.node,
             "without": self.without,
-            "decided": self.decided,
+            "reason": self.reason,
             "counterexample": None if found is None else found.to_json(),
         }
 
@@ -224,10 +230,10 @@ def dead_paths(pipeline: Pipeline, settings: Settings | None = None) -> DeadPath
     unread = tuple(node.name for node in whole.nodes if node not in live.nodes)
     silent, speaking = _silent(live, own)
     unheard = tuple(node.name for node in live.nodes if set(reached(live, node)) <= set(silent))
-    dead, undecided = _short_cuts(live, own)
+    dead, undecided = _short_cuts(live, speaking, own)
     deleted = {*unheard, *(name for found in dead for name in found.truncation.removed)}
     needed = tuple(
-        _needed(live, node.name, speaking, own, node.name not in undecided)
+        _needed(live, node.name, speaking, own, undecided.get(node.name, ""))
         for node in live.nodes
         if node.name not in deleted
     )
@@ -248,26 +254,44 @@ def _own(pipeline: Pipeline, settings: Settings) -> Settings:
 
 
 def _silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
-    """The outputs that never speak, and the others, each with its verdict."""
+    """The outputs that are known never to speak, and the others, each with its verdict."""
     verdicts = {name: check(pipeline, never_speaks(name), settings) for name, _ in pipeline.outputs}
-    silent = {name: verdict for name, verdict in verdicts.items() if verdict.outcome in PROVED}
+    silent = {name: verdict for name, verdict in verdicts.items() if verdict.outcome is Outcome.HOLDS}
     return silent, {name: verdict for name, verdict in verdicts.items() if name not in silent}
 
 
-def _short_cuts(pipeline: Pipeline, settings: Settings) -> tuple[tuple[Dead, ...], set[str]]:
-    """The short cuts that change nothing, and the processors of which it is not known."""
+EARLY = "queues overflow before anything can be compared; choose a larger Q"
+
+
+def _short_cuts(
+    pipeline: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
+) -> tuple[tuple[Dead, ...], dict[str, str]]:
+    """The short cuts that change nothing, and for processors of which it is not known, why."""
     sampled = Sampled(pipeline, settings)
     found: list[Dead] = []
-    undecided: set[str] = set()
+    undecided: dict[str, str] = {}
     for cut in truncations(pipeline):
         for mode in _not_refuted(sampled, cut.pipeline, settings):
             verdict = compare(pipeline, cut.pipeline, mode, settings)
-            if verdict.outcome in PROVED:
+            reason = verdict.reason
+            if verdict.outcome is Outcome.WITHIN_BOUNDS and not _compared(pipeline, cut.pipeline, speaking, settings):
+                reason = EARLY
+            elif verdict.outcome in PROVED:
                 found.append(Dead(cut, mode, verdict))
                 break
-            if verdict.outcome is Outcome.UNKNOWN:
-                undecided |= {*cut.removed}
+            if reason:
+                undecided |= dict.fromkeys(cut.removed, reason)
     return tuple(found), undecided
+
+
+def _compared(pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings) -> bool:
+    """Whether each output that speaks can come from both pipelines before a queue overflows."""
+    sides = replace(pipeline, name="whole"), replace(truncated, name="truncated")
+    both = side_by_side(*sides, "sequence")[0]
+    given = replace(settings, q=_spread(flatten(both), settings))
+    comparisons = zip((name for name, _ in pipeline.outputs), (name for name, _ in both.outputs), strict=True)
+    asked = [same for name, same in comparisons if name in speaking]
+    return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)
 
 
 def _not_refuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> list[Mode]:
@@ -300,16 +324,25 @@ def _begins_with(longer: Iterable[Any], shorter: Iterable[Any]) -> bool:
 
 
 def _needed(
-    pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], settings: Settings, decided: bool
+    pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], settings: Settings, reason: str
 ) -> Needed:
     node = pipeline.node(name)
     for cut in truncations(pipeline):
         if cut.node == name and cut.direct:
             verdict = compare(pipeline, cut.pipeline, "up to pace", settings)
             if verdict.outcome is Outcome.FAILS:
-                return Needed(name, verdict, f"with '{cut.source}' in its place", decided)
+                where = _last_step(verdict)
+                return Needed(name, verdict, f"with '{cut.source}' in its place the output differs{where}", reason)
     output = next(output for output in reached(pipeline, node) if output in speaking)
-    return Needed(name, speaking[output], f"without it '{output}' would never speak", decided)
+    verdict = speaking[output]
+    if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever speaks
+        reason = reason or verdict.reason or EARLY
+    return Needed(name, verdict, f"without it '{output}' would not speak{_last_step(verdict)}", reason)
+
+
+def _last_step(verdict: Verdict) -> str:
+    run = verdict.counterexample
+    return "" if run is None else f" at step {len(run.steps) - 1}"
 
 
 def _reduced(pipeline: Pipeline, dead: tuple[Dead, ...], settings: Settings) -> Reduced | None:

@@ -23,7 +23,7 @@ from workbench.core.term import Term, var
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, System, Variable
 from workbench.processors.group import flatten
-from workbench.verify.analyses.measure import Measure
+from workbench.verify.analyses.measure import Measure, counted
 from workbench.verify.analyses.runs import run_of
 from workbench.verify.analyses.tagged import FIRST, tagged
 from workbench.verify.check import Settings, check
@@ -104,7 +104,7 @@ def latency(pipeline: Pipeline, source: str, output: str, settings: Settings | N
     if steps is not None:
         # the same number from another algorithm: a counter of steps, and a shortest run on which it is reached
         witness = check(following, latency_below(source, output, steps), settings).counterexample
-        shows = f"'{output}' carries what the event of '{source}' causes, {steps} steps after it"
+        shows = f"'{output}' carries what the event of '{source}' causes, {counted(steps)} after it"
     what = f"latency from {source} to {output}"
     return Latency(what, verdict, steps, witness and _untagged(flat, source, witness, shows), source, output)
 

@@ -8,6 +8,11 @@ from typing import Any
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
 
+def counted(steps: int) -> str:
+    """A number of steps in words."""
+    return f"{steps} step{'' if steps == 1 else 's'}"
+
+
 @dataclass(frozen=True)
 class Measure:
     """The largest number of steps of something.
@@ -44,7 +49,7 @@ class Measure:
             return f"unknown: {self.verdict.reason}"
         if self.steps is None:
             return "none" if self.exact else "none within the bounds"
-        return str(self.steps) if self.exact else f"{self.steps} within the bounds, perhaps more beyond"
+        return counted(self.steps) + ("" if self.exact else " within the bounds, perhaps more beyond")
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

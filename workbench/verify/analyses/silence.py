@@ -13,7 +13,7 @@ from workbench.core.ops import both, disjunction, negate
 from workbench.core.pipeline import Pipeline
 from workbench.ir.system import System
 from workbench.processors.group import flatten
-from workbench.verify.analyses.measure import Measure
+from workbench.verify.analyses.measure import Measure, counted
 from workbench.verify.check import Settings, check
 from workbench.verify.formula import atom
 from workbench.verify.properties import Property, Question, arrivals, bounded_liveness, outputs
@@ -45,7 +45,7 @@ def longest_silence(pipeline: Pipeline, settings: Settings | None = None, output
         # the same number from another algorithm: a counter of silent steps, and a shortest run on which it is reached
         witness = check(pipeline, bounded_liveness(verdict.length - 1), settings).counterexample
         if witness is not None:
-            witness = replace(witness, shows=f"{verdict.length} steps with input and without output")
+            witness = replace(witness, shows=f"{counted(verdict.length)} with input and without output")
     what = "silence" if output is None else f"silence of {output}"
     return Measure(what, verdict, verdict.length, witness)
 
