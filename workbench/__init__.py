@@ -35,6 +35,7 @@ _HOME = {
     "workbench.ir.compose": ("compose",),
     "workbench.backends.reference": ("Reference",),
     "workbench.verify.check": ("Settings", "check"),
+    "workbench.verify.analyses": ("constants", "dead_paths", "latencies", "latency", "longest_silence", "order"),
     "workbench.verify.environment": ("Environment",),
     "workbench.verify.equivalence": ("equivalent",),
     "workbench.verify.from_syntax": ("property_from",),

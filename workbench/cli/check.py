@@ -20,6 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser)
     property_option(parser)
     o.check_options(parser)
+    o.examine_option(parser)
 
 
 def property_option(parser: argparse.ArgumentParser) -> None:
@@ -49,4 +50,4 @@ def execute(args: argparse.Namespace) -> int:
     loaded = o.load(args.file, args.param)
     settings = o.settings(args, loaded.pipeline)
     problems = [problem(loaded, syntax, settings) for syntax in properties(loaded, args.property)]
-    return decide_all(problems, as_json=args.json, quiet=args.quiet)
+    return decide_all(problems, as_json=args.json, quiet=args.quiet, examine=args.rests_on)

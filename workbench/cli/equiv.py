@@ -25,6 +25,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "none; approximates: stepwise, and where FILE_B says true so does FILE_A",
     )  # fmt: skip
     o.check_options(parser)
+    o.examine_option(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -36,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
     left, right = _pipelines([args.left, args.right], args.param)
     both = side_by_side(left, right, args.mode)[0]
     comparison = Comparison(left, right, args.mode, o.settings(args, both))
-    return decide_all([comparison], as_json=args.json, quiet=args.quiet)
+    return decide_all([comparison], as_json=args.json, quiet=args.quiet, examine=args.rests_on)
 
 
 def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Pipeline]:

@@ -71,6 +71,14 @@ def check_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="one line per property")
 
 
+def examine_option(parser: argparse.ArgumentParser) -> None:
+    """Whether verdicts are examined."""
+    parser.add_argument(
+        "--rests-on", action="store_true",
+        help="examine what each verdict rests on: is it vacuous, does it survive N + 1 and Q + 1",
+    )  # fmt: skip
+
+
 def _capacity(text: str) -> dict[str, int]:
     """`2` as {"": 2}, `a=1,b=0` by name."""
     found: dict[str, int] = {}

@@ -10,6 +10,7 @@ import textwrap
 from typing import IO, TYPE_CHECKING
 
 from workbench.cli.progress import Progress
+from workbench.verify.examine import Finding
 from workbench.verify.timeline import render_timeline
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
@@ -26,6 +27,9 @@ SIGNS = {
 
 WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number leaves its domain"
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
+MARKS = {Finding.CONFIRMED: "✓", Finding.WEAK: "!", Finding.UNKNOWN: "?"}
+"""What stands before a ground that was examined."""
+
 _INDENT = "    "
 
 
@@ -50,6 +54,9 @@ def block(verdict: Verdict, problem: Problem) -> str:
     if verdict.outcome is Outcome.WITHIN_BOUNDS:
         lines.append(f"{_INDENT}{WITHIN_BOUNDS}")
     lines += [f"{_INDENT}- {line}" for line in verdict.rests_on]
+    if verdict.examined:
+        lines.append(f"{_INDENT}examined:")
+    lines += [f"{_INDENT}{MARKS[item.finding]} {item}" for item in verdict.examined]
     lines.append(f"{_INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
     if verdict.counterexample:
         lines += ["", run(verdict.counterexample, problem)]
@@ -85,7 +92,7 @@ def exit_code(verdicts: list[Verdict]) -> int:
     return next((code for code in (1, 3) if code in codes), 0)
 
 
-def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool) -> int:
+def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool, examine: bool = False) -> int:
     """Decide and print one after the other; the exit code."""
     for item in problems:
         item.validate()
@@ -93,6 +100,7 @@ def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool) -> int:
     for number, item in enumerate(problems, 1):
         with Progress(f"property {number} of {len(problems)}: {item.text}"):
             verdict = item.decide()
+            verdict = item.examine(verdict) if examine else verdict
         verdicts.append(verdict)
         if as_json:
             print(json.dumps(verdict.to_json()), flush=True)

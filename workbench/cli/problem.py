@@ -17,7 +17,9 @@ from workbench.language import Loaded, PipelineReference, PropertySyntax
 from workbench.processors.group import flatten
 from workbench.verify.check import Settings, check
 from workbench.verify.equivalence import Mode, equivalent, side_by_side
+from workbench.verify.examine import examined
 from workbench.verify.from_syntax import EQUIVALENCES, property_from, sides
+from workbench.verify.properties import Property
 from workbench.verify.verdict import Verdict
 
 
@@ -41,6 +43,9 @@ class Problem(Protocol):
 
     def decide(self) -> Verdict:
         """The verdict."""
+
+    def examine(self, verdict: Verdict) -> Verdict:
+        """The verdict, with what examining its grounds found."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,11 @@ class Single:
         """The verdict, under the names the user wrote."""
         verdict = check(self.loaded.pipeline, property_from(self.syntax), self.settings)
         return replace(verdict, property=self.text)
+
+    def examine(self, verdict: Verdict) -> Verdict:
+        """The verdict, with what examining its grounds found."""
+        asked = self.loaded.pipeline, property_from(self.syntax)
+        return examined(verdict, lambda _: asked, self.settings)
 
 
 @dataclass(frozen=True)
@@ -121,6 +131,15 @@ class Comparison:
         """The verdict."""
         verdict = equivalent(self.left, self.right, self.mode, self.settings)
         return replace(verdict, pipeline=self.title or verdict.pipeline, property=self.text or verdict.property)
+
+    def examine(self, verdict: Verdict) -> Verdict:
+        """The verdict, with what examining its grounds found."""
+
+        def asked(settings: Settings) -> tuple[Pipeline, Property]:
+            domain = settings.domain
+            return side_by_side(self.left.resolve(domain), self.right.resolve(domain), self.mode)
+
+        return examined(verdict, asked, self.settings)
 
 
 def problem(loaded: Loaded, syntax: PropertySyntax, settings: Settings) -> Problem:

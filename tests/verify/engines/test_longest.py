@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -75,5 +76,5 @@ def test_the_lasso_stays_inside(seed: int) -> None:
         steps = [int(step["s"]) for step in answer.trace.steps]
         follow = [*steps, steps[answer.trace.loop]]
         assert steps[0] == 0
-        assert all(b in edges[a] for a, b in zip(follow, follow[1:], strict=False))
+        assert all(b in edges[a] for a, b in itertools.pairwise(follow))
         assert set(steps[answer.trace.loop :]) <= inside

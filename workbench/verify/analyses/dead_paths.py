@@ -323,9 +323,7 @@ def _begins_with(longer: Iterable[Any], shorter: Iterable[Any]) -> bool:
     return True
 
 
-def _needed(
-    pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], settings: Settings, reason: str
-) -> Needed:
+def _needed(pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], settings: Settings, reason: str) -> Needed:
     node = pipeline.node(name)
     for cut in truncations(pipeline):
         if cut.node == name and cut.direct:

@@ -30,8 +30,7 @@ def run_of(
     escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
     found = Simulator(system, [FALSE, escapes]).trace(rounds)
     steps = tuple(
-        TraceStep(given, step.pipes, step.queues, step.overflows)
-        for given, step in zip(inputs, found, strict=False)
+        TraceStep(given, step.pipes, step.queues, step.overflows) for given, step in zip(inputs, found, strict=False)
     )
     bounds = {queue.name: queue.capacity for queue in system.queues.values()}
     replay = executed(pipeline, bounds, rounds, found)

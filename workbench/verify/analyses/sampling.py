@@ -33,7 +33,7 @@ class Sampled:
         self.pipeline = pipeline
         self.settings = settings
         own = {q: n for q, n in settings.q.items() if q in pipeline.queues} if isinstance(settings.q, Mapping) else None
-        system = compose(pipeline, settings.q if own is None else own)  # type: ignore[arg-type]
+        system = compose(pipeline, settings.q if own is None else own)
         escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
         self._simulator = Simulator(system, [escapes])
 
@@ -41,9 +41,7 @@ class Sampled:
     def samples(self) -> list[Sample]:
         """Runs on random inputs."""
         chosen = random.Random(0)
-        return [
-            self.run(list(_inputs(self.pipeline, self.settings.environment, chosen, STEPS))) for _ in range(RUNS)
-        ]
+        return [self.run(list(_inputs(self.pipeline, self.settings.environment, chosen, STEPS))) for _ in range(RUNS)]
 
     def run(self, inputs: list[dict[str, Value]]) -> Sample:
         """The run on these inputs, up to the last step before something overflows."""

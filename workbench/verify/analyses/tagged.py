@@ -50,7 +50,8 @@ class Tagged(Processor):
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
         """The results of stepping: tags have no meaning apart from firings."""
-        state, found = self.initial(), tuple([] for _ in range(self.out_arity))
+        state = self.initial()
+        found: tuple[list[Any], ...] = tuple([] for _ in range(self.out_arity))
         for front in zip(*streams, strict=False):
             state, emitted = self.step(state, front)
             _collect(found, emitted)
@@ -78,9 +79,7 @@ class Tagged(Processor):
         return Machine(inner.slots, step)
 
     @staticmethod
-    def _tagging(
-        done: tuple[State, tuple[Maybe, ...]], front: tuple[Any, ...]
-    ) -> tuple[State, tuple[Maybe, ...]]:
+    def _tagging(done: tuple[State, tuple[Maybe, ...]], front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         state, results = done
         tag = disjunction(tag for _, tag in front)
         return state, tuple(Maybe(out.present, (out.value, tag)) for out in results)
