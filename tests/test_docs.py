@@ -13,7 +13,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "docs" / "verification.md", ROOT / "docs" / "semantics.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "verification.md",
+    ROOT / "docs" / "semantics.md",
+    ROOT / "docs" / "analyses.md",
+]
 
 
 def blocks(page: Path) -> list[str]:

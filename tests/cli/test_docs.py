@@ -1,4 +1,4 @@
-"""Every example of docs/cli.md and README.md is executed; `...` in its output stands for anything."""
+"""Every example of docs/cli.md, docs/analyses.md and README.md is executed; `...` in its output stands for anything."""
 
 import doctest
 import os
@@ -12,8 +12,9 @@ from tests.cli.conftest import ROOT, command
 from workbench.cli.main import COMMANDS
 
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+ANALYSES = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGE + README, re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGE + ANALYSES + README, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)
     for block in BLOCKS

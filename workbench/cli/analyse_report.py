@@ -135,7 +135,7 @@ def order(pipeline: Pipeline, settings: Settings) -> Section:
         lines = ["  the sequence on every output does not depend on it: every processor waits for a complete front"]
     else:
         lines = [f"? not known: {_listed(found.unsure)} do not wait for a complete front"]
-    lines += [f"  queue {item.queue} (capacity exceeded): {item.overflows}" for item in found.queues]
+    lines += [f"  queue {item.queue} overflows: {item.overflows}" for item in found.queues]
     decided = found.determined and all(item.overflows != "unknown" for item in found.queues)
     return Section("order of arrival", tuple(lines), (), found.to_json(), decided)
 
@@ -162,7 +162,7 @@ def dead_paths(pipeline: Pipeline, settings: Settings) -> Section:
         kept = [node.name for node in found.reduced.pipeline.nodes]
         proved = found.reduced.verdict
         bounds = BOUNDS if proved and proved.outcome is Outcome.WITHIN_BOUNDS else ""
-        lines.append(f"  together: {_listed(kept) or 'no processor'} would do, {found.reduced.mode}{bounds}")
+        lines.append(f"  together: {_listed(kept) or 'no processor at all'} would do, {found.reduced.mode}{bounds}")
     if not found.pipeline.nodes:
         lines = ["  there is no processor"]
     return Section("dead paths", tuple(lines), (), found.to_json(), _all_decided(found))

@@ -162,7 +162,7 @@ def short(verdict: Verdict) -> str:
     found = []
     if grounds.queues:
         found.append(f"Q={verdict.q}" if isinstance(verdict.q, int) else "given queues")
-    if grounds.overflow:
+    if grounds.overflow and not (grounds.asked and verdict.outcome is Outcome.FAILS):
         found.append("overflow" if found else "domain left")
     if grounds.overflow is None:
         found.append("overflow undecided")

@@ -42,6 +42,7 @@ class Grounds:
     trivial: it is true by construction, and rests on nothing.
     queues: the capacities of the queues in its way.
     overflow: whether one of them can overflow, or a checked number leave its domain; None where undecided.
+    asked: whether the property itself asks that.
     for_every_n: it does not depend on values of type `int`.
     wraps, clamps: whether modular arithmetic wraps, saturating arithmetic is clamped; None where undecided.
     domains: the pipeline's own integer domains that it depends on.
@@ -50,6 +51,7 @@ class Grounds:
     trivial: bool
     queues: Mapping[str, int]
     overflow: bool | None
+    asked: bool
     for_every_n: bool
     wraps: bool | None
     clamps: bool | None
@@ -73,7 +75,8 @@ def grounds(model: Model, findings: Findings, chosen: Integer) -> Grounds:
     return Grounds(
         findings.trivial,
         {queue.name: queue.capacity for queue in model.queues},
-        findings.overflow,
+        findings.overflow or (findings.about_overflow and findings.outcome is Outcome.FAILS),
+        findings.about_overflow,
         chosen not in model.integers,
         findings.wraps,
         findings.clamps,

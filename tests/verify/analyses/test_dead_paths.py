@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from workbench import BOOL, Integer, Outcome, Pipeline, Settings, parse, read_file
 from workbench.conformance.strategies import pipelines, values
+from workbench.core.pipeline import Node
 from workbench.processors.group import flatten
+from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
 from workbench.verify.analyses.dead_paths import EARLY, DeadPaths, compare
 from workbench.verify.analyses.truncate import truncations, without_unread
@@ -168,9 +170,6 @@ def test_stepwise_short_cuts_are_found(data: st.DataObject) -> None:
 
 def _beside(whole: Pipeline, cut: Pipeline) -> Pipeline:
     """Both pipelines as one, put together by hand."""
-    from workbench.core.pipeline import Node
-    from workbench.processors import Passthrough
-
     nodes = []
     inputs = {name for name, _ in whole.inputs}
     for suffix, part in (("whole", whole), ("cut", cut)):

@@ -98,7 +98,7 @@ def test_latency_by_hand(file: str, name: str | None, steps: int) -> None:
 
 @pytest.mark.parametrize("q", range(1, 5))
 def test_latency_grows_with_the_queue_where_that_is_not_bounded(q: int) -> None:
-    """Figure 2a, x[3i] + x[i]: x[i] waits 2i steps, in a queue that then holds 2i events; so the largest even i <= Q."""
+    """Figure 2a, x[3i] + x[i]: x[i] waits 2i steps in a queue that then holds 2i events, so 2i is at most Q."""
     (found,) = latencies(model("figure_2a"), Settings(q=q))
     assert (found.steps, found.verdict.outcome) == (q - q % 2, Outcome.WITHIN_BOUNDS)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from workbench import Pipeline, Reference, Settings, parse
 from workbench.conformance.strategies import pipelines, values
 from workbench.core.pipeline import Node
-from workbench.processors import ApplyFunction
+from workbench.processors.apply import ApplyFunction
 from workbench.verify.analyses import order
 from workbench.verify.analyses.order import Order, Overflows
 
