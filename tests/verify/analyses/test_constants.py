@@ -69,7 +69,7 @@ small = pipelines(max_bits=8, max_nodes=4, depth=1, inputs=st.sampled_from([BOOL
 
 
 @given(small, st.integers(1, 2))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_random_pipelines(pipeline: Pipeline, q: int) -> None:
     flat = without_unread(flatten(pipeline))
     explored = Explored(flat, q)

@@ -124,7 +124,7 @@ small = pipelines(max_bits=8, max_nodes=4, depth=1, inputs=st.sampled_from([BOOL
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_random_pipelines(data: st.DataObject) -> None:
     """What was proved without bounds is true of whole streams as the specifications define them."""
     pipeline = data.draw(small)
@@ -148,7 +148,7 @@ def test_random_pipelines(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_stepwise_short_cuts_are_found(data: st.DataObject) -> None:
     """None is missed: where exploring both pipelines finds no difference, the verdict does not fail, and conversely."""
     flat = without_unread(flatten(data.draw(small)))

@@ -165,7 +165,7 @@ def _agree(found: Measure, steps: int | None, overflows: bool, unbounded: bool) 
 
 
 @given(small, st.integers(0, 2))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_silence_of_random_pipelines(pipeline: Pipeline, q: int) -> None:
     flat = without_unread(flatten(pipeline))
     explored = Explored(flat, q)
@@ -179,7 +179,7 @@ def test_silence_of_random_pipelines(pipeline: Pipeline, q: int) -> None:
 
 
 @given(small, st.integers(0, 2))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_latency_of_random_pipelines(pipeline: Pipeline, q: int) -> None:
     flat = flatten(pipeline)
     source, output = flat.inputs[0][0], flat.outputs[0][0]
