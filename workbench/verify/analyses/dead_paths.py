@@ -237,7 +237,7 @@ def dead_paths(pipeline: Pipeline, settings: Settings | None = None) -> DeadPath
         for node in live.nodes
         if node.name not in deleted
     )
-    reduced = _reduced(live, dead, own)
+    reduced = _reduced(live, dead, speaking, own)
     if reduced is None and unread:
         reduced = Reduced(live, (), "stepwise", None)
     if reduced is not None:
@@ -273,15 +273,21 @@ def _short_cuts(
     for cut in truncations(pipeline):
         for mode in _not_refuted(sampled, cut.pipeline, settings):
             verdict = compare(pipeline, cut.pipeline, mode, settings)
-            reason = verdict.reason
-            if verdict.outcome is Outcome.WITHIN_BOUNDS and not _compared(pipeline, cut.pipeline, speaking, settings):
-                reason = EARLY
-            elif verdict.outcome in PROVED:
+            if _as_good(verdict, pipeline, cut.pipeline, speaking, settings):
                 found.append(Dead(cut, mode, verdict))
                 break
-            if reason:
-                undecided |= dict.fromkeys(cut.removed, reason)
+            if verdict.outcome is not Outcome.FAILS:
+                undecided |= dict.fromkeys(cut.removed, verdict.reason or EARLY)
     return tuple(found), undecided
+
+
+def _as_good(
+    verdict: Verdict, pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
+) -> bool:
+    """Whether the verdict of a comparison is worth something: within bounds, that something was compared."""
+    if verdict.outcome is Outcome.WITHIN_BOUNDS:
+        return _compared(pipeline, truncated, speaking, settings)
+    return verdict.outcome is Outcome.HOLDS
 
 
 def _compared(pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings) -> bool:
@@ -343,7 +349,9 @@ def _last_step(verdict: Verdict) -> str:
     return "" if run is None else f" at step {len(run.steps) - 1}"
 
 
-def _reduced(pipeline: Pipeline, dead: tuple[Dead, ...], settings: Settings) -> Reduced | None:
+def _reduced(
+    pipeline: Pipeline, dead: tuple[Dead, ...], speaking: Mapping[str, Verdict], settings: Settings
+) -> Reduced | None:
     """Short cuts one on top of the other, as long as the whole stays as good."""
     best: Reduced | None = None
     order = sorted(dead, key=lambda d: (MODES.index(d.mode), -len(d.truncation.removed)))
@@ -356,6 +364,6 @@ def _reduced(pipeline: Pipeline, dead: tuple[Dead, ...], settings: Settings) -> 
         mode = found.mode if best is None or best.mode == "stepwise" else best.mode
         smaller = short_cut(current, current.node(cut.node), cut.source).pipeline
         verdict = found.verdict if best is None else compare(pipeline, smaller, mode, settings)
-        if verdict.outcome in PROVED:
+        if best is None or _as_good(verdict, pipeline, smaller, speaking, settings):
             best = Reduced(smaller, (), mode, verdict)
     return best
