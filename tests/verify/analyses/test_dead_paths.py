@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from workbench import BOOL, Integer, Outcome, Pipeline, Settings, parse, read_file
 from workbench.conformance.strategies import pipelines, values
 from workbench.core.pipeline import Node
+from workbench.errors import Overflow
 from workbench.processors.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
@@ -130,7 +131,10 @@ def test_random_pipelines(data: st.DataObject) -> None:
     pipeline = data.draw(small)
     found = dead_paths(pipeline, Settings(q=2))
     streams = [data.draw(st.lists(values(domain), max_size=6)) for _, domain in pipeline.inputs]
-    whole = found.pipeline.denote(streams)
+    try:
+        whole = found.pipeline.denote(streams)
+    except Overflow:  # a checked number leaves its domain: the model says nothing of what follows
+        return
     smaller = [(dead.truncation.pipeline, dead.mode, dead.verdict.outcome) for dead in found.dead]
     if found.reduced is not None:
         outcome = found.reduced.verdict.outcome if found.reduced.verdict else Outcome.HOLDS

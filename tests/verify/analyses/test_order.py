@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from workbench import Pipeline, Reference, Settings, parse
 from workbench.conformance.strategies import pipelines, values
 from workbench.core.pipeline import Node
+from workbench.errors import Overflow
 from workbench.processors.apply import ApplyFunction
 from workbench.verify.analyses import order
 from workbench.verify.analyses.order import Order, Overflows
@@ -30,7 +31,10 @@ def test_outputs_do_not_depend_on_the_order(data: st.DataObject) -> None:
     running, left = Reference(pipeline), {name: list(stream) for name, stream in streams.items()}
     emitted: dict[str, list[object]] = {name: [] for name, _ in pipeline.outputs}
     for name in coming:
-        record = running.step({name: left[name].pop(0)})
+        try:
+            record = running.step({name: left[name].pop(0)})
+        except Overflow:  # a checked number leaves its domain
+            return
         for output, pipe in pipeline.outputs:
             emitted[output] += [record.pipes[pipe].value] if record.pipes[pipe].present else []
     assert tuple(emitted.values()) == pipeline.denote(list(streams.values()))
