@@ -37,6 +37,7 @@ _HOME = {
     "workbench.verify.buffers": ("Buffers", "buffers"),
     "workbench.verify.check": ("Settings", "check"),
     "workbench.verify.monitor": ("monitor",),
+    "workbench.verify.analyses": ("constants", "dead_paths", "latencies", "latency", "longest_silence", "order"),
     "workbench.verify.environment": ("Environment",),
     "workbench.verify.equivalence": ("equivalent",),
     "workbench.verify.from_syntax": ("property_from",),

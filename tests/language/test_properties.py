@@ -69,6 +69,7 @@ GIVEN = {
     "ltl": "ltl(p U q)",
     "equivalent": "equivalent(other)",
     "stepwise-equivalent": "stepwise-equivalent(other<k=2>)",
+    "approximates": "approximates(other)",
 }
 
 

@@ -22,6 +22,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser)
     property_option(parser)
     o.check_options(parser)
+    runs.options(parser)
+    o.examine_option(parser)
 
 
 def property_option(parser: argparse.ArgumentParser) -> None:
@@ -54,4 +56,5 @@ def execute(args: argparse.Namespace) -> int:
     settings = o.settings(args, loaded.pipeline)
     given = parameters(args.param)
     problems = [problem(loaded, syntax, settings, given) for syntax in properties(loaded, args.property)]
-    return decide_all(problems, as_json=args.json, quiet=args.quiet, then=partial(runs.write, args))
+    then = partial(runs.write, args)
+    return decide_all(problems, as_json=args.json, quiet=args.quiet, examine=args.rests_on, then=then)

@@ -153,24 +153,20 @@ def tasks_of(folder: str, standard: Sequence[str], seconds: float) -> list[Task]
 
 
 def short(verdict: Verdict) -> str:
-    """What a verdict rests on, in a few words (the sentences of `verify.rests_on`, abridged)."""
-    texts = verdict.rests_on
-    if not texts:
+    """What a verdict rests on, in a few words."""
+    grounds = verdict.grounds
+    if grounds is None:
         return ""
-    if texts[0].startswith("nothing"):
+    if grounds.trivial:
         return "by construction"
     found = []
-    bounds = next((t for t in texts if t.startswith(("Q =", "queues ")) or "leaves its checked domain" in t), "")
-    if bounds.startswith(("Q =", "queues ")):
+    if grounds.queues:
         found.append(f"Q={verdict.q}" if isinstance(verdict.q, int) else "given queues")
-    if "on some input" in bounds:
+    if grounds.overflow and not (grounds.asked and verdict.outcome is Outcome.FAILS):
         found.append("overflow" if found else "domain left")
-    if "not decided" in bounds:
+    if grounds.overflow is None:
         found.append("overflow undecided")
-    if any(text.startswith("every N") for text in texts):
-        found.append("every N")
-    elif any(text.startswith("N =") for text in texts):
-        found.append(f"N={verdict.n}")
-    found += ["wraps"] * bool(verdict.wraps)
-    found += ["saturates"] * any("saturates" in text for text in texts)
+    found.append("every N" if grounds.for_every_n else f"N={verdict.n}")
+    found += ["wraps"] * bool(grounds.wraps)
+    found += ["saturates"] * bool(grounds.clamps)
     return ", ".join(found)

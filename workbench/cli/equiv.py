@@ -27,6 +27,8 @@ def options(parser: argparse.ArgumentParser) -> None:
         "none; approximates: stepwise, and where FILE_B says true so does FILE_A",
     )  # fmt: skip
     o.check_options(parser)
+    runs.options(parser)
+    o.examine_option(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -39,7 +41,8 @@ def execute(args: argparse.Namespace) -> int:
     left, right = _pipelines([args.left, args.right], args.param)
     both = side_by_side(left.pipeline, right.pipeline, args.mode)[0]
     comparison = Comparison(left, right, args.mode, o.settings(args, both))
-    return decide_all([comparison], as_json=args.json, quiet=args.quiet, then=partial(runs.write, args))
+    then = partial(runs.write, args)
+    return decide_all([comparison], as_json=args.json, quiet=args.quiet, examine=args.rests_on, then=then)
 
 
 def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Part]:

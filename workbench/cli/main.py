@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.cli import buffers, check, demo, doctor, draw, equiv, export, monitor, run
+from workbench.cli import analyse, buffers, check, demo, doctor, draw, equiv, export, monitor, run
 from workbench.errors import Location, WorkbenchError
 
 COMMANDS: dict[str, ModuleType] = {
@@ -26,6 +26,7 @@ COMMANDS: dict[str, ModuleType] = {
     "equiv": equiv,
     "monitor": monitor,
     "buffers": buffers,
+    "analyse": analyse,
     "export": export,
     "run": run,
     "draw": draw,

@@ -49,6 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the condition under which an input carries an event (repeat; default: at every step)",
     )  # fmt: skip
     o.decision_options(parser)
+    runs.options(parser)
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,10 @@ class Monitored:
     def asked(self) -> PropertySyntax:
         """What is asked."""
         return self.syntax
+
+    def examine(self, verdict: Verdict) -> Verdict:
+        """The verdict as it is: what it rests on is the system's, and is not varied."""
+        return verdict
 
     def recipes(self) -> tuple[Recipe, ...]:
         """How a test builds the pipeline."""

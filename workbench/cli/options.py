@@ -6,8 +6,6 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli import runs
-
 if TYPE_CHECKING:
     from workbench.cli.problem import Part
     from workbench.core.pipeline import Pipeline
@@ -82,7 +80,14 @@ def decision_options(parser: argparse.ArgumentParser) -> None:
     engine_options(parser, "property")
     parser.add_argument("--json", action="store_true", help="one JSON object per property, and nothing else")
     parser.add_argument("--quiet", action="store_true", help="one line per property")
-    runs.options(parser)
+
+
+def examine_option(parser: argparse.ArgumentParser) -> None:
+    """Whether verdicts are examined."""
+    parser.add_argument(
+        "--rests-on", action="store_true",
+        help="examine what each verdict rests on: is it vacuous, does it survive N + 1 and Q + 1",
+    )  # fmt: skip
 
 
 def _capacity(text: str) -> dict[str, int]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
 
 from workbench.cli.progress import Progress
+from workbench.verify.examine import Finding
 from workbench.verify.timeline import render_timeline
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
@@ -28,6 +29,9 @@ SIGNS = {
 WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number leaves its domain"
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
 SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
+MARKS = {Finding.CONFIRMED: "✓", Finding.WEAK: "!", Finding.UNKNOWN: "?"}
+"""What stands before a ground that was examined."""
+
 _INDENT = "    "
 
 
@@ -54,6 +58,9 @@ def block(verdict: Verdict, problem: Problem) -> str:
     if verdict.outcome is Outcome.WITHIN_BOUNDS:
         lines.append(f"{_INDENT}{WITHIN_BOUNDS}")
     lines += [f"{_INDENT}- {line}" for line in verdict.rests_on]
+    if verdict.examined:
+        lines.append(f"{_INDENT}examined:")
+    lines += [f"{_INDENT}{MARKS[item.finding]} {item}" for item in verdict.examined]
     lines.append(f"{_INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
     if verdict.counterexample:
         lines += ["", run(verdict.counterexample, problem)]
@@ -93,7 +100,9 @@ Then = Callable[[Sequence["Problem"], Sequence[Verdict]], None]
 """What is done when all is decided and printed."""
 
 
-def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool, then: Then | None = None) -> int:
+def decide_all(
+    problems: list[Problem], *, as_json: bool, quiet: bool, examine: bool = False, then: Then | None = None
+) -> int:
     """Decide and print one after the other; the exit code."""
     for item in problems:
         item.validate()
@@ -101,6 +110,7 @@ def decide_all(problems: list[Problem], *, as_json: bool, quiet: bool, then: The
     for number, item in enumerate(problems, 1):
         with Progress(f"property {number} of {len(problems)}: {item.text}"):
             verdict = item.decide()
+            verdict = item.examine(verdict) if examine else verdict
         verdicts.append(verdict)
         if as_json:
             print(json.dumps(verdict.to_json()), flush=True)

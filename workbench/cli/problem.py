@@ -18,7 +18,9 @@ from workbench.language import Loaded, PipelineReference, PropertySyntax
 from workbench.processors.group import flatten
 from workbench.verify.check import Settings, check
 from workbench.verify.equivalence import Mode, equivalent, side_by_side
-from workbench.verify.from_syntax import EQUIVALENCES, property_from
+from workbench.verify.examine import examined
+from workbench.verify.from_syntax import EQUIVALENCES, property_from, sides
+from workbench.verify.properties import Property
 from workbench.verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ class Problem(Protocol):
 
     def recipes(self) -> tuple[Recipe, ...]:
         """How a test builds the pipelines."""
+
+    def examine(self, verdict: Verdict) -> Verdict:
+        """The verdict, with what examining its grounds found."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,11 @@ class Single:
         verdict = check(self.loaded.pipeline, property_from(self.syntax), self.settings)
         return replace(verdict, property=self.text)
 
+    def examine(self, verdict: Verdict) -> Verdict:
+        """The verdict, with what examining its grounds found."""
+        asked = self.loaded.pipeline, property_from(self.syntax)
+        return examined(verdict, lambda _: asked, self.settings)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -154,6 +164,15 @@ class Comparison:
         verdict = equivalent(self.left.pipeline, self.right.pipeline, self.mode, self.settings)
         return replace(verdict, pipeline=self.title or verdict.pipeline, property=self.text or verdict.property)
 
+    def examine(self, verdict: Verdict) -> Verdict:
+        """The verdict, with what examining its grounds found."""
+
+        def asked(settings: Settings) -> tuple[Pipeline, Property]:
+            domain = settings.domain
+            return side_by_side(self.left.pipeline.resolve(domain), self.right.pipeline.resolve(domain), self.mode)
+
+        return examined(verdict, asked, self.settings)
+
 
 def problem(
     loaded: Loaded, syntax: PropertySyntax, settings: Settings, given: Mapping[str, Value] | None = None
@@ -164,4 +183,5 @@ def problem(
         return Single(loaded, syntax, settings, given)
     other = Part(loaded.other(syntax.argument), dict(syntax.argument.params))
     mode = EQUIVALENCES[syntax.name]
-    return Comparison(Part(loaded, given), other, mode, settings, str(syntax), loaded.pipeline.name, syntax)
+    left, right = sides(Part(loaded, given), other, mode)
+    return Comparison(left, right, mode, settings, str(syntax), loaded.pipeline.name, syntax)

@@ -26,6 +26,7 @@ PROPERTIES: dict[str, str] = {
     "ltl": "LTL formula",
     "equivalent": "pipeline",
     "stepwise-equivalent": "pipeline",
+    "approximates": "pipeline",
 }
 """The name of each property and what its argument is (nothing, if empty)."""
 

@@ -23,7 +23,7 @@ from workbench.verify.environment import Environment
 from workbench.verify.formula import Formula, to_smv, weaken
 from workbench.verify.properties import Property, Question
 from workbench.verify.replay import decode
-from workbench.verify.rests_on import Findings, beyond, explain
+from workbench.verify.rests_on import Findings, beyond, explain, grounds
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
 
@@ -99,7 +99,8 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     model = focus(question.system, tuple(question.formula.atoms()))
     smv = _printed(pipeline, prop, settings, question, model)
     hidden = FALSE if question.about_overflow else model.overflow
-    queries = {"property": _query(question.kind, weaken(question.formula, hidden), smv)}
+    measures = question.kind == "longest"  # only what overflow does not hide is measured
+    queries = {"property": _query(question.kind, weaken(question.formula, hidden, optimistic=not measures), smv)}
     if question.kleene and hidden is not FALSE:
         queries["surely"] = _query(question.kind, weaken(question.formula, hidden, optimistic=False), smv)
     bound = _bound(pipeline, prop, settings, question, model)
@@ -115,7 +116,7 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     if question.in_bounds and hidden is not FALSE:
         queries["in bounds"] = _query(question.kind, question.in_bounds(hidden), smv, side=True)
     main = Part(model, smv, queries)
-    return Prepared(question, main, bound, settled, question.formula.term is TRUE)
+    return Prepared(question, main, bound, settled, question.formula.term is TRUE and not measures)
 
 
 def _printed(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> SmvModel:
@@ -221,6 +222,8 @@ def _verdict(
         wraps=findings.wraps,
         for_every_n=settings.domain not in prepared.model.integers,
         reachable_states=result.reachable_states,
+        length=answers["property"].length,
+        grounds=grounds(prepared.model, findings, settings.domain),
     )
 
 

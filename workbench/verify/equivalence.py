@@ -90,7 +90,9 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
 
         def question(system: System) -> Question:
             ends = " or, when the streams have ended, in length" if system.end else ""
-            return Question(system, "invar", atom(term(system)), failure=f"the outputs differ in a value{ends}")
+            cases = ((f"'{name}' compares two events", system.pipes[name].present),)
+            failure = f"the outputs differ in a value{ends}"
+            return Question(system, "invar", atom(term(system)), failure=failure, exercised=cases)
 
         return Property(f"{name}.present -> {name}.value", question)
 

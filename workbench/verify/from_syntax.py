@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from workbench.core.pipeline import Pipeline
+from workbench.core.term import Term
 from workbench.errors import LanguageError
+from workbench.ir.system import System
 from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
 from workbench.verify.check import Settings, check
 from workbench.verify.equivalence import Mode, equivalent
 from workbench.verify.labels import Labels
 from workbench.verify.properties import (
+    Kind,
     Property,
     always,
     bounded_liveness,
@@ -29,7 +32,19 @@ from workbench.verify.verdict import Verdict
 Find = Callable[[PipelineReference], Pipeline]
 """Finds the pipeline that a property names."""
 
-EQUIVALENCES: dict[str, Mode] = {"equivalent": "sequence", "stepwise-equivalent": "stepwise"}
+EQUIVALENCES: dict[str, Mode] = {
+    "equivalent": "sequence",
+    "stepwise-equivalent": "stepwise",
+    "approximates": "approximates",
+}
+
+
+Side = TypeVar("Side")
+
+
+def sides(pipeline: Side, other: Side, mode: Mode) -> tuple[Side, Side]:
+    """Both pipelines as `equivalent` takes them: what approximates comes second there."""
+    return (other, pipeline) if mode == "approximates" else (pipeline, other)
 
 
 class _Plain(Protocol):
@@ -59,17 +74,20 @@ def property_from(syntax: PropertySyntax) -> Property:
 
 
 def _expressed(name: str, e: Expression) -> Property:
+    def cases(system: System) -> tuple[tuple[str, Term], ...]:
+        return Labels(system).cases(e)
+
     if name == "always":
-        return always(lambda system: Labels(system).invariant(e), str(e))
-    kind = "ctl" if name == "ctl" else "ltl"
-    return temporal(kind, lambda system: Labels(system).formula(e), str(e))  # type: ignore[arg-type]
+        return always(lambda system: Labels(system).invariant(e), str(e), cases)
+    kind: Kind = "ctl" if name == "ctl" else "ltl"
+    return temporal(kind, lambda system: Labels(system).formula(e), str(e), cases)
 
 
 def decide(pipeline: Pipeline, syntax: PropertySyntax, settings: Settings, find: Find) -> Verdict:
     """The verdict on a property as written; `find` looks up pipelines that it names."""
     if syntax.name in EQUIVALENCES and isinstance(syntax.argument, PipelineReference):
-        other = find(syntax.argument)
-        verdict = equivalent(pipeline, other, EQUIVALENCES[syntax.name], settings)
+        mode = EQUIVALENCES[syntax.name]
+        verdict = equivalent(*sides(pipeline, find(syntax.argument), mode), mode, settings)
     else:
         verdict = check(pipeline, property_from(syntax), settings)
     return replace(verdict, pipeline=pipeline.name, property=str(syntax))

@@ -16,7 +16,7 @@ from workbench.core.term import TRUE, Term, const, is_symbolic
 from workbench.errors import LanguageError
 from workbench.ir.system import System
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, at, suggestion
+from workbench.language.evaluate import Evaluator, at, suggestion, walk
 from workbench.language.properties import dotted
 from workbench.verify.formula import BOOLEAN, Formula, atom, build
 from workbench.verify.properties import queue_named
@@ -71,6 +71,29 @@ class Labels(Evaluator):
                 self.chosen[pipe] = self.chosen[pipe] + 1 if pipe == last else 0
                 if pipe == last:
                     break
+
+    def cases(self, e: s.Expression, given: tuple[s.Expression, ...] = ()) -> tuple[tuple[str, Term], ...]:
+        """What must come true somewhere, or the expression holds for want of cases.
+
+        These are the left sides of the implications it consists of, and that pipes carry the values it looks at.
+        """
+        if isinstance(e, s.Temporal) and e.operator in ("AG", "G"):
+            return self.cases(e.operands[0], given)
+        if isinstance(e, s.Operation) and e.operator == "and":
+            return tuple(case for part in e.operands for case in self.cases(part, given))
+        if isinstance(e, s.Operation) and e.operator == "->":
+            return self.cases(e.operands[1], (*given, e.operands[0]))
+        if any(isinstance(part, s.Temporal) for whole in given for part in walk(whole)):
+            return ()
+        self.mentioned = []
+        terms = [self._condition(part) for part in given]
+        temporal = any(isinstance(part, s.Temporal) for part in walk(e))
+        if not temporal:
+            self._condition(e)
+        if not given and not self.mentioned:
+            return ()
+        words = " and ".join(f"'{part}'" for part in given) or "the pipes it looks at carry events"
+        return ((words, conjunction([*self.mentioned, *terms])),)
 
     def _condition(self, e: s.Expression) -> Term:
         value = self.value(e)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from workbench.core.domain import BOOL, Bool, Range
-from workbench.core.ops import AND, EQ, GE, LT, NOT, both, conjunction, disjunction, either, ite, negate
+from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, both, conjunction, disjunction, either, ite, negate
 from workbench.core.processor import Maybe
 from workbench.core.term import TRUE, Term, leaves, var
 from workbench.errors import PipelineError, TypingError
@@ -21,7 +21,7 @@ from workbench.ir.reduce import FLAG, observe
 from workbench.ir.system import Queue, System, Variable
 from workbench.verify.formula import Formula, atom, build
 
-Kind = Literal["invar", "ctl", "ltl"]
+Kind = Literal["invar", "ctl", "ltl", "longest"]
 SILENCE = "silence"
 
 
@@ -41,6 +41,8 @@ class Question:
     in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
         besides, to say how far the bounds reach.
     kleene: also ask the pessimistic formula, which can hold although a queue overflows.
+    exercised: conditions of which each must come true on some run, or the property holds for want of cases; with
+        their words.
     """
 
     system: System
@@ -52,6 +54,7 @@ class Question:
     failure: str = ""
     in_bounds: Callable[[Term], Formula] | None = None
     kleene: bool = False
+    exercised: tuple[tuple[str, Term], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,18 @@ def arrivals(system: System) -> list[Term]:
     return [i.present for i in system.inputs]
 
 
+def speaking(system: System) -> tuple[tuple[str, Term], ...]:
+    """What a property of outputs is about: that some output carries an event."""
+    return (("an output carries an event", disjunction(outputs(system))),)
+
+
+def waiting(system: System) -> tuple[tuple[str, Term], ...]:
+    """What a property of queues is about: that an event waits."""
+    if not system.queues:
+        return ()
+    return (("an event waits in a queue", disjunction(GT(q.length, 0) for q in system.queues.values())),)
+
+
 def liveness() -> Property:
     """From every reachable state some continuation emits an output (AG EF out)."""
 
@@ -88,7 +103,8 @@ def liveness() -> Property:
             return build("AG", build("or", atom(overflow), soon))
 
         formula = build("AG", build("EF", atom(some)))
-        return Question(system, "ctl", formula, ends=False, failure=text, in_bounds=in_bounds)
+        spoken = speaking(system)
+        return Question(system, "ctl", formula, ends=False, failure=text, in_bounds=in_bounds, exercised=spoken)
 
     return Property("liveness", question, "AG EF some output")
 
@@ -105,7 +121,7 @@ def response() -> Property:
 
         formula = build("implies", often(arrivals(system)), often(outputs(system)))
         text = "the loop feeds every input for ever, and an output falls silent"
-        return Question(system, "ltl", formula, ends=False, failure=text)
+        return Question(system, "ltl", formula, ends=False, failure=text, exercised=speaking(system))
 
     return Property("response", question, "GF every input -> GF every output")
 
@@ -123,7 +139,7 @@ def bounded_liveness(k: int) -> Property:
         watched = observe(system, SILENCE, [Variable(count.name, Range(0, k), 0, after)], [])
         broken = both(silent, GE(count, k))
         text = f"more than {k} steps with input and without output"
-        return Question(watched, "invar", atom(NOT(broken)), failure=text)
+        return Question(watched, "invar", atom(NOT(broken)), failure=text, exercised=speaking(system))
 
     return Property(f"bounded-liveness({k})", question, f"at most {k} silent steps in a row")
 
@@ -136,7 +152,7 @@ def no_overflow() -> Property:
         found = [both(q.overflow, NOT(happened)) for q in system.queues.values()]
         formula = atom(NOT(disjunction(found))) if found else atom(TRUE)
         text = "an event arrives at a full queue"
-        return Question(system, "invar", formula, about_overflow=True, failure=text)
+        return Question(system, "invar", formula, about_overflow=True, failure=text, exercised=waiting(system))
 
     return Property("no-overflow", question, "no event arrives at a full queue")
 
@@ -150,18 +166,29 @@ def no_full_queues() -> Property:
         # what holds nothing is full before the first event, too
         stutter = all(q.capacity > 0 for q in system.queues.values())
         text = "a queue is full at the end of a step"
-        return Question(system, "invar", formula, stutter=stutter, failure=text)
+        return Question(system, "invar", formula, stutter=stutter, failure=text, exercised=waiting(system))
 
     return Property("no-full-queues", question, "no queue holds its capacity (TIME 2021, 4.2)")
 
 
-def always(make: Callable[[System], Term], text: str) -> Property:
+Cases = Callable[[System], tuple[tuple[str, Term], ...]]
+"""The `exercised` conditions of a question."""
+
+
+def no_cases(system: System) -> tuple[tuple[str, Term], ...]:
+    """None are known."""
+    del system
+    return ()
+
+
+def always(make: Callable[[System], Term], text: str, cases: Cases = no_cases) -> Property:
     """An invariant of every step that carries an input event, as a term over the system's labels."""
-    return Property(
-        f"always {text}",
-        lambda system: Question(system, "invar", atom(make(system)), failure=f"'{text}' is false"),
-        "an invariant",
-    )
+
+    def question(system: System) -> Question:
+        failure = f"'{text}' is false"
+        return Question(system, "invar", atom(make(system)), failure=failure, exercised=cases(system))
+
+    return Property(f"always {text}", question, "an invariant")
 
 
 def never_false() -> Property:
@@ -211,7 +238,7 @@ def _verdicts(system: System) -> list[Sequence[Maybe]]:
     return [system.pipes[pipe].slots for _, pipe in system.outputs]
 
 
-def temporal(kind: Kind, make: Callable[[System], Formula], text: str) -> Property:
+def temporal(kind: Kind, make: Callable[[System], Formula], text: str, cases: Cases = no_cases) -> Property:
     """A CTL or LTL formula over the system's labels, asked of the unreduced model."""
 
     def question(system: System) -> Question:
@@ -222,6 +249,7 @@ def temporal(kind: Kind, make: Callable[[System], Formula], text: str) -> Proper
             stutter=False,
             failure=f"the run violates {text}",
             kleene=kind == "ctl",
+            exercised=cases(system),
         )
 
     return Property(f"{kind}({text})", question, f"a {kind.upper()} formula")
@@ -231,11 +259,16 @@ def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Prop
     """Two pipes carry the same event, or none, at every step (TIME 2021, section 4.1)."""
 
     def question(system: System) -> Question:
+        a, b = system.pipes[left], system.pipes[right]
+        exercised = (f"'{left}' and '{right}' carry an event", both(a.present, b.present))
+        if approximates:
+            exercised = (f"'{right}' says true", both(b.present, b.value))
         return Question(
             system,
             "invar",
             atom(_agree(system, left, right, approximates=approximates)),
             failure=f"'{left}' and '{right}' differ",
+            exercised=(exercised,),
         )
 
     name = "approximates" if approximates else "stepwise-equal"
@@ -278,7 +311,8 @@ def conjoined(name: str, parts: list[Property]) -> Property:
     def question(system: System) -> Question:
         asked = [part.question(system) for part in parts]
         terms = [q.formula.term for q in asked]
-        return replace(asked[0], formula=atom(conjunction(terms)), failure=asked[0].failure)
+        exercised = tuple(dict.fromkeys(case for q in asked for case in q.exercised))
+        return replace(asked[0], formula=atom(conjunction(terms)), failure=asked[0].failure, exercised=exercised)
 
     return Property(name, question)
 

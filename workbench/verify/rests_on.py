@@ -1,8 +1,10 @@
-"""What a verdict rests on, in sentences: the bounds, the numbers, and what was found out about them."""
+"""What a verdict rests on: the bounds, the numbers, and what was found out about them, as data and in sentences."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.term import FALSE
@@ -29,6 +31,57 @@ class Findings(NamedTuple):
     late: int | None
     about_overflow: bool
     trivial: bool
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What a verdict rests on, as data; the sentences of `explain` say the same.
+
+    Attributes
+    ----------
+    trivial: it is true by construction, and rests on nothing.
+    queues: the capacities of the queues in its way.
+    overflow: whether one of them can overflow, or a checked number leave its domain; None where undecided.
+    asked: whether the property itself asks that.
+    for_every_n: it does not depend on values of type `int`.
+    wraps, clamps: whether modular arithmetic wraps, saturating arithmetic is clamped; None where undecided.
+    domains: the pipeline's own integer domains that it depends on.
+    """
+
+    trivial: bool
+    queues: Mapping[str, int]
+    overflow: bool | None
+    asked: bool
+    for_every_n: bool
+    wraps: bool | None
+    clamps: bool | None
+    domains: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "trivial": self.trivial,
+            "queues": dict(self.queues),
+            "overflow": self.overflow,
+            "for_every_N": self.for_every_n,
+            "wraps": self.wraps,
+            "saturates": self.clamps,
+            "domains": list(self.domains),
+        }
+
+
+def grounds(model: Model, findings: Findings, chosen: Integer) -> Grounds:
+    """The data of `explain`."""
+    return Grounds(
+        findings.trivial,
+        {queue.name: queue.capacity for queue in model.queues},
+        findings.overflow or (findings.about_overflow and findings.outcome is Outcome.FAILS),
+        findings.about_overflow,
+        chosen not in model.integers,
+        findings.wraps,
+        findings.clamps,
+        tuple(sorted(str(domain) for domain in model.integers - {chosen})),
+    )
 
 
 def beyond(model: Model) -> str:

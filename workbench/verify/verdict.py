@@ -6,11 +6,15 @@ import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Record, Tuple, Value
 from workbench.core.pipeline import Pipeline
 from workbench.processors.group import flatten
+
+if TYPE_CHECKING:
+    from workbench.verify.examine import Examined
+    from workbench.verify.rests_on import Grounds
 
 
 class Outcome(StrEnum):
@@ -153,6 +157,9 @@ class Verdict:
     witness: a run to an overflow, where the outcome is `holds-within-bounds`.
     wraps: whether a reachable run wraps modular arithmetic that the property sees; None when not known.
     for_every_n: the property does not look at data, so the outcome is the same for every N.
+    length: the number of steps, where the property asks for the longest of something.
+    grounds: what `rests_on` says, as data.
+    examined: what was found when the verdict's grounds were examined (`verify.examine`).
     """
 
     pipeline: str
@@ -173,6 +180,9 @@ class Verdict:
     reachable_states: int | None = None
     system: str = ""
     """The file of the SMV system that the pipeline monitors, if it does."""
+    length: int | None = None
+    grounds: Grounds | None = None
+    examined: tuple[Examined, ...] = ()
 
     @builtins.property  # the class has a field of that name
     def run(self) -> Trace | None:
@@ -204,8 +214,14 @@ class Verdict:
         }
         if self.system:
             found["system"] = self.system
+        if self.grounds is not None:
+            found["rests_on"] = self.grounds.to_json()
+        if self.examined:
+            found["rests_on_checked"] = [item.to_json() for item in self.examined]
         if self.reason:
             found["reason"] = self.reason
+        if self.length is not None:
+            found["length"] = self.length
         if self.reachable_states is not None:
             found["reachable_states"] = self.reachable_states
         if trace is not None:

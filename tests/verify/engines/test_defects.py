@@ -7,6 +7,7 @@ import pytest
 from workbench.errors import EngineError, Location
 from workbench.verify.engines import Engine, Limits, Query, Task
 from workbench.verify.engines.embedded import PynusmvEngine
+from workbench.verify.engines.outcome import out_of_memory
 
 from .models import COUNTER, HARD, LASSO
 
@@ -144,3 +145,10 @@ def test_memory_limit_that_nothing_fits_in(engine: Engine) -> None:
     answer = engine.check(Task(HARD, TRUE), Limits(memory_mb=12, seconds=20)).answers[0]
     assert answer.truth is None
     assert "memory limit of 12 MB" in answer.reason
+
+
+def test_want_of_memory_is_recognised() -> None:
+    """NuSMV's own words, and Python's; they decide that a model was not at fault."""
+    assert out_of_memory("### Out of memory allocating 40920 bytes\n")
+    assert out_of_memory("out of memory\n")
+    assert not out_of_memory("undefined identifier 'memory'")

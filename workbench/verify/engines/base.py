@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-Kind = Literal["invar", "ctl", "ltl"]
+Kind = Literal["invar", "ctl", "ltl", "longest"]
 State = Mapping[str, str]
 """A full valuation: variable name to value text, as NuSMV prints it (`TRUE`, `3`, `0ud4_7`, `idle`)."""
 
@@ -24,7 +24,9 @@ class Query:
     up, undecided, when it takes much longer than all of them together.
 
     `invar` asks whether the formula (no temporal operator, no `next`) is true in every reachable
-    state; `ctl` and `ltl` ask whether it is true in every initial state, over fair paths.
+    state; `ctl` and `ltl` ask whether it is true in every initial state, over fair paths. `longest` asks
+    for the most states in a row, on any path, at which a CTL formula is true: the answer is true when there
+    is such a number, which is its `length`, and false when some path stays there for ever.
     """
 
     kind: Kind
@@ -97,11 +99,13 @@ class Answer:
 
     `truth` is None when the query is undecided; then `reason` says which limit was met or what
     crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it.
+    `length` is the number that a query of the kind `longest` asks for.
     """
 
     truth: bool | None
     trace: RawTrace | None = None
     reason: str = ""
+    length: int | None = None
 
 
 @dataclass(frozen=True)

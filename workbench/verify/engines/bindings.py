@@ -40,7 +40,7 @@ from .rejected import RejectedError  # noqa: E402
 
 MODEL_FILE = "model.smv"  # relative: NuSMV's messages repeat it, and should show no folder
 _ORDER_FILE = "model.ord"
-_TYPES = {"invar": "Invariant", "ctl": "CTL", "ltl": "LTL"}
+_TYPES = {"invar": "Invariant", "ctl": "CTL", "ltl": "LTL", "longest": "CTL"}
 _CTL_OPERATORS = frozenset(
     getattr(ns_parser, name)
     for name in ("AX", "AG", "AF", "AU", "EX", "EG", "EF", "EU", "ABU", "EBU")

@@ -7,7 +7,7 @@ first reached after 0, 1, 2, ... steps) make the counterexamples of invariants a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .bindings import Formula, Model
 from .rejected import (
@@ -102,8 +102,10 @@ def check(
 
     def decide(first: int, last: int) -> None:
         for index, (kind, formula) in list(enumerate(formulas))[first:last]:
-            truth, steps, loop = _DECIDE[kind](model, reach, formula)
-            emit({"answer": index, "truth": truth, "steps": _listed(model, steps, watched), "loop": loop})
+            found = _DECIDE[kind](model, reach, formula)
+            steps = _listed(model, found.path, watched)
+            frame = {"answer": index, "truth": found.truth, "steps": steps, "loop": found.loop}
+            emit(frame | {"length": found.length})
 
     decide(0, required)
     if count_states:
@@ -126,12 +128,18 @@ def _refuse_vacuous(model: Model, reach: Reach, temporal: bool) -> None:
         raise RejectedError(NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
 
 
-Decision = tuple[bool, list[Any], int | None]
+class Decision(NamedTuple):
+    """What a query comes to; the fields are those of an `Answer`."""
+
+    truth: bool
+    path: list[Any]
+    loop: int | None = None
+    length: int | None = None
 
 
 def _invariant(model: Model, reach: Reach, formula: Formula) -> Decision:
     path = reach.path(~model.satisfying(formula.node))
-    return not path, path, None
+    return Decision(not path, path)
 
 
 def _ctl(model: Model, reach: Reach, formula: Formula) -> Decision:
@@ -140,15 +148,15 @@ def _ctl(model: Model, reach: Reach, formula: Formula) -> Decision:
     if always is not None:
         # CTL quantifies over fair paths; every state on the way to a fair state is fair.
         path = reach.path(~model.satisfying(always) & model.fair())
-        return not path, path, None
+        return Decision(not path, path)
     wrong = model.initial & model.fair() & ~model.satisfying(formula.node)
     if wrong.is_false():
-        return True, [], None
+        return Decision(True, [])
     state = model.pick(wrong)
     path = model.explain(state, formula.node)
     if not path and not formula.is_temporal():
         path = [state]
-    return False, *_fold(path)
+    return Decision(False, *_fold(path))
 
 
 def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
@@ -162,13 +170,38 @@ def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
 def _ltl(model: Model, reach: Reach, formula: Formula) -> Decision:
     model.share_reachable(reach.all())
     holds, states, loop = model.ltl(formula)
-    return holds, states if loop is None else states[:-1], loop
+    return Decision(holds, states if loop is None else states[:-1], loop)
+
+
+def _longest(model: Model, reach: Reach, formula: Formula) -> Decision:
+    """Peel off, round by round, the states that cannot stay in the set any longer."""
+    left = model.satisfying(formula.node) & reach.all() & model.fair()
+    length = 0
+    while not left.is_false():
+        staying = left & model.pre(left)
+        if staying == left:
+            return Decision(False, *_staying(model, reach, left))
+        left, length = staying, length + 1
+    return Decision(True, [], length=length)
+
+
+def _staying(model: Model, reach: Reach, states: Any) -> tuple[list[Any], int]:
+    """A lasso whose loop stays in a set of reachable states, each of which has a successor in it."""
+    path = reach.path(states)
+    begin = len(path) - 1
+    while True:
+        following = model.pick(model.post(path[-1]) & states)
+        for index in range(begin, len(path)):
+            if path[index] == following:
+                return path, index
+        path.append(following)
 
 
 _DECIDE: dict[str, Callable[[Model, Reach, Formula], Decision]] = {
     "invar": _invariant,
     "ctl": _ctl,
     "ltl": _ltl,
+    "longest": _longest,
 }
 
 

@@ -72,7 +72,7 @@ class PynusmvEngine:
         for frame in reply["frames"]:
             if "answer" in frame:
                 trace = RawTrace(tuple(frame["steps"]), frame["loop"]) if frame["steps"] else None
-                answers[frame["answer"]] = Answer(frame["truth"], trace)
+                answers[frame["answer"]] = Answer(frame["truth"], trace, length=frame["length"])
         return Result(
             tuple(answers),
             self.version(),

@@ -24,7 +24,7 @@ from workbench.errors import EngineError, EngineMissing
 
 from .base import Answer, Limits, Query, RawTrace, Result, Task, patience
 from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
-from .output import read_answer, read_count, read_deadlock
+from .output import read_answer, read_count, read_deadlock, read_length
 from .rejected import (
     DEADLOCK,
     DEADLOCK_HINT,
@@ -135,7 +135,11 @@ class ExecutableEngine:
         reason = "the engine did not say" if "end" in parts else finished.ending.reason()
         answers = []
         for index, query in enumerate(task.queries):
-            read = read_answer(parts.get(str(index), ""), complete=f"{index}.done" in parts)
+            done = f"{index}.done" in parts
+            if query.kind == "longest" and done:
+                answers.append(read_length(parts.get(f"{index}.none", ""), parts.get(str(index), "")))
+                continue
+            read = read_answer(parts.get(str(index), ""), complete=done)
             if read is None:
                 answers.append(Answer(None, reason=reason))
             else:
@@ -294,14 +298,15 @@ def _script(task: Task) -> str:
         lines.append(f'check_ctlspec -o {_OUTPUT}path -p "FALSE"')
     for index, query in enumerate(task.queries):
         formula = " ".join(line.split("--")[0] for line in query.formula.splitlines())
-        line = f'{_COMMANDS[query.kind]} -o {_OUTPUT}{index} -p "{formula}"'
+        commands = _commands(query.kind, formula, index)
+        line = max(commands, key=len)
         if '"' in formula or len(line.encode()) > _LONGEST_LINE:
             raise EngineError(
                 "this formula cannot be given to an executable: it has a quotation mark or is too long",
                 where=f"{formula[:60]}...",
                 hint="use the engine 'pynusmv'",
             )
-        lines += [line, f"echo -o {_OUTPUT}{index}.done yes"]
+        lines += [*commands, f"echo -o {_OUTPUT}{index}.done yes"]
         if index + 1 == task.required:
             lines += [*_count(task), f"echo -o {_SIDE} yes"]
     if not task.required:
@@ -317,6 +322,16 @@ def _shown(task: Task, answer: Answer, variables: str) -> Answer:
     kept = {*task.watch, *(line.partition(" : ")[0] for line in variables.splitlines())}
     steps = tuple({name: value for name, value in step.items() if name in kept} for step in answer.trace.steps)
     return replace(answer, trace=replace(answer.trace, steps=steps))
+
+
+def _commands(kind: str, formula: str, index: int) -> list[str]:
+    """What decides one query. The longest path inside a set is the longest one that leads out of it."""
+    if kind != "longest":
+        return [f'{_COMMANDS[kind]} -o {_OUTPUT}{index} -p "{formula}"']
+    return [
+        f'check_ctlspec -o {_OUTPUT}{index}.none -p "AG !({formula})"',
+        f'check_compute -o {_OUTPUT}{index} -p "MAX [{formula}, !({formula})]"',
+    ]
 
 
 def _count(task: Task) -> list[str]:

@@ -26,6 +26,11 @@ _NOISE = re.compile(r"^(WARNING|\*\*\*|aborting 'source|ERROR: Property)|^\s*$")
 _LAST_WORDS = 3  # lines
 
 
+def out_of_memory(log: str) -> bool:
+    """Whether an engine says that it found no memory."""
+    return bool(_MEMORY.search(log))
+
+
 @dataclass(frozen=True)
 class Ending:
     """How a process ended.
@@ -54,7 +59,7 @@ class Ending:
         """
         if self.timed_out or self.gone or self.status == 0:
             return False
-        if _MEMORY.search(self.log):
+        if out_of_memory(self.log):
             return True
         return self.limits.memory_mb is not None and self.peak_mb > 0.4 * self.limits.memory_mb
 

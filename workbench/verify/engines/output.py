@@ -14,6 +14,7 @@ from .base import Answer, RawTrace
 _VERDICT = re.compile(r"^-- (?:invariant|specification)\b.* is (true|false)[ \t]*\n", re.MULTILINE)
 _STEP = re.compile(r"^\s*-> (State|Input): \d+\.(\d+) <-\s*$")
 _VALUE = re.compile(r"^\s+(\S.*?) = (.*?)\s*$")
+_LENGTH = re.compile(r"^-- the result of MAX .* is (\d+|infinity|undefined)", re.MULTILINE | re.DOTALL)
 _LOOP = "-- Loop starts here"
 _COUNT = re.compile(r"^reachable states: (\S+)", re.MULTILINE)
 _DEADLOCK = re.compile(r"A deadlock state is:\n(.*?)\n#", re.DOTALL)
@@ -74,6 +75,19 @@ def read_count(text: str) -> int | None:
     """The number of reachable states (exact up to 2**53, as the executables compute it)."""
     found = _COUNT.search(text)
     return int(float(found[1])) if found else None
+
+
+def read_length(none: str, text: str) -> Answer:
+    """The answer to a `longest` query: what was printed of `AG !set`, and of the longest path out of the set.
+
+    The executables call it undefined where the set, or its complement, is empty.
+    """
+    empty, found = _VERDICT.search(none), _LENGTH.search(text)
+    if empty is None or found is None:
+        return Answer(None, reason="the engine did not say")
+    if empty[1] == "true":
+        return Answer(True, length=0)
+    return Answer(True, length=int(found[1])) if found[1].isdigit() else Answer(False)
 
 
 def read_deadlock(text: str) -> str:

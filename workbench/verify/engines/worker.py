@@ -29,7 +29,7 @@ import traceback
 from typing import Any
 
 from .base import patience
-from .outcome import PATIENCE, TIME
+from .outcome import PATIENCE, TIME, out_of_memory
 
 Frame = dict[str, Any]
 _LOG_TAIL = 4000  # bytes: enough for the last words, whatever was printed before
@@ -237,6 +237,8 @@ def _run(job: Frame, answers: int) -> bool:
         else:
             simulator.simulate(job["model"], job["order"], job["runs"], job["watch"], emit)
     except RejectedError as error:
+        if error.printed and out_of_memory(os.pread(2, _LOG_TAIL, 0).decode(errors="replace")):
+            raise MemoryError from error  # NuSMV takes the want of memory for a fault of the text
         emit({"rejected": error.what, "where": error.where, "hint": error.hint, "printed": error.printed})
         return False
     return True

@@ -1,0 +1,112 @@
+"""The command `analyse`, and `--rests-on`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import MODELS, Run
+from workbench.cli.analyse import ANALYSES
+
+
+def test_every_analysis_is_reported(workbench: Run) -> None:
+    ended = workbench("analyse", MODELS / "sum_of_odds.pipe")
+    assert ended.code == 0
+    titles = [line for line in ended.out.splitlines() if line and not line.startswith(" ")]
+    assert titles == ["dead paths", "latency", "longest silence", "constant pipes", "order of arrival"]
+    assert "even: needed; without it 'out' would not speak at step 1" in ended.out
+    assert ended.out.count("confirmed by execution") == 2
+
+
+def test_json_is_one_object_per_analysis(workbench: Run) -> None:
+    ended = workbench("analyse", MODELS / "passthrough_against_delay.pipe:delay", "--json", "-Q", 3, "-N", 2)
+    assert [found["analysis"] for found in ended.objects] == list(ANALYSES)
+    dead, latency, silence, constants, order = ended.objects
+    assert all((found["pipeline"], found["Q"], found["N"]) == ("delay", 3, 2) for found in ended.objects)
+    assert dead["deletable"] == ["later", "turn", "filter"]
+    assert dead["reduced"] == {
+        "removed": ["later", "turn", "filter"],
+        "kept": [],
+        "mode": "up to pace",
+        "verdict": "holds",
+    }
+    (measured,) = latency["latency"]
+    assert (measured["input"], measured["output"], measured["steps"]) == ("x", "out", 1)
+    assert measured["witness"]["replay"] == "confirmed by execution"
+    assert [found["steps"] for found in silence["silence"]] == [1]
+    assert [found["kind"] for found in constants["pipes"]] == ["varies", "constant", "varies"]
+    assert order["determined"] is True
+
+
+def test_only(workbench: Run) -> None:
+    ended = workbench("analyse", MODELS / "passthrough.pipe", "--only", "order, silence", "--quiet")
+    assert ended.out.splitlines()[0::2] == ["longest silence", "order of arrival"]
+    ended = workbench("analyse", MODELS / "passthrough.pipe", "--only", "speed")
+    assert ended.code == 2
+    assert "there is no analysis 'speed'" in ended.err
+
+
+def test_what_is_not_decided_has_its_exit_code(workbench: Run, hard: Path) -> None:
+    ended = workbench("analyse", hard, "--only", "constants", "-N", 4096, "--timeout", 0.5)
+    assert ended.code == 0  # random runs decide it
+    ended = workbench("analyse", MODELS / "figure_2b.pipe", "--only", "dead-paths", "-Q", 1)
+    assert ended.code == 3
+    assert "? trim: queues overflow before anything can be compared; choose a larger Q" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("pipeline p(x: int) -> int { return x }", "there is no processor"),
+        ("pipeline p(x: int, y: int) -> int { return x + y }", "queue add.left overflows: in some orders"),
+        ("pipeline p(x: int) -> int { y = x + 1\n return x }", "y: can be deleted; no output depends on it"),
+        ("pipeline p(x: int) -> int { return filter(x, x < x) }", "filter = out never carries an event"),
+        ("pipeline p(x: int) -> int { return filter(x, x < x) }", "silence: unbounded"),
+        ("pipeline p(x: int) -> int { return filter(x, x < x) }", "latency from x to out: none"),
+    ],
+)
+def test_what_it_says(workbench: Run, pipe: Callable[[str], Path], text: str, line: str) -> None:
+    ended = workbench("analyse", pipe(text))
+    assert ended.code == 0
+    assert line in ended.out
+
+
+def test_examined_verdicts(workbench: Run) -> None:
+    ended = workbench("check", MODELS / "sum_of_odds.pipe", "-p", "equivalent(squares)", "--rests-on", "--json")
+    (found,) = ended.objects
+    items = {item["aspect"]: item for item in found["rests_on_checked"]}
+    assert items["vacuity"]["finding"] == "confirmed"
+    assert items["vacuity"]["witness"]["replay"] == "confirmed by execution"
+    assert items["N + 1"] == {"aspect": "N + 1", "finding": "weak", "text": "fails for N = 5", "witness": None}
+    assert found["rests_on"]["wraps"] is True
+    assert found["rests_on"]["overflow"] is True
+
+
+def test_overflow_as_data(workbench: Run) -> None:
+    for q, overflows in ((0, True), (1, False)):
+        options = ("-p", "no-overflow", "-Q", q, "--json")
+        (found,) = workbench("check", MODELS / "window_sum_of_2.pipe:trim_sum_of_2", *options).objects
+        assert found["rests_on"]["overflow"] is overflows
+
+
+def test_equivalences_are_examined_too(workbench: Run) -> None:
+    file = MODELS / "passthrough_against_delay.pipe"
+    ended = workbench("equiv", file, f"{file}:delay", "--rests-on")
+    assert ended.code == 0
+    # x, two slots in front of the filter, two in front of the comparison, and the 0 of empty slots
+    assert "every N: the same for N = 6, and so for every N from 6 on" in ended.out
+
+
+def test_approximation_in_a_file(workbench: Run, pipe: Callable[[str], Path]) -> None:
+    file = pipe(
+        "pipeline either(x: bool, y: bool) -> bool { return x or y }\n"
+        "pipeline both(x: bool, y: bool) -> bool { return x and y\n check approximates(either) }\n"
+        "pipeline wrong(x: bool, y: bool) -> bool { return x or y\n check approximates(both) }\n"
+    )
+    assert workbench("check", f"{file}:both").code == 0
+    ended = workbench("check", f"{file}:wrong")
+    assert ended.code == 1
+    assert "approximates(both)  of wrong" in ended.out
+    assert workbench("equiv", f"{file}:either", f"{file}:both", "--mode", "approximates").code == 0

@@ -1,0 +1,190 @@
+"""Dead paths: by hand, and random pipelines whose truncations are run beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench import BOOL, Integer, Outcome, Pipeline, Settings, parse, read_file
+from workbench.conformance.strategies import pipelines, values
+from workbench.core.pipeline import Node
+from workbench.errors import Overflow
+from workbench.processors.group import flatten
+from workbench.processors.passthrough import Passthrough
+from workbench.verify.analyses import dead_paths
+from workbench.verify.analyses.dead_paths import EARLY, DeadPaths, compare
+from workbench.verify.analyses.truncate import truncations, without_unread
+
+from .brute import Explored
+
+MODELS = Path(__file__).parents[3] / "models" / "time2021"
+
+
+def of(text: str, **options: int) -> DeadPaths:
+    return dead_paths(parse(text).get().pipeline, Settings(**options))
+
+
+def of_model(file: str, name: str | None = None, **options: int) -> DeadPaths:
+    return dead_paths(read_file(str(MODELS / f"{file}.pipe")).get(name).pipeline, Settings(**options))
+
+
+def test_nothing_of_figure_5a_can_be_deleted() -> None:
+    """Every one of its processors changes the squares; each has a counterexample that was executed."""
+    found = of_model("sum_of_odds")
+    assert found.deletable == ()
+    assert found.reduced is None
+    assert [item.node for item in found.needed] == ["turn", "count", "trim", "even", "kept", "cumulate"]
+    for item in found.needed:
+        assert item.decided
+        assert item.verdict.counterexample is not None
+        assert item.verdict.counterexample.replay == "confirmed by execution"
+
+
+def test_a_passthrough_is_dead_stepwise() -> None:
+    (dead,) = of_model("passthrough").dead
+    assert (dead.truncation.node, dead.truncation.source, dead.mode) == ("passthrough", "x", "stepwise")
+    assert dead.verdict.outcome is Outcome.HOLDS
+
+
+def test_a_delay_is_dead_up_to_pace() -> None:
+    """Without it the same events come one step earlier, never more than one ahead."""
+    found = of_model("passthrough_against_delay", "delay")
+    assert {dead.mode for dead in found.dead} == {"up to pace"}
+    assert found.deletable == ("later", "turn", "filter")
+    assert found.reduced is not None
+    assert found.reduced.pipeline.nodes == ()
+
+
+def test_the_first_events_of_a_stream_are_not_all_of_it() -> None:
+    """Saturating, the filter stops after three events. Without it the count goes on: needed, though never behind."""
+    found = of_model("output_if_smaller_than_k", "output_if_smaller_than_k_saturating")
+    assert found.deletable == ()
+
+
+def test_what_saturates_too_early_never_filters() -> None:
+    """At N = 4 every count is at most 3, so the filter lets everything through."""
+    found = of_model("output_if_smaller_than_k")
+    assert found.deletable == ("le", "filter")
+    assert [item.node for item in found.needed] == ["turn", "count"]
+
+
+def test_processors_that_no_output_depends_on() -> None:
+    found = of("pipeline p(x: int) -> int { y = x + 1\n z = y * 2\n return cumulate(x, +) }")
+    assert found.unread == ("y", "z")
+    assert found.reduced is not None
+    assert found.reduced.removed == ("y", "z")
+    assert found.reduced.verdict is None
+
+
+def test_processors_that_feed_only_what_never_speaks() -> None:
+    found = of("pipeline p(x: int) -> int, int { y = filter(x, x < x)\n return y + 1, cumulate(x, +) }")
+    assert found.unheard == ("lt", "y", "add")
+    assert list(found.silent) == ["out1"]
+
+
+def test_a_path_can_be_dead_though_each_of_its_processors_is_needed() -> None:
+    """not (not b) is b, and neither `not` can go alone."""
+    found = of("pipeline p(b: bool) -> bool { return not (not b) }")
+    (dead,) = found.dead
+    assert dead.truncation.removed == ("negate", "negate2")
+    assert dead.truncation.source == "b"
+
+
+def test_either_of_two_equal_branches_is_dead_and_not_both() -> None:
+    found = of("pipeline p(b: bool) -> bool { c = passthrough(b)\n d = passthrough(b)\n return c and d }")
+    assert set(found.deletable) == {"c", "d", "both"}
+    assert found.reduced is not None
+    assert found.reduced.pipeline.nodes == ()
+
+
+def test_a_join_can_be_dead_by_one_of_its_inputs() -> None:
+    """Once x was true, c stays true; so x or c is c, and x is not."""
+    found = of("pipeline p(x: bool) -> bool { c = cumulate(x, or, false)\n return x or c }")
+    (dead,) = found.dead
+    assert (dead.truncation.node, dead.truncation.source) == ("either", "c")
+    assert [item.node for item in found.needed] == ["c"]
+
+
+def test_no_conclusion_where_nothing_was_compared() -> None:
+    """Without trim of Figure 2b, with Q = 1, the values of b fill their queue before the first comparison."""
+    found = of_model("figure_2b", q=1)
+    assert {item.node: item.reason for item in found.needed if not item.decided} == {"trim": EARLY}
+    assert all(item.decided for item in of_model("figure_2b", q=2).needed)
+
+
+def test_a_fork_is_deleted_with_all_its_branches() -> None:
+    found = of("pipeline p(x: int) -> int { a, b = fork(x, 2)\n return a + b }")
+    assert [dead.truncation.node for dead in found.dead] == ["fork"]
+
+
+# --- random pipelines ---------------------------------------------------------------------------------------
+
+small = pipelines(max_bits=8, max_nodes=4, depth=1, most_events=1, inputs=st.sampled_from([BOOL, Integer(2)]))
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_random_pipelines(data: st.DataObject) -> None:
+    """What was proved without bounds is true of whole streams as the specifications define them."""
+    pipeline = data.draw(small)
+    found = dead_paths(pipeline, Settings(q=2))
+    streams = [data.draw(st.lists(values(domain), max_size=6)) for _, domain in pipeline.inputs]
+    try:
+        whole = found.pipeline.denote(streams)
+    except Overflow:  # a checked number leaves its domain: the model says nothing of what follows
+        return
+    smaller = [(dead.truncation.pipeline, dead.mode, dead.verdict.outcome) for dead in found.dead]
+    if found.reduced is not None:
+        outcome = found.reduced.verdict.outcome if found.reduced.verdict else Outcome.HOLDS
+        smaller.append((found.reduced.pipeline, found.reduced.mode, outcome))
+    for truncated, mode, outcome in smaller:
+        if outcome is not Outcome.HOLDS:
+            continue
+        for ours, theirs in zip(whole, truncated.denote(streams), strict=True):
+            assert ours == theirs if mode == "stepwise" else ours == theirs[: len(ours)]
+    for item in found.needed:
+        if item.decided:
+            assert item.verdict.counterexample is not None
+            assert item.verdict.counterexample.replay == "confirmed by execution"
+    assert set(found.deletable) | {item.node for item in found.needed} == {node.name for node in found.pipeline.nodes}
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_stepwise_short_cuts_are_found(data: st.DataObject) -> None:
+    """None is missed: where exploring both pipelines finds no difference, the verdict does not fail, and conversely."""
+    flat = without_unread(flatten(data.draw(small)))
+    cuts = list(truncations(flat))
+    if not cuts:
+        return
+    cut = data.draw(st.sampled_from(cuts))
+    verdict = compare(flat, cut.pipeline, "stepwise", Settings(q=2))
+    both = Explored(_beside(flat, cut.pipeline), 2)
+    names = [name for name, _ in flat.outputs]
+    differs = any(
+        edge.pipes.get(f"{name}_whole") != edge.pipes.get(f"{name}_cut") for edge in both.edges for name in names
+    )
+    if verdict.outcome is Outcome.HOLDS:
+        assert not differs
+    if differs:
+        assert verdict.outcome is Outcome.FAILS
+
+
+def _beside(whole: Pipeline, cut: Pipeline) -> Pipeline:
+    """Both pipelines as one, put together by hand."""
+    nodes = []
+    inputs = {name for name, _ in whole.inputs}
+    for suffix, part in (("whole", whole), ("cut", cut)):
+
+        def named(pipe: str, suffix: str = suffix) -> str:
+            return pipe if pipe in inputs else f"{pipe}_{suffix}!"
+
+        for node in part.nodes:
+            read, made = tuple(map(named, node.inputs)), tuple(map(named, node.outputs))
+            nodes.append(Node(f"{node.name}_{suffix}!", node.processor, read, made))
+        for name, pipe in part.outputs:
+            nodes.append(Node(f"{name}_{suffix}", Passthrough(), (named(pipe),), (f"{name}_{suffix}",)))
+    outputs = tuple((f"{name}_{suffix}",) * 2 for name, _ in whole.outputs for suffix in ("whole", "cut"))
+    return Pipeline("beside", whole.inputs, tuple(nodes), outputs)

@@ -1,0 +1,78 @@
+"""Conservative approximation between Boolean pipelines (TIME 2021, section 4.1).
+
+The paper: G (p_b = p'_b and (p_b -> (p'_c -> p_c))), where the primed pipeline approximates the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from workbench import Outcome, Pipeline, Reference, Settings, equivalent, parse, parse_property
+from workbench.errors import TypingError
+from workbench.language import Loaded
+from workbench.verify.from_syntax import decide
+from workbench.verify.verdict import Verdict
+
+TEXT = """
+pipeline both(x: bool, y: bool) -> bool { return x and y }
+pipeline one(x: bool, y: bool) -> bool { return x and (y = y) }
+pipeline either(x: bool, y: bool) -> bool { return x or y }
+pipeline never(x: bool, y: bool) -> bool { return x and not x and y }
+pipeline twice(x: bool, y: bool) -> bool { return trim(x, 1) and trim(y, 1) }
+pipeline number(x: bool, y: bool) -> int { return cast(if x then 1 else 0, int) }
+"""
+SOURCE = parse(TEXT)
+NAMES = ("both", "one", "either", "never", "twice")
+
+
+def pipeline(name: str) -> Pipeline:
+    return SOURCE.get(name).pipeline
+
+
+def checked(name: str, other: str) -> Verdict:
+    loaded: Loaded = SOURCE.get(name)
+    syntax = parse_property(f"approximates({other})")
+    return decide(loaded.pipeline, syntax, Settings(), lambda reference: loaded.other(reference).pipeline)
+
+
+def by_definition(primed: str, name: str, steps: int = 2) -> bool:
+    """The paper's formula on every input of a few steps."""
+    events = [{}, *({"x": a} for a in (False, True)), *({"y": b} for b in (False, True))]
+    events += [{"x": a, "y": b} for a in (False, True) for b in (False, True)]
+    for run in itertools.product(events, repeat=steps):
+        ours, theirs = Reference(pipeline(primed)), Reference(pipeline(name))
+        for given in run:
+            a, b = (running.step(given).pipes[running.pipeline.outputs[0][1]] for running in (ours, theirs))
+            if bool(a.present) != bool(b.present) or (b.present and a.value and not b.value):
+                return False
+    return True
+
+
+@pytest.mark.parametrize(("primed", "name"), [*itertools.product(NAMES, NAMES)])
+def test_the_definition(primed: str, name: str) -> None:
+    verdict = checked(primed, name)
+    assert (verdict.outcome is not Outcome.FAILS) == by_definition(primed, name)
+    assert verdict.property == f"approximates({name})"
+    if verdict.outcome is Outcome.FAILS:
+        assert verdict.counterexample is not None
+        assert verdict.counterexample.replay == "confirmed by execution"
+    # the second of two pipelines is the one that approximates
+    assert equivalent(pipeline(name), pipeline(primed), "approximates").outcome is verdict.outcome
+
+
+def test_what_is_known() -> None:
+    assert checked("both", "either").outcome is not Outcome.FAILS
+    assert checked("either", "both").outcome is Outcome.FAILS
+    assert checked("never", "both").outcome is not Outcome.FAILS
+
+
+def test_only_boolean_pipelines_approximate() -> None:
+    with pytest.raises(TypingError, match="bool outputs"):
+        checked("number", "number")
+
+
+def test_in_a_file() -> None:
+    loaded = parse(TEXT + "\npipeline same(x: bool, y: bool) -> bool { return x and y\n check approximates(either) }")
+    assert [str(item) for item in loaded.get("same").checks] == ["approximates(either)"]

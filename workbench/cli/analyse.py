@@ -1,0 +1,55 @@
+"""Analyse a pipeline: dead paths, latency, silence, constant pipes, and what depends on the order of arrival."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from workbench.cli import options as o
+
+if TYPE_CHECKING:
+    from workbench.cli.analyse_report import Section
+
+HELP = "report dead paths, latency, silence, constants, order"
+ANALYSES = ("dead-paths", "latency", "silence", "constants", "order")
+UNDECIDED = 3
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    o.pipeline_argument(parser)
+    parser.add_argument(
+        "--only", type=_chosen, default=ANALYSES, metavar="ANALYSIS,...",
+        help=f"some of: {', '.join(ANALYSES)} (default: all)",
+    )  # fmt: skip
+    o.check_options(parser)
+
+
+def _chosen(text: str) -> tuple[str, ...]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in ANALYSES:
+            raise argparse.ArgumentTypeError(f"there is no analysis '{name}': there are {', '.join(ANALYSES)}")
+    return tuple(name for name in ANALYSES if name in names)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Analyse and print."""
+    import json
+
+    from workbench.cli.analyse_report import SECTIONS
+    from workbench.cli.progress import Progress
+
+    loaded = o.load(args.file, args.param)
+    settings = o.settings(args, loaded.pipeline)
+    code = 0
+    for number, name in enumerate(args.only):
+        with Progress(f"{name} of {loaded.pipeline.name}"):
+            section: Section = SECTIONS[name](loaded.pipeline, settings)
+        if args.json:
+            head = {"pipeline": loaded.pipeline.name, "analysis": name, "Q": settings.q, "N": settings.n}
+            print(json.dumps(head | section.data), flush=True)
+        else:
+            print(("\n" if number and not args.quiet else "") + section.text(quiet=args.quiet), flush=True)
+        code = code if section.decided else UNDECIDED
+    return code

@@ -1,0 +1,189 @@
+"""The analyses of a pipeline as people read them: a section each."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.cli.output import colour
+from workbench.core.pipeline import Pipeline
+from workbench.processors.group import flatten
+from workbench.verify import analyses as a
+from workbench.verify.analyses.constants import Carried, Kind
+from workbench.verify.analyses.dead_paths import Dead, DeadPaths
+from workbench.verify.analyses.measure import Measure
+from workbench.verify.check import Settings
+from workbench.verify.timeline import render_timeline, show_value
+from workbench.verify.verdict import Outcome, Trace
+
+_INDENT = "    "
+BOUNDS = " (within bounds: before a queue overflows)"
+
+
+@dataclass(frozen=True)
+class Section:
+    """What one analysis says.
+
+    Attributes
+    ----------
+    lines: its findings, one a line.
+    details: what stands under them, runs for example; left out with `--quiet`.
+    data: for `--json`.
+    decided: no limit was met.
+    """
+
+    title: str
+    lines: tuple[str, ...]
+    details: tuple[str, ...]
+    data: dict[str, Any]
+    decided: bool = True
+
+    def text(self, *, quiet: bool = False) -> str:
+        """The section."""
+        lines = [colour(self.title, "1", sys.stdout), *(f"  {line}" for line in self.lines)]
+        if not quiet:
+            lines += [part for detail in self.details for part in ("", textwrap.indent(detail, _INDENT))]
+        return "\n".join(lines)
+
+
+def drawn(trace: Trace, pipeline: Pipeline) -> str:
+    """A run as a timeline, with the word of the replay under it."""
+    width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
+    words = [trace.replay, *(["no shorter run shows it"] if trace.shortest else [])]
+    return f"{render_timeline(trace, pipeline, width)}\n{'; '.join(filter(None, words))}".rstrip()
+
+
+def _resolved(pipeline: Pipeline, settings: Settings) -> Pipeline:
+    return flatten(pipeline.resolve(settings.domain))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+# --- measures ---------------------------------------------------------------------------------------------
+
+
+def _measured(measures: Iterable[Measure], pipeline: Pipeline) -> tuple[list[str], list[str]]:
+    lines, details = [], []
+    for measure in measures:
+        sign = "?" if measure.verdict.outcome is Outcome.UNKNOWN else " "
+        lines.append(f"{sign} {measure.what}: {measure}")
+        if measure.witness is not None and measure.steps != 0:
+            details.append(drawn(measure.witness, pipeline))
+    return lines, details
+
+
+def silence(pipeline: Pipeline, settings: Settings) -> Section:
+    """The longest silence, of all outputs together and of each."""
+    found = [a.longest_silence(pipeline, settings)]
+    if pipeline.out_arity > 1:
+        found += [a.longest_silence(pipeline, settings, name) for name, _ in pipeline.outputs]
+    lines, details = _measured(found, _resolved(pipeline, settings))
+    data = {"silence": [measure.to_json() for measure in found]}
+    return Section("longest silence", tuple(lines), tuple(details), data, _decided(found))
+
+
+def latency(pipeline: Pipeline, settings: Settings) -> Section:
+    """The latency from every input to every output."""
+    found = a.latencies(pipeline, settings)
+    lines, details = _measured(found, _resolved(pipeline, settings))
+    data = {"latency": [measure.to_json() for measure in found]}
+    return Section("latency", tuple(lines or ["  no input leads to an output"]), tuple(details), data, _decided(found))
+
+
+def _decided(measures: Iterable[Measure]) -> bool:
+    return all(measure.verdict.outcome is not Outcome.UNKNOWN for measure in measures)
+
+
+# --- pipes ------------------------------------------------------------------------------------------------
+
+
+def constants(pipeline: Pipeline, settings: Settings) -> Section:
+    """Pipes that are constant or silent."""
+    flat = _resolved(pipeline, settings)
+    found = a.constants(pipeline, settings)
+    lines = [_carried(item, flat) for item in found if item.kind is not Kind.VARIES]
+    varying = [item.pipe for item in found if item.kind is Kind.VARIES]
+    if varying:
+        lines.append(f"  {'the others vary' if lines else 'all vary'}: {', '.join(varying)}")
+    data = {"pipes": [item.to_json(flat) for item in found]}
+    return Section("constant pipes", tuple(lines), (), data, all(item.kind is not Kind.UNKNOWN for item in found))
+
+
+def _carried(item: Carried, pipeline: Pipeline) -> str:
+    name = f"{item.pipe} = {', '.join(item.outputs)}" if item.outputs else item.pipe
+    bounds = BOUNDS if item.within_bounds else ""
+    every = ", every N" if item.verdict and item.verdict.for_every_n else ""
+    if item.kind is Kind.CONSTANT:
+        return f"  {name} always carries {show_value(item.value, pipeline.domains[item.pipe])}{every}{bounds}"
+    if item.kind is Kind.SILENT:
+        return f"  {name} never carries an event{every}{bounds}"
+    return f"? {name}: unknown: {item.verdict.reason if item.verdict else ''}"
+
+
+def order(pipeline: Pipeline, settings: Settings) -> Section:
+    """What depends on the order of arrival."""
+    found = a.order(pipeline, settings)
+    if len(found.inputs) < 2:
+        lines = ["  there is one input: nothing to interleave"]
+    elif found.determined:
+        lines = ["  the sequence on every output does not depend on it: every processor waits for a complete front"]
+    else:
+        lines = [f"? not known: {_listed(found.unsure)} do not wait for a complete front"]
+    lines += [f"  queue {item.queue} overflows: {item.overflows}" for item in found.queues]
+    decided = found.determined and all(item.overflows != "unknown" for item in found.queues)
+    return Section("order of arrival", tuple(lines), (), found.to_json(), decided)
+
+
+# --- dead paths -------------------------------------------------------------------------------------------
+
+
+def dead_paths(pipeline: Pipeline, settings: Settings) -> Section:
+    """What can be deleted, and what cannot."""
+    found = a.dead_paths(pipeline, settings)
+    lines = [f"  {name}: can be deleted; no output depends on it" for name in found.unread]
+    silent = _listed(found.silent)
+    lines += [f"  {name}: can be deleted; it feeds only what never speaks: {silent}" for name in found.unheard]
+    done = {*found.unread, *found.unheard}
+    for node in found.pipeline.nodes:
+        best = found.best(node.name)
+        if best is not None and node.name not in done:
+            lines.append(_deleted(node.name, best))
+    lines += [
+        f"  {item.node}: needed; {item.without}" if item.decided else f"? {item.node}: {item.reason}"
+        for item in found.needed
+    ]
+    if found.reduced is not None:
+        kept = [node.name for node in found.reduced.pipeline.nodes]
+        proved = found.reduced.verdict
+        bounds = BOUNDS if proved and proved.outcome is Outcome.WITHIN_BOUNDS else ""
+        lines.append(f"  together: {_listed(kept) or 'no processor at all'} would do, {found.reduced.mode}{bounds}")
+    if not found.pipeline.nodes:
+        lines = ["  there is no processor"]
+    return Section("dead paths", tuple(lines), (), found.to_json(), _all_decided(found))
+
+
+def _deleted(name: str, best: Dead) -> str:
+    cut = best.truncation
+    others = [other for other in cut.removed if other != name]
+    also = f" (and {_listed(others)} with it)" if others else ""
+    bounds = BOUNDS if best.verdict.outcome is Outcome.WITHIN_BOUNDS else ""
+    return f"  {name}: can be deleted{also}; {cut}: the same, {best.mode}{bounds}"
+
+
+def _all_decided(found: DeadPaths) -> bool:
+    return all(item.decided for item in found.needed)
+
+
+SECTIONS: dict[str, Callable[[Pipeline, Settings], Section]] = {
+    "dead-paths": dead_paths,
+    "latency": latency,
+    "silence": silence,
+    "constants": constants,
+    "order": order,
+}

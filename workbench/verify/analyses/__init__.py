@@ -1,0 +1,12 @@
+"""Analyses: questions about a whole pipeline that have an answer rather than a truth value.
+
+Each module answers one, from verdicts of `verify.check`, and says which of its parts are proved, within which bounds.
+"""
+
+from workbench.verify.analyses.constants import constants
+from workbench.verify.analyses.dead_paths import dead_paths
+from workbench.verify.analyses.latency import latencies, latency
+from workbench.verify.analyses.order import order
+from workbench.verify.analyses.silence import longest_silence
+
+__all__ = ["constants", "dead_paths", "latencies", "latency", "longest_silence", "order"]

@@ -1,0 +1,370 @@
+"""Dead paths: the processors and pipes that can be deleted without changing the output (TIME 2021, sections 1 and 4.1).
+
+A truncation of a pipeline P is a pipeline T with some of the processors. It is as good as P
+- stepwise, if both emit the same events at every step. Equivalently: their outputs are equal for all finite input
+  streams, since what was emitted up to a step is the output on the input up to it;
+- up to pace, if T only speaks earlier: on every input the output of T begins with that of P; it is at most `lead`
+  events longer; and whenever it is longer, some continuation of the input makes P emit what it lacks.
+The paper's sequence equivalence alone would not do: a pipeline that never speaks is sequence equivalent to all.
+
+Truncations are short cuts (`truncate`), the removal of processors that no output depends on, and of those on which
+only outputs depend that never speak. Random runs refute most short cuts; the others are given to the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from workbench.core.ops import EQ, LE
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import Term
+from workbench.ir.compose import DEFAULT_CAPACITY
+from workbench.ir.system import System
+from workbench.processors.group import flatten
+from workbench.verify.analyses.constants import PROVED, never_speaks
+from workbench.verify.analyses.sampling import Sampled
+from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
+from workbench.verify.check import Settings, check
+from workbench.verify.equivalence import side_by_side
+from workbench.verify.formula import atom, build
+from workbench.verify.properties import Property, Question, always, conjoined
+from workbench.verify.replay import events_of
+from workbench.verify.verdict import Outcome, Verdict
+
+Mode = Literal["stepwise", "up to pace"]
+MODES: tuple[Mode, ...] = ("stepwise", "up to pace")
+
+
+@dataclass(frozen=True)
+class Dead:
+    """A short cut that changes nothing, in the sense of `mode`, which `verdict` is about."""
+
+    truncation: Truncation
+    mode: Mode
+    verdict: Verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        cut = self.truncation
+        return {
+            "read": cut.source,
+            "in_place_of": cut.node,
+            "removed": list(cut.removed),
+            "mode": self.mode,
+            "verdict": str(self.verdict.outcome),
+            "assumptions": list(self.verdict.rests_on),
+        }
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A processor that no truncation can do without, as far as is known.
+
+    Attributes
+    ----------
+    verdict: of the short cut from one of its inputs where there is one of its type; else that its outputs speak, which
+        they would not do without it. The counterexample shows the difference.
+    without: what would be different, in words.
+    reason: why it is not known whether some short cut could do without it; empty if every one was refuted.
+    """
+
+    node: str
+    verdict: Verdict
+    without: str
+    reason: str
+
+    @property
+    def decided(self) -> bool:
+        """Whether every truncation without it was refuted."""
+        return not self.reason
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        found = self.verdict.counterexample
+        return {
+            "processor": self.node,
+            "without": self.without,
+            "reason": self.reason,
+            "counterexample": None if found is None else found.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class DeadPaths:
+    """What can be deleted from a pipeline.
+
+    Attributes
+    ----------
+    pipeline: flat and resolved; everything else speaks of its processors.
+    unread: processors that no output depends on.
+    silent: output that never speaks to its verdict.
+    unheard: processors on which only such outputs depend.
+    dead: the short cuts that change nothing, each on its own.
+    needed: the processors that cannot be deleted.
+    reduced: the pipeline after short cuts taken together, one after the other and the largest first, as long as nothing
+        changes; not always the smallest there is. None where nothing can be deleted.
+    """
+
+    pipeline: Pipeline
+    unread: tuple[str, ...]
+    silent: Mapping[str, Verdict]
+    unheard: tuple[str, ...]
+    dead: tuple[Dead, ...]
+    needed: tuple[Needed, ...]
+    reduced: Reduced | None
+
+    @property
+    def deletable(self) -> tuple[str, ...]:
+        """The processors of which each can be deleted, alone or with others, in the pipeline's order."""
+        found = {*self.unread, *self.unheard, *(name for dead in self.dead for name in dead.truncation.removed)}
+        return tuple(node.name for node in self.pipeline.nodes if node.name in found)
+
+    def best(self, node: str) -> Dead | None:
+        """The short cut that deletes a processor: stepwise if there is one, and with the fewest others."""
+        able = [dead for dead in self.dead if node in dead.truncation.removed]
+        return min(able, key=lambda d: (MODES.index(d.mode), len(d.truncation.removed)), default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "deletable": list(self.deletable),
+            "unread": list(self.unread),
+            "silent_outputs": list(self.silent),
+            "unheard": list(self.unheard),
+            "dead": [dead.to_json() for dead in self.dead],
+            "needed": [needed.to_json() for needed in self.needed],
+            "reduced": None if self.reduced is None else self.reduced.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A pipeline with less in it, and the verdict that it is as good; None where no engine was needed."""
+
+    pipeline: Pipeline
+    removed: tuple[str, ...]
+    mode: Mode
+    verdict: Verdict | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "removed": list(self.removed),
+            "kept": [node.name for node in self.pipeline.nodes],
+            "mode": self.mode,
+            "verdict": None if self.verdict is None else str(self.verdict.outcome),
+        }
+
+
+def lead(settings: Settings) -> int:
+    """By how many events a truncation may be ahead: the capacity of queues, one at least."""
+    return max(settings.q if isinstance(settings.q, int) else DEFAULT_CAPACITY, 1)
+
+
+def compare(pipeline: Pipeline, truncated: Pipeline, mode: Mode, settings: Settings) -> Verdict:
+    """Whether a truncation is as good as the pipeline, both flat and resolved."""
+    sides = replace(pipeline, name="whole"), replace(truncated, name="truncated")
+    if mode == "stepwise":
+        both, prop = side_by_side(*sides, "stepwise")
+        return check(both, prop, replace(settings, q=_spread(flatten(both), settings)))
+    both, same = side_by_side(*sides, "sequence")
+    comparisons = [name for name, _ in both.outputs]
+    sizes = _spread(flatten(both), settings)
+    for name in comparisons:  # room for one event more than may wait: overflow would hide that it does
+        sizes |= {f"{name}.left": 1, f"{name}.right": lead(settings) + 1}
+    given = replace(settings, q=sizes)
+    verdict = check(both, conjoined("the same, earlier", [same, *_pace(comparisons, lead(settings))]), given)
+    for name in comparisons:
+        if verdict.outcome in PROVED:
+            later = check(both, _catches_up(name), given)
+            verdict = later if later.outcome is not Outcome.HOLDS else verdict
+    return verdict
+
+
+def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
+    """No event of the whole pipeline waits for the truncated one, and few the other way round."""
+
+    def bounded(queue: str, size: int) -> Property:
+        def term(system: System) -> Term:
+            within: Term = LE(system.queues[queue].length, size)
+            return within
+
+        return always(term, f"queue({queue}).length <= {size}")
+
+    for name in comparisons:
+        yield bounded(f"{name}.left", 0)
+        yield bounded(f"{name}.right", most)
+
+
+def _catches_up(name: str) -> Property:
+    """Whenever events of the truncated pipeline wait, the whole pipeline can still emit the next of them."""
+
+    def question(system: System) -> Question:
+        none = EQ(system.queues[f"{name}.right"].length, 0)
+        emits = build("EF", atom(system.pipes[name].present))
+        text = "the truncated pipeline has emitted what the whole one never will"
+        return Question(system, "ctl", build("AG", build("or", atom(none), emits)), failure=text)
+
+    return Property(f"{name} catches up", question)
+
+
+def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
+    """Capacities of the queues side by side (`whole.add.left`), from those of the pipeline's queues (`add.left`)."""
+    found = dict(flat.capacities)
+    for queue in flat.queues:
+        own = queue.partition(".")[2]
+        if isinstance(settings.q, int):
+            found.setdefault(queue, settings.q)
+        elif own in settings.q:
+            found[queue] = settings.q[own]
+    return found
+
+
+def dead_paths(pipeline: Pipeline, settings: Settings | None = None) -> DeadPaths:
+    """Everything that can be deleted without changing the output, and a counterexample for everything that cannot."""
+    settings = settings or Settings()
+    whole = flatten(pipeline.resolve(settings.domain))
+    live = without_unread(whole)
+    own = _own(live, settings)
+    unread = tuple(node.name for node in whole.nodes if node not in live.nodes)
+    silent, speaking = _silent(live, own)
+    unheard = tuple(node.name for node in live.nodes if set(reached(live, node)) <= set(silent))
+    dead, undecided = _short_cuts(live, speaking, own)
+    deleted = {*unheard, *(name for found in dead for name in found.truncation.removed)}
+    needed = tuple(
+        _needed(live, node.name, speaking, own, undecided.get(node.name, ""))
+        for node in live.nodes
+        if node.name not in deleted
+    )
+    reduced = _reduced(live, dead, speaking, own)
+    if reduced is None and unread:
+        reduced = Reduced(live, (), "stepwise", None)
+    if reduced is not None:
+        kept = {node.name for node in reduced.pipeline.nodes}
+        reduced = replace(reduced, removed=tuple(n.name for n in whole.nodes if n.name not in kept))
+    return DeadPaths(whole, unread, silent, unheard, dead, needed, reduced)
+
+
+def _own(pipeline: Pipeline, settings: Settings) -> Settings:
+    """The settings without the capacities of queues that are gone."""
+    if isinstance(settings.q, int):
+        return settings
+    return replace(settings, q={queue: size for queue, size in settings.q.items() if queue in pipeline.queues})
+
+
+def _silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
+    """The outputs that are known never to speak, and the others, each with its verdict."""
+    verdicts = {name: check(pipeline, never_speaks(name), settings) for name, _ in pipeline.outputs}
+    silent = {name: verdict for name, verdict in verdicts.items() if verdict.outcome is Outcome.HOLDS}
+    return silent, {name: verdict for name, verdict in verdicts.items() if name not in silent}
+
+
+EARLY = "queues overflow before anything can be compared; choose a larger Q"
+
+
+def _short_cuts(
+    pipeline: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
+) -> tuple[tuple[Dead, ...], dict[str, str]]:
+    """The short cuts that change nothing, and for processors of which it is not known, why."""
+    sampled = Sampled(pipeline, settings)
+    found: list[Dead] = []
+    undecided: dict[str, str] = {}
+    for cut in truncations(pipeline):
+        for mode in _not_refuted(sampled, cut.pipeline, settings):
+            verdict = compare(pipeline, cut.pipeline, mode, settings)
+            if _as_good(verdict, pipeline, cut.pipeline, speaking, settings):
+                found.append(Dead(cut, mode, verdict))
+                break
+            if verdict.outcome is not Outcome.FAILS:
+                undecided |= dict.fromkeys(cut.removed, verdict.reason or EARLY)
+    return tuple(found), undecided
+
+
+def _as_good(
+    verdict: Verdict, pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
+) -> bool:
+    """Whether the verdict of a comparison is worth something: within bounds, that something was compared."""
+    if verdict.outcome is Outcome.WITHIN_BOUNDS:
+        return _compared(pipeline, truncated, speaking, settings)
+    return verdict.outcome is Outcome.HOLDS
+
+
+def _compared(pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings) -> bool:
+    """Whether each output that speaks can come from both pipelines before a queue overflows."""
+    sides = replace(pipeline, name="whole"), replace(truncated, name="truncated")
+    both = side_by_side(*sides, "sequence")[0]
+    given = replace(settings, q=_spread(flatten(both), settings))
+    comparisons = zip((name for name, _ in pipeline.outputs), (name for name, _ in both.outputs), strict=True)
+    asked = [same for name, same in comparisons if name in speaking]
+    return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)
+
+
+def _not_refuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> list[Mode]:
+    """The modes that no random run refutes. Stepwise equivalence is the stronger one."""
+    other = Sampled(truncated, settings)
+    able = list(MODES)
+    for sample in sampled.samples:
+        again = other.run(sample.inputs)
+        pairs = list(zip(sample.steps, again.steps, strict=False))
+        for (name, pipe), (_, instead) in zip(sampled.pipeline.outputs, truncated.outputs, strict=True):
+            del name
+            ours = [a.pipes[pipe] for a, _ in pairs]
+            theirs = [b.pipes[instead] for _, b in pairs]
+            if [events_of(a) for a in ours] != [events_of(b) for b in theirs] and "stepwise" in able:
+                able.remove("stepwise")
+            if "up to pace" in able and not _begins_with(theirs, ours):
+                able.remove("up to pace")
+    return able
+
+
+def _begins_with(longer: Iterable[Any], shorter: Iterable[Any]) -> bool:
+    """Whether the events of one begin with those of the other, at no step later."""
+    emitted, wanted = list[Any](), list[Any]()
+    for a, b in zip(longer, shorter, strict=True):
+        emitted += events_of(a)
+        wanted += events_of(b)
+        if emitted[: len(wanted)] != wanted:
+            return False
+    return True
+
+
+def _needed(pipeline: Pipeline, name: str, speaking: Mapping[str, Verdict], settings: Settings, reason: str) -> Needed:
+    node = pipeline.node(name)
+    for cut in truncations(pipeline):
+        if cut.node == name and cut.direct:
+            verdict = compare(pipeline, cut.pipeline, "up to pace", settings)
+            if verdict.outcome is Outcome.FAILS:
+                where = _last_step(verdict)
+                return Needed(name, verdict, f"with '{cut.source}' in its place the output differs{where}", reason)
+    output = next(output for output in reached(pipeline, node) if output in speaking)
+    verdict = speaking[output]
+    if verdict.outcome is not Outcome.FAILS:  # it is not known whether that output ever speaks
+        reason = reason or verdict.reason or EARLY
+    return Needed(name, verdict, f"without it '{output}' would not speak{_last_step(verdict)}", reason)
+
+
+def _last_step(verdict: Verdict) -> str:
+    run = verdict.counterexample
+    return "" if run is None else f" at step {len(run.steps) - 1}"
+
+
+def _reduced(
+    pipeline: Pipeline, dead: tuple[Dead, ...], speaking: Mapping[str, Verdict], settings: Settings
+) -> Reduced | None:
+    """Short cuts one on top of the other, as long as the whole stays as good."""
+    best: Reduced | None = None
+    order = sorted(dead, key=lambda d: (MODES.index(d.mode), -len(d.truncation.removed)))
+    for found in order:
+        current = pipeline if best is None else best.pipeline
+        cut = found.truncation
+        names = {node.name for node in current.nodes}
+        if cut.node not in names or cut.source not in current.domains:
+            continue
+        mode = found.mode if best is None or best.mode == "stepwise" else best.mode
+        smaller = short_cut(current, current.node(cut.node), cut.source).pipeline
+        verdict = found.verdict if best is None else compare(pipeline, smaller, mode, settings)
+        if best is None or _as_good(verdict, pipeline, smaller, speaking, settings):
+            best = Reduced(smaller, (), mode, verdict)
+    return best

@@ -1,0 +1,127 @@
+"""Latency: the most steps from an input event to an output event that it causes.
+
+An output event is caused by the input events from which a chain of firings leads to it, each firing consuming what the
+one before has emitted (`tagged` says why memories do not count). Latency is therefore the time that events spend in
+queues. Steps are counted that carry an input event; an output in the same step has latency 0. Where an event causes
+several outputs, the last one counts.
+
+One tagged event, chosen freely by the environment, stands for all. Its latency is the longest path, one search, inside
+the states from which a tagged output is still to come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import networkx as nx
+
+from workbench.core.domain import BOOL, Range
+from workbench.core.ops import GE, LT, both, disjunction, either, ite, negate
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import Term, var
+from workbench.ir.reduce import observe
+from workbench.ir.system import Definition, System, Variable
+from workbench.processors.group import flatten
+from workbench.verify.analyses.measure import Measure, counted
+from workbench.verify.analyses.runs import run_of
+from workbench.verify.analyses.tagged import FIRST, tagged
+from workbench.verify.check import Settings, check
+from workbench.verify.formula import atom, build
+from workbench.verify.properties import Property, Question, arrivals
+from workbench.verify.verdict import Trace
+
+WATCH = "latency"
+"""The observer that knows whether the tagged event has come."""
+
+
+@dataclass(frozen=True)
+class Latency(Measure):
+    """The latency from one input to one output; `steps` is None where no event of the input causes an output."""
+
+    source: str = ""
+    output: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"input": self.source, "output": self.output, **super().to_json()}
+
+
+def _watched(system: System, source: str) -> tuple[System, Term]:
+    """The system with an observer, and whether the tagged event comes at this step or came before."""
+    entry = system.pipes[f"{source}.{FIRST}"]
+    before = var(f"{WATCH}:before", BOOL)
+    since = var(f"{WATCH}:since", BOOL)
+    definition = Definition(since.name, either(before, both(entry.present, entry.value[1])))
+    return observe(system, WATCH, [Variable(before.name, BOOL, False, since)], [definition]), since
+
+
+def _caused(system: System, output: str) -> Term:
+    """An event that the tagged one causes comes out."""
+    slots = system.pipes[dict(system.outputs)[output]].slots
+    found: Term = disjunction(both(slot.present, slot.value[1]) for slot in slots)
+    return found
+
+
+def waiting(source: str, output: str) -> Property:
+    """How many steps in a row it takes until the last output that the tagged event causes, both ends included."""
+
+    def question(system: System) -> Question:
+        watched, since = _watched(system, source)
+        to_come = build("EF", atom(_caused(system, output)))
+        # every step counts, so every input is in the model
+        some = atom(both(since, disjunction(arrivals(system))))
+        text = f"an event of '{source}' waits, and what it causes on '{output}' can come later and later"
+        return Question(watched, "longest", build("and", some, to_come), failure=text)
+
+    return Property(f"latency({source}, {output})", question)
+
+
+def latency_below(source: str, output: str, k: int) -> Property:
+    """No output comes `k` steps or more after the tagged event that causes it."""
+
+    def question(system: System) -> Question:
+        watched, since = _watched(system, source)
+        age = var(f"{WATCH}:age", Range(0, k))
+        older = ite(LT(age, k), age + 1, age)
+        counted = replace(
+            watched, variables=(*watched.variables, Variable(age.name, Range(0, k), 0, ite(since, older, 0)))
+        )
+        late = both(both(_caused(system, output), GE(age, k)), disjunction(arrivals(system)))
+        return Question(counted, "invar", atom(negate(late)))
+
+    return Property(f"latency({source}, {output}) < {k}", question)
+
+
+def latency(pipeline: Pipeline, source: str, output: str, settings: Settings | None = None) -> Latency:
+    """The most steps from an event of an input to an output event that it causes."""
+    settings = settings or Settings()
+    flat = flatten(pipeline.resolve(settings.domain))
+    following = tagged(flat, source)
+    verdict = check(following, waiting(source, output), settings)
+    steps = None if not verdict.length else verdict.length - 1
+    witness, shows = verdict.counterexample, verdict.counterexample.shows if verdict.counterexample else ""
+    if steps is not None:
+        # the same number from another algorithm: a counter of steps, and a shortest run on which it is reached
+        witness = check(following, latency_below(source, output, steps), settings).counterexample
+        shows = f"'{output}' carries what the event of '{source}' causes, {counted(steps)} after it"
+    what = f"latency from {source} to {output}"
+    return Latency(what, verdict, steps, witness and _untagged(flat, source, witness, shows), source, output)
+
+
+def _untagged(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trace:
+    """The run of the pipeline itself."""
+    inputs = [{n: v[0] if n == source else v for n, v in step.inputs.items()} for step in trace.steps]
+    found = run_of(pipeline, inputs, trace.loop, shows=shows, shortest=trace.shortest)
+    return replace(found, replay=trace.replay) if trace.gap else found
+
+
+def latencies(pipeline: Pipeline, settings: Settings | None = None) -> tuple[Latency, ...]:
+    """The latency from every input to every output that pipes lead to from it."""
+    graph = pipeline.graph
+    return tuple(
+        latency(pipeline, source, output, settings)
+        for source, _ in pipeline.inputs
+        for output, _ in pipeline.outputs
+        if nx.has_path(graph, ("input", source), ("output", output))
+    )

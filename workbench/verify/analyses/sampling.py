@@ -1,0 +1,77 @@
+"""Random runs of a pipeline's model: they refute quickly what an engine need then not be asked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from workbench.core.domain import Overflowing, Value
+from workbench.core.pipeline import Pipeline
+from workbench.ir.compose import compose
+from workbench.ir.reduce import escape_in
+from workbench.ir.simulate import Simulator, Step
+from workbench.verify.check import Settings
+from workbench.verify.environment import Environment
+
+RUNS, STEPS = 12, 24
+"""How many runs there are, and how long each is at most: a few milliseconds together."""
+
+
+class Sample(NamedTuple):
+    """One run up to its first overflow: the events on the inputs, and what each step shows."""
+
+    inputs: list[dict[str, Value]]
+    steps: list[Step]
+
+
+class Sampled:
+    """A flat, resolved pipeline, run on the same random inputs every time."""
+
+    def __init__(self, pipeline: Pipeline, settings: Settings) -> None:
+        self.pipeline = pipeline
+        self.settings = settings
+        own = {q: n for q, n in settings.q.items() if q in pipeline.queues} if isinstance(settings.q, Mapping) else None
+        system = compose(pipeline, settings.q if own is None else own)
+        escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
+        self._simulator = Simulator(system, [escapes])
+
+    @cached_property
+    def samples(self) -> list[Sample]:
+        """Runs on random inputs."""
+        chosen = random.Random(0)
+        return [self.run(list(_inputs(self.pipeline, self.settings.environment, chosen, STEPS))) for _ in range(RUNS)]
+
+    def run(self, inputs: list[dict[str, Value]]) -> Sample:
+        """The run on these inputs, up to the last step before something overflows."""
+        self._simulator.reset()
+        steps = []
+        for events in inputs:
+            step = self._simulator.step(events)
+            if step.overflows or step.labels[0]:
+                break
+            steps.append(step)
+        return Sample(inputs[: len(steps)], steps)
+
+
+def _inputs(pipeline: Pipeline, env: Environment, chosen: random.Random, length: int) -> Iterator[dict[str, Value]]:
+    """Steps as the environment allows them, each with some event."""
+    names = [name for name, _ in pipeline.inputs]
+    # every run has its own habit, so that a rare order of events is not rare in all of them
+    weight = chosen.choice((0.3, 0.6, 0.9))
+    for _ in range(length):
+        present = names
+        if env.arrivals == "free":
+            present = [name for name in names if chosen.random() < weight] or [chosen.choice(names)]
+        yield {name: _value(dict(pipeline.inputs)[name], chosen) for name in present}
+
+
+def _value(domain: Any, chosen: random.Random) -> Value:
+    """A value of a finite domain, without listing a large one."""
+    fields = getattr(domain, "fields", None)
+    if fields is not None:
+        return tuple(_value(field, chosen) for field in fields)
+    if domain.numeric:
+        return chosen.randint(domain.lo, domain.hi)
+    return chosen.choice(list(domain.values()))

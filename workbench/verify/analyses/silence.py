@@ -1,0 +1,56 @@
+"""The longest silence: the smallest k for which `bounded-liveness(k)` holds, found in one search.
+
+A silent step carries an input event and no output. The engine peels the silent states off round by round (the
+longest path inside a set of states); the number of rounds is k, and a set of which nothing peels off any more is a
+silence without end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.core.ops import both, disjunction, negate
+from workbench.core.pipeline import Pipeline
+from workbench.ir.system import System
+from workbench.processors.group import flatten
+from workbench.verify.analyses.measure import Measure, counted
+from workbench.verify.check import Settings, check
+from workbench.verify.formula import atom
+from workbench.verify.properties import Property, Question, arrivals, bounded_liveness, outputs
+
+
+def silent_steps() -> Property:
+    """How many silent steps in a row there can be; it `fails` where there can be any number."""
+
+    def question(system: System) -> Question:
+        silent = both(disjunction(arrivals(system)), negate(disjunction(outputs(system))))
+        return Question(system, "longest", atom(silent), failure="no output comes, whatever the loop feeds")
+
+    return Property("longest-silence", question, "the most steps in a row with input and without output")
+
+
+def longest_silence(pipeline: Pipeline, settings: Settings | None = None, output: str | None = None) -> Measure:
+    """The most steps in a row that carry an input event and no output event.
+
+    Parameters
+    ----------
+    output: listen to this output only; None: a step on which any output speaks is not silent.
+    """
+    settings = settings or Settings()
+    if output is not None:
+        pipeline = _with_output(pipeline, output)
+    verdict = check(pipeline, silent_steps(), settings)
+    witness = verdict.counterexample
+    if verdict.length:
+        # the same number from another algorithm: a counter of silent steps, and a shortest run on which it is reached
+        witness = check(pipeline, bounded_liveness(verdict.length - 1), settings).counterexample
+        if witness is not None:
+            witness = replace(witness, shows=f"{counted(verdict.length)} with input and without output")
+    what = "silence" if output is None else f"silence of {output}"
+    return Measure(what, verdict, verdict.length, witness)
+
+
+def _with_output(pipeline: Pipeline, output: str) -> Pipeline:
+    """The pipeline with one of its outputs only."""
+    flat = flatten(pipeline)
+    return replace(flat, outputs=((output, flat.pipe(output)),))

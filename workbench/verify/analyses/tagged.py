@@ -1,0 +1,204 @@
+"""A pipeline in which one input event is tagged, and the tag follows everything the event causes.
+
+What one firing of a processor emits is caused by the front that it consumes, and by nothing else: a memory (the total
+of a `cumulate`, the earlier events of a window) is not on its way anywhere. So every event is paired with a Boolean,
+a tag is handed from a front to the results of that firing, and since queues hold pairs the tag waits where its event
+waits. Values and firings are those of the pipeline itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from workbench.core.domain import BOOL, Domain, Tuple
+from workbench.core.ops import both, disjunction, either, negate
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, State, Stream, event, slots_of
+from workbench.core.term import const
+
+FIRST, PLAIN = "tagged", "plain"
+"""Suffixes of the pipes that carry the events of the tagged input and of the others."""
+
+
+@dataclass(frozen=True)
+class Tagged(Processor):
+    """A processor on events paired with tags: what comes of a front is tagged if any event of the front is."""
+
+    inner: Processor
+
+    @property
+    def in_arity(self) -> int:
+        return self.inner.in_arity
+
+    @property
+    def out_arity(self) -> int:
+        return self.inner.out_arity
+
+    @property
+    def joins(self) -> bool:
+        return self.inner.joins
+
+    @property
+    def merges(self) -> bool:  # type: ignore[override]
+        return self.inner.merges
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        return self.inner.ports
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return self.inner.burst(_plain(inputs))
+
+    @property
+    def finishes(self) -> int:
+        return self.inner.finishes
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, inner=self.inner.typed(_plain(inputs)))
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return tuple(Tuple((domain, BOOL)) for domain in self.inner.results(_plain(inputs)))
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
+        """The results of stepping: tags have no meaning apart from firings."""
+        return self._results(streams, ended=True)
+
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
+        return self._results(streams, ended=False)
+
+    def _results(self, streams: tuple[Stream, ...], *, ended: bool) -> tuple[list[Any], ...]:
+        state = self.initial()
+        found: tuple[list[Any], ...] = tuple([] for _ in range(self.out_arity))
+        for front in zip(*streams, strict=False):
+            state, emitted = self.step(state, front)
+            _collect(found, emitted)
+        if ended:
+            _collect(found, self.finish(state))
+        return found
+
+    def initial(self) -> State:
+        return self.inner.initial()
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        return self._tagging(self.inner.step(state, tuple(value for value, _ in front)), front)
+
+    def finish(self, state: State) -> tuple[Emission, ...]:
+        return tuple(_with_tag(out, False) for out in self.inner.finish(state))
+
+    def refusal(self, backend: str) -> str:
+        return self.inner.refusal(backend)
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        inner = self.inner.machine(_plain(inputs), horizon)
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+            return self._tagging(inner.step(state, tuple(value for value, _ in front)), front)
+
+        def finish(state: State) -> tuple[Emission, ...]:
+            assert inner.finish is not None
+            return tuple(_with_tag(out, const(False, BOOL)) for out in inner.finish(state))
+
+        return Machine(inner.slots, step, finish if inner.finish else None)
+
+    @staticmethod
+    def _tagging(
+        done: tuple[State, tuple[Emission, ...]], front: tuple[Any, ...]
+    ) -> tuple[State, tuple[Emission, ...]]:
+        state, results = done
+        tag = disjunction(tag for _, tag in front)
+        return state, tuple(_with_tag(out, tag) for out in results)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return ()
+
+    def __str__(self) -> str:
+        return str(self.inner)
+
+
+@dataclass(frozen=True)
+class FirstTag(Processor):
+    """Lets the first tag through: at most one event is tagged, whichever the environment chose."""
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        del inputs
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
+        (stream,) = streams
+        first = next((i for i, (_, tag) in enumerate(stream) if tag), None)
+        return ([(value, i == first) for i, (value, _) in enumerate(stream)],)
+
+    def initial(self) -> State:
+        return (False,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        del inputs
+        return (("done", BOOL),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        (done,), ((value, tag),) = state, front
+        return (either(done, tag),), (event((value, both(tag, negate(done)))),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+
+@dataclass(frozen=True)
+class Untagged(Processor):
+    """Pairs every event with no tag."""
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        del inputs
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (Tuple((inputs[0], BOOL)),)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
+        return ([(value, False) for value in streams[0]],)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        return state, (event((front[0], False)),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+
+def _plain(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+    found = []
+    for domain in inputs:
+        assert isinstance(domain, Tuple)
+        found.append(domain.fields[0])
+    return tuple(found)
+
+
+def _with_tag(out: Emission, tag: Any) -> Emission:
+    found = [Maybe(slot.present, (slot.value, tag)) for slot in slots_of(out)]
+    return Burst(found) if isinstance(out, Burst) else found[0]
+
+
+def _collect(found: tuple[list[Any], ...], emitted: tuple[Emission, ...]) -> None:
+    for stream, out in zip(found, emitted, strict=True):
+        stream.extend(value for present, value in slots_of(out) if present)
+
+
+def tagged(pipeline: Pipeline, source: str) -> Pipeline:
+    """A flat pipeline with its events paired with tags; the input `source` carries the tag the environment chooses."""
+    pairs = {name: f"{name}.{FIRST if name == source else PLAIN}" for name, _ in pipeline.inputs}
+    inputs = tuple((name, Tuple((domain, BOOL)) if name == source else domain) for name, domain in pipeline.inputs)
+    entries = [
+        Node(pipe, FirstTag() if name == source else Untagged(), (name,), (pipe,)) for name, pipe in pairs.items()
+    ]
+    nodes = [
+        Node(n.name, Tagged(n.processor), tuple(pairs.get(p, p) for p in n.inputs), n.outputs, n.where)
+        for n in pipeline.nodes
+    ]
+    outputs = tuple((name, pairs.get(pipe, pipe)) for name, pipe in pipeline.outputs)
+    return Pipeline(pipeline.name, inputs, (*entries, *nodes), outputs, pipeline.capacities, pipeline.doc)
