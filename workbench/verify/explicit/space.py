@@ -94,6 +94,7 @@ class Space:
     def __init__(self, system: System, assume: Sequence[Term], labels: Sequence[Term]) -> None:
         self.layout = Layout(system.variables)
         self.moves = moves(system, assume)
+        self.labels = len(labels)
         self.initial = self.layout.pack([v.initial for v in system.variables])
         self.source = expand_source(self.layout, step_code(system, labels), self.moves)
 
