@@ -94,12 +94,14 @@ class Answer:
     """The answer to one query.
 
     `truth` is None when the query is undecided; then `reason` says which limit was met or what
-    crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it.
+    crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it;
+    `shortest` says that no shorter one does.
     """
 
     truth: bool | None
     trace: RawTrace | None = None
     reason: str = ""
+    shortest: bool = False
 
 
 @dataclass(frozen=True)

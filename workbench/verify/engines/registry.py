@@ -10,19 +10,23 @@ from workbench.errors import EngineError, EngineMissing, WorkbenchError
 from .base import Engine, Found, Query, Task
 from .embedded import INSTALL_HINT, PynusmvEngine
 from .executable import ExecutableEngine
+from .sat import COMMANDS, SatEngine
 
-_MAKERS: dict[str, Callable[[], PynusmvEngine | ExecutableEngine]] = {
+_MAKERS: dict[str, Callable[[], PynusmvEngine | ExecutableEngine | SatEngine]] = {
     "pynusmv": PynusmvEngine,
     "nusmv": lambda: ExecutableEngine("nusmv"),
     "nuxmv": lambda: ExecutableEngine("nuxmv"),
+    "bmc": lambda: SatEngine("bmc"),
+    "ic3": lambda: SatEngine("ic3"),
 }
-"""In the order in which `auto` prefers them."""
 
 ENGINES = tuple(_MAKERS)
+_COMPLETE = tuple(name for name in ENGINES if name not in COMMANDS)
+"""Those that decide every query, in the order in which `auto` prefers them."""
 
 
 @functools.cache
-def _made(name: str) -> PynusmvEngine | ExecutableEngine:
+def _made(name: str) -> PynusmvEngine | ExecutableEngine | SatEngine:
     return _MAKERS[name]()
 
 
@@ -57,7 +61,7 @@ def get_simulator() -> PynusmvEngine:
 @functools.cache
 def _auto() -> Engine:
     reasons = []
-    for name in ENGINES:
+    for name in _COMPLETE:
         try:
             engine = _made(name)
             if isinstance(engine, PynusmvEngine):
@@ -79,7 +83,8 @@ def find_engines() -> list[Found]:
 def _probe(name: str) -> Found:
     try:
         engine = _made(name)
-        result = engine.check(Task("MODULE main\nVAR b : boolean;", (Query("ctl", "EF b"),)))
+        query = Query("invar", "b | !b") if name in COMMANDS else Query("ctl", "EF b")
+        result = engine.check(Task("MODULE main\nVAR b : boolean;", (query,)))
         truth = result.answers[0].truth
         if truth is not True:
             return Found(name, reason=f"it does not work: {result.answers[0].reason or truth}")

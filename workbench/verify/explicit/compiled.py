@@ -167,7 +167,7 @@ class CompiledSearch:
         if self._numbers is None:
             self._afford(self._table.size * 4)
             self._numbers = np.zeros(self._table.size, np.int32)
-            kernels.number(self._table, self._shift, self._numbers, self._words, 0, self._size)
+            kernels.number(self._table, self._shift, self._numbers, self._words, self._size)
         good = np.zeros(self._size, np.bool_)
         sources, ends, size = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32), 0
         for first in range(0, self._size, self._block):
@@ -188,7 +188,7 @@ class CompiledSearch:
         found = [state]
         while found[-1]:
             found.append(int(self._parents[found[-1]]))
-        return [int(self._words[number]) for number in reversed(found)]
+        return [int(self._words[number]) % (1 << WORD) for number in reversed(found)]
 
 
 def _longer(np: Any, array: Any, used: int, size: int) -> Any:

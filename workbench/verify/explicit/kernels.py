@@ -82,11 +82,11 @@ def refill(table, shift, old):
 
 
 @numba.njit(cache=True, nogil=True)
-def number(table, shift, numbers, states, first, last):
-    """Write the number of each of these states beside its word in the table."""
+def number(table, shift, numbers, states, size):
+    """Write the number of each state beside its word in the table."""
     initial = states[0]
     mask = np.int64(table.size - 1)
-    for i in range(max(first, 1), last):
+    for i in range(1, size):
         key = states[i] ^ initial
         slot = np.int64((np.uint64(key) * MIX) >> shift)
         while table[slot] != key:

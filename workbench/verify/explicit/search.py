@@ -45,17 +45,32 @@ class Search(Protocol):
         """The words of a shortest path from the initial state to one with this number."""
 
 
-class PlainSearch:
-    """The search in plain Python, for models of some ten thousand states and for words of any length."""
+class Stepper:
+    """The steps of single states, in plain Python."""
 
     def __init__(self, space: Space) -> None:
-        self.space = space
         scope: dict[str, Any] = {}
         exec(compile(space.source, "<step>", "exec"), scope)
         self._expand = scope["expand"]
         self._inputs = space.moves.columns()
-        self._many = len(space.moves.chosen)
-        self._after, self._flags = [0] * self._many, [0] * self._many
+        many = len(space.moves.chosen)
+        self._after, self._flags = [0] * many, [0] * many
+
+    def steps(self, word: int) -> list[tuple[int, int]]:
+        """Per move, the next word and the labels."""
+        self._expand((word,), 1, self._inputs, self._after, self._flags)
+        return list(zip(self._after, self._flags, strict=True))
+
+    def move(self, word: int, after: int) -> int:
+        """The first move from one word to another."""
+        return next(move for move, (found, _) in enumerate(self.steps(word)) if found == after)
+
+
+class PlainSearch:
+    """The search in plain Python, for models of some ten thousand states and for words of any length."""
+
+    def __init__(self, space: Space) -> None:
+        self._steps = Stepper(space).steps
         self._numbers = {space.initial: 0}
         self._words = [space.initial]
         self._parents = [0]
@@ -75,7 +90,7 @@ class PlainSearch:
 
     def advance(self, states: int) -> None:
         """Look at the steps of that many more states."""
-        for number in range(self._done, min(self._done + states, self._done + len(self._words))):
+        for number in range(self._done, self._done + states):
             if number == len(self._words):
                 break
             for move, (word, flags) in enumerate(self._steps(self._words[number])):
@@ -87,11 +102,6 @@ class PlainSearch:
                     self._words.append(word)
                     self._parents.append(number)
             self._done = number + 1
-
-    def _steps(self, word: int) -> list[tuple[int, int]]:
-        """Per move, the next word and the labels."""
-        self._expand((word,), 1, self._inputs, self._after, self._flags)
-        return list(zip(self._after, self._flags, strict=True))
 
     def _note(self, labels: int, step: Step) -> None:
         self._hit_bits |= labels
