@@ -109,7 +109,9 @@ class Disagreement(WorkbenchError, AssertionError):
 
     def __init__(self, what: str, *, model: str) -> None:
         self.model = model
-        super().__init__(f"engines disagree: {what}", hint="this is a defect; please report it with this model:\n" + model)
+        super().__init__(
+            f"engines disagree: {what}", hint="this is a defect; please report it with this model:\n" + model
+        )
 
 
 class UnsupportedNode(WorkbenchError, TypeError):

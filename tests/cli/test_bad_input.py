@@ -253,7 +253,8 @@ def test_no_engine_at_all(tmp_path: Path) -> None:
         "from workbench.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
     env = {**os.environ, "WORKBENCH_NUSMV": str(tmp_path / "none"), "WORKBENCH_NUXMV": str(tmp_path / "none")}
-    for args, phrase in ((["check", GOOD], "no model checker is installed"), (["doctor"], "cannot be checked")):
+    response = ["check", GOOD, "-p", "response"]
+    for args, phrase in ((response, "no model checker is installed"), (["doctor"], "cannot be checked")):
         done = subprocess.run(
             [sys.executable, "-c", code, *map(str, args)], env=env, capture_output=True, text=True, check=False
         )

@@ -18,7 +18,8 @@ from workbench.core.term import FALSE, TRUE, Term
 from workbench.ir.compose import DEFAULT_CAPACITY, compose
 from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.processors.group import flatten
-from workbench.verify.deciders import Decision, get_decider
+from workbench.verify.deciders import get_decider
+from workbench.verify.decision import Decision
 from workbench.verify.engines import Answer, Limits
 from workbench.verify.environment import Environment
 from workbench.verify.formula import atom, weaken

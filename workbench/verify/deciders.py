@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from workbench.errors import Disagreement, EngineMissing
@@ -83,15 +83,20 @@ class AutoDecider:
 
 
 def _turns() -> Iterator[tuple[Decider, Turn]]:
-    """Who has a turn, as far as it is installed."""
-    missing: EngineMissing | None = None
+    """Who has a turn, as far as it is installed.
+
+    Raises
+    ------
+    EngineMissing: there are no BDDs, and the others have had their turns.
+    """
+    incomplete: EngineMissing | None = None
     for turn in TURNS:
         try:
             yield get_decider("complete" if turn.engine == "bdd" else turn.engine), turn
         except EngineMissing as error:
-            missing = missing or error
-    if missing and "pynusmv" in missing.what:
-        raise missing
+            incomplete = error if turn.engine == "bdd" else incomplete
+    if incomplete:  # what came before did not decide it, and something else would
+        raise incomplete
 
 
 def _least(turn: Turn, left: float | None) -> float | None:

@@ -56,9 +56,12 @@ class CompiledSearch:
     def __init__(self, space: Space, memory_mb: float) -> None:
         if space.layout.bits > WORD:
             raise Refused(f"a state has {space.layout.bits} bits, and the compiled search packs it into {WORD}")
+        import numpy
+
         from workbench.verify.explicit import kernels
 
-        np = kernels.np
+        np: Any = numpy
+
         self._np, self._kernels = np, kernels
         self.space = space
         self._budget = memory_mb * 2**20
@@ -154,7 +157,7 @@ class CompiledSearch:
         for first in range(0, self._size, self._block):
             many = self._expanded(first)
             found = self._kernels.first_bad(
-                self._after, self._flags, many, self._many, self._table, self._shift, self._numbers,
+                self._after, self._flags, many, self._table, self._shift, self._numbers,
                 self._words[0], harmless, good,
             )  # fmt: skip
             if found >= 0:

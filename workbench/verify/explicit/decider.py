@@ -6,6 +6,7 @@ a moment for, and starts again as machine code when they turn out to be larger a
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterable
@@ -59,7 +60,7 @@ class _Plan:
     def add(self, role: str, asked: Asked) -> None:
         """One more question."""
         formula = asked.formula
-        if asked.kind == "ctl" and formula.op == "AG" or asked.kind == "ltl" and formula.op == "G":
+        if (asked.kind == "ctl" and formula.op == "AG") or (asked.kind == "ltl" and formula.op == "G"):
             formula = formula.args[0]
         elif asked.kind != "invar" and formula.term is None:
             self.refused[role] = "the explicit engine decides invariants and AG EF, no other formulas"
@@ -115,7 +116,7 @@ class ExplicitDecider:
         )
 
 
-class _Stopped(Exception):  # noqa: N818  it is no error
+class _Stopped(Exception):
     """A limit was met; the text says which."""
 
 
@@ -207,7 +208,7 @@ class _Run:
     def _trace(self, step: Step) -> RawTrace:
         """A shortest path to a step, as the engines of SMV text give it."""
         words = self.search.path(step.state)
-        moves = [self.stepper.move(word, after) for word, after in zip(words, words[1:], strict=False)]
+        moves = [self.stepper.move(word, after) for word, after in itertools.pairwise(words)]
         smv = self.part.smv
         steps = []
         for word, move in zip(words, [*moves, step.move], strict=True):

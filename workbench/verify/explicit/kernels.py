@@ -3,6 +3,9 @@
 Rule: nothing here knows a pipeline, so numba compiles it once and keeps the result on disk.
 """
 
+# mypy: allow-untyped-defs
+# numba finds the types: words are int64, numbers of states int32, all arrays contiguous.
+
 from __future__ import annotations
 
 from typing import Any
@@ -28,8 +31,9 @@ def compiled(source: str) -> Any:
 
 @numba.njit(cache=True, nogil=True)
 def absorb(after, flags, many, moves, first, table, shift, states, parents, size, wanted, hits):
-    """Take in the `many` successors of the states from number `first` on; the new number of states, and a
-    number that means nothing: it is there so that looking ahead is not optimised away.
+    """Take in the `many` successors of the states from number `first` on; the new number of states.
+
+    It is followed by a number without a meaning, which is there so that looking ahead is not optimised away.
 
     `table` is a hash set with linear probing. It holds words relative to the initial state, which itself is
     always known, so that 0 can mark what is empty. `hits` gets, per label still wanted, the first step at
@@ -154,7 +158,7 @@ def spread(good, sources, ends, size):
 
 
 @numba.njit(cache=True, nogil=True)
-def first_bad(after, flags, many, moves, table, shift, numbers, initial, harmless, good):
+def first_bad(after, flags, many, table, shift, numbers, initial, harmless, good):
     """The first of these steps that has no harmless label and leads to a state that is not good; -1: none."""
     mask = np.int64(table.size - 1)
     for k in range(many):
