@@ -204,7 +204,7 @@ def test_a_worker_that_does_not_start(pynusmv: PynusmvEngine, monkeypatch: pytes
 
 def test_found_engines() -> None:
     found = {engine.name: engine for engine in find_engines()}
-    assert list(found) == ["pynusmv", "nusmv", "nuxmv"]
+    assert list(found) == ["pynusmv", "nusmv", "nuxmv", "bmc", "ic3"]
     for name, engine in found.items():
         if engine.usable:
             assert get_engine(name).version() == engine.version

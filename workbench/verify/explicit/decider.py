@@ -30,8 +30,8 @@ PLAIN_SECONDS = 1.0
 """How long the search in Python may take before machine code does: as long as compiling it takes."""
 PLAIN_BYTES = 400
 """Memory of a state in Python: a word, its place in the dictionary, and two list entries."""
-_GLANCE = 0.1
-"""Seconds between two looks at the limits."""
+COMPILE_SECONDS = 4.0
+"""What compiling is allowed to take of a limited time."""
 
 
 class Goal(NamedTuple):
@@ -180,13 +180,19 @@ class _Run:
         if isinstance(self.search, CompiledSearch):
             self.search.advance(self._pace(200_000))
             return
-        if self.switch is not None and now > self.switch and self.space.layout.bits <= compiled.WORD:
+        if self._compiles(now):
             self.search = CompiledSearch(self.space, self.memory_mb)
             self.engine = f"explicit (numba {compiled.version()})"
             return
         if self.search.size * PLAIN_BYTES > self.memory_mb * 2**20:
             raise _Stopped(f"{self.search.size} states, and no memory for more")
         self.search.advance(self._pace(2000))
+
+    def _compiles(self, now: float) -> bool:
+        """Whether it is time for machine code, and there is enough of it."""
+        if self.switch is None or now < self.switch or self.space.layout.bits > compiled.WORD:
+            return False
+        return self.deadline is None or self.deadline - now > COMPILE_SECONDS
 
     def _pace(self, steps: int) -> int:
         """How many states are about this many steps."""

@@ -16,7 +16,7 @@ from workbench.backends.compiled import StepCode, decode, encode, step_code
 from workbench.core.domain import BOOL, Domain, Range, Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.fold import variables
-from workbench.core.ops import conjunction
+from workbench.core.ops import as_term, conjunction
 from workbench.core.term import Term, leaves, var
 from workbench.errors import Refused
 from workbench.ir.system import Input, System, Variable
@@ -109,7 +109,7 @@ def moves(system: System, assume: Sequence[Term]) -> Moves:
     if count > MOST_MOVES:
         raise Refused(f"a state has {count} choices of inputs; more than {MOST_MOVES} are too many to try one by one")
     symbols = [var(name, domain) for name, domain in system.free.items()]
-    allowed = compile_terms([conjunction(assume)], symbols)
+    allowed = compile_terms([as_term(conjunction(assume), BOOL)], symbols)
     chosen, valuations = [], 0
     for options in itertools.product(*(each.options() for each in leaves_of)):
         given = {name: value for values, _ in options for name, value in values.items()}
