@@ -8,6 +8,7 @@ explicit search, then to the SAT solver, and at last to the BDDs again, for all 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from workbench.errors import Disagreement, EngineMissing
 from workbench.verify.decision import Decider, Decision
-from workbench.verify.engines import ENGINES, Answer, Engine, Limits, get_engine
+from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
 from workbench.verify.explicit import ExplicitDecider
 from workbench.verify.part import Part
 
@@ -136,7 +137,10 @@ def _exhausted(found: Decision, limits: Limits, tried: list[str], begin: float) 
 
 
 class AllDecider:
-    """Every engine that is installed, one checking the other; each gets the same time."""
+    """Every engine that is installed, one checking the other.
+
+    Each gets the same time; those that may go on for ever get no more than four times what the others took.
+    """
 
     name = "all"
 
@@ -152,7 +156,11 @@ class AllDecider:
         found: dict[str, Decision] = {}
         for position, decider in enumerate(deciders):
             left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
-            given = replace(limits, seconds=None if left is None else left / (len(deciders) - position))
+            share = None if left is None else left / (len(deciders) - position)
+            if decider.name in INCOMPLETE:
+                longest = max((each.wall_seconds for each in found.values()), default=0.0)
+                share = min(max(5.0, 4 * longest), share or math.inf)
+            given = replace(limits, seconds=share)
             found[decider.name] = decider.decide(part, given, count_states=count_states)
             _refuse_disagreement(part, found, decider.name)
         return Decision(

@@ -17,8 +17,8 @@ from workbench.errors import EngineMissing
 from workbench.ir.compose import compose
 from workbench.processors.group import flatten
 from workbench.verify.check import Prepared, prepare
-from workbench.verify.decision import Decision
 from workbench.verify.deciders import SmvDecider
+from workbench.verify.decision import Decision
 from workbench.verify.engines import Limits, get_engine
 from workbench.verify.explicit import ExplicitDecider, compiled
 from workbench.verify.explicit.space import Layout
@@ -101,7 +101,7 @@ def test_random_pipelines_have_the_same_answers_and_counts(
     data: st.DataObject, q: int, prop: Property, arrivals: str
 ) -> None:
     pipeline = data.draw(pipelines(max_bits=10))
-    found = Settings(q=q, environment=wb.Environment(arrivals))  # type: ignore[arg-type]
+    found = Settings(q=q, environment=wb.Environment(arrivals))
     prepared = prepared_for(pipeline, prop, found)
     for part in [] if prepared.trivial else parts(prepared):
         ours = PLAIN.decide(part, Limits(), count_states=True)

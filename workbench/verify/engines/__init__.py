@@ -4,10 +4,11 @@ Here and below nothing is known of pipelines. `get_engine` is the way in; `base`
 """
 
 from .base import Answer, Engine, Found, Kind, Limits, Query, RawTrace, Result, Run, Task
-from .registry import ENGINES, find_engines, get_engine, get_simulator
+from .registry import ENGINES, INCOMPLETE, find_engines, get_engine, get_simulator
 
 __all__ = [
     "ENGINES",
+    "INCOMPLETE",
     "Answer",
     "Engine",
     "Found",

@@ -21,8 +21,8 @@ _MAKERS: dict[str, Callable[[], PynusmvEngine | ExecutableEngine | SatEngine]] =
 }
 
 ENGINES = tuple(_MAKERS)
-_COMPLETE = tuple(name for name in ENGINES if name not in COMMANDS)
-"""Those that decide every query, in the order in which `auto` prefers them."""
+INCOMPLETE = tuple(COMMANDS)
+"""Those that do not decide every query, or may search for a proof for ever."""
 
 
 @functools.cache
@@ -33,7 +33,7 @@ def _made(name: str) -> PynusmvEngine | ExecutableEngine | SatEngine:
 def get_engine(name: str = "auto") -> Engine:
     """The engine of that name, the same object every time.
 
-    `auto` is the first that works of `pynusmv`, `nusmv`, `nuxmv`.
+    `auto` is the first that works of `pynusmv`, `nusmv`, `nuxmv`, which decide every query.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def get_simulator() -> PynusmvEngine:
 @functools.cache
 def _auto() -> Engine:
     reasons = []
-    for name in _COMPLETE:
+    for name in (name for name in ENGINES if name not in INCOMPLETE):
         try:
             engine = _made(name)
             if isinstance(engine, PynusmvEngine):
@@ -83,7 +83,7 @@ def find_engines() -> list[Found]:
 def _probe(name: str) -> Found:
     try:
         engine = _made(name)
-        query = Query("invar", "b | !b") if name in COMMANDS else Query("ctl", "EF b")
+        query = Query("invar", "b | !b") if name in INCOMPLETE else Query("ctl", "EF b")
         result = engine.check(Task("MODULE main\nVAR b : boolean;", (query,)))
         truth = result.answers[0].truth
         if truth is not True:
