@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.core.domain import BOOL, Domain, Enum, Integer, Range, Value
+from workbench.core.domain import BOOL, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.evaluate import Source, straight_line
 from workbench.core.fold import postorder
 from workbench.core.ops import ADD, DIV, MOD, MUL, SUB
@@ -104,6 +104,13 @@ class _Scalars(Source):
         if isinstance(term.domain, Enum):
             return str(encode(term.domain, term.payload))
         return super().on_const(term)
+
+    def fitted(self, term: Term, exact: str) -> str:
+        """Modulo a power of two is the lowest bits, also of a negative number."""
+        plain, domain = super().fitted(term, exact), term.domain
+        if plain == exact or not isinstance(domain, Integer) or domain.overflow is not Overflowing.MODULAR:
+            return plain
+        return f"({exact} & {domain.hi})" if domain.n & domain.hi == 0 else plain
 
     # Both sides are always computed: operators are total, and code without jumps is faster when compiled.
 

@@ -46,7 +46,11 @@ class Source(Fold[str]):
             domain = term.args[0].domain
             assert isinstance(domain, Integer)
             return f"(not 0 <= {term.op.python.format(*args)} <= {domain.hi})"
-        return fitted(term, term.op.python.format(*args))
+        return self.fitted(term, term.op.python.format(*args))
+
+    def fitted(self, term: Term, exact: str) -> str:
+        """Source of `term.domain.fit(exact)`."""
+        return fitted(term, exact)
 
 
 def fitted(term: Term, exact: str) -> str:

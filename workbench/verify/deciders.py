@@ -56,7 +56,7 @@ class Turn(NamedTuple):
     seconds: float
 
 
-TURNS = (Turn("bdd", 0.5, 5.0), Turn("explicit", 0.25, 60.0), Turn("bmc", 0.25, 60.0), Turn("bdd", 1.0, float("inf")))
+TURNS = (Turn("bdd", 0.5, 3.0), Turn("explicit", 0.25, 60.0), Turn("bmc", 0.25, 60.0), Turn("bdd", 1.0, float("inf")))
 """The BDDs' second turn begins anew; it lasts at least half of the time after their first."""
 
 
