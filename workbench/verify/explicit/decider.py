@@ -30,8 +30,8 @@ PLAIN_SECONDS = 1.0
 """How long the search in Python may take before machine code does: as long as compiling it takes."""
 PLAIN_BYTES = 400
 """Memory of a state in Python: a word, its place in the dictionary, and two list entries."""
-COMPILE_SECONDS = 4.0
-"""What compiling is allowed to take of a limited time."""
+COMPILED_A_SECOND = 500
+"""Characters of generated source that numba compiles in a second, at the slowest."""
 
 
 class Goal(NamedTuple):
@@ -192,7 +192,8 @@ class _Run:
         """Whether it is time for machine code, and there is enough of it."""
         if self.switch is None or now < self.switch or self.space.layout.bits > compiled.WORD:
             return False
-        return self.deadline is None or self.deadline - now > COMPILE_SECONDS
+        needed = 1.0 + len(self.space.source) / COMPILED_A_SECOND
+        return self.deadline is None or self.deadline - now > needed
 
     def _pace(self, steps: int) -> int:
         """How many states are about this many steps."""
