@@ -46,6 +46,8 @@ def test_an_invariant_is_proved_by_induction(bmc: SatEngine) -> None:
 def test_a_lasso_is_found_and_its_absence_proved(bmc: SatEngine) -> None:
     """0 1 2 3 4, then for ever 2 3 4: 1 comes once, 3 again and again."""
     answer = ask(bmc, LASSO, "ltl", "G F n = 1")
+    assert answer.trace is not None
+    assert answer.trace.loop is not None
     steps = [int(step["n"]) for step in answer.trace.steps]
     follow = [*steps, steps[answer.trace.loop]]
     assert steps[0] == 0
