@@ -95,13 +95,14 @@ def test_machine_code_finds_what_python_finds(file: str, n: int, prop: Property)
     q=st.integers(0, 2),
     prop=st.sampled_from(PROPERTIES),
     arrivals=st.sampled_from(["free", "synchronised", "always"]),
+    fair=st.booleans(),
 )
 @settings(max_examples=60)
 def test_random_pipelines_have_the_same_answers_and_counts(
-    data: st.DataObject, q: int, prop: Property, arrivals: str
+    data: st.DataObject, q: int, prop: Property, arrivals: str, fair: bool
 ) -> None:
     pipeline = data.draw(pipelines(max_bits=10))
-    found = Settings(q=q, environment=wb.Environment(arrivals))
+    found = Settings(q=q, environment=wb.Environment(arrivals, fair))
     prepared = prepared_for(pipeline, prop, found)
     for part in [] if prepared.trivial else parts(prepared):
         ours = PLAIN.decide(part, Limits(), count_states=True)

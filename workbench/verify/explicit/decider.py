@@ -34,6 +34,11 @@ COMPILED_A_SECOND = 500
 """Characters of generated source that numba compiles in a second, at the slowest."""
 
 
+REFUSAL = "the explicit engine decides invariants and AG EF, no other formulas"
+ALWAYS = {"ctl": "AG", "ltl": "G"}
+"""The operator that makes an invariant of a condition."""
+
+
 class Goal(NamedTuple):
     """What a question comes down to: a label that is never true, or a dead end that is never reached."""
 
@@ -60,20 +65,19 @@ class _Plan:
     def add(self, role: str, asked: Asked) -> None:
         """One more question."""
         formula = asked.formula
-        if (asked.kind == "ctl" and formula.op == "AG") or (asked.kind == "ltl" and formula.op == "G"):
+        if formula.op == ALWAYS.get(asked.kind):
             formula = formula.args[0]
-        elif asked.kind != "invar" and formula.term is None:
-            self.refused[role] = "the explicit engine decides invariants and AG EF, no other formulas"
-            return
-        if formula.term is not None and (asked.kind == "invar" or asked.formula is not formula):
-            self.goals[role] = Goal(self.label(NOT(formula.term)))
+        elif asked.kind != "invar":  # it speaks of the initial states only, or of something else
+            self.refused[role] = REFUSAL
             return
         soon = _recurrence(formula) if asked.kind == "ctl" else None
-        if soon is None:
-            self.refused[role] = "the explicit engine decides invariants and AG EF, no other formulas"
-            return
-        escape, target = soon
-        self.goals[role] = Goal(self.label(target), None if escape is None else self.label(escape), True)
+        if formula.term is not None:
+            self.goals[role] = Goal(self.label(NOT(formula.term)))
+        elif soon is not None:
+            escape, target = soon
+            self.goals[role] = Goal(self.label(target), None if escape is None else self.label(escape), True)
+        else:
+            self.refused[role] = REFUSAL
 
 
 def _recurrence(formula: Formula) -> tuple[Term | None, Term] | None:
