@@ -15,7 +15,7 @@ from workbench.errors import EngineError, EngineMissing
 
 from .base import Answer, Limits, RawTrace, Result, Run, Task
 from .client import Worker, WorkerLostError
-from .outcome import Ending, defect
+from .outcome import Ending, defect, starved
 from .worker import Frame
 
 INSTALL_HINT = "install the extra 'nusmv' as the installation guide says, or put a NuSMV executable on PATH"
@@ -149,7 +149,7 @@ class PynusmvEngine:
         begin = time.monotonic()
         try:
             with self._worker() as worker:
-                return worker.call(job)
+                return _blameless(worker.call(job))
         except WorkerLostError as error:
             return {
                 "frames": [],
@@ -189,6 +189,15 @@ class PynusmvEngine:
             idle, self._idle = self._idle, []
             for worker in idle:
                 worker.disown()
+
+
+def _blameless(reply: Frame) -> Frame:
+    """The reply; where NuSMV refused a text for want of memory, not as the text's fault but as a death."""
+    refused = any("rejected" in frame and frame["printed"] for frame in reply["frames"])
+    if not (refused and starved(reply["log"])):
+        return reply
+    frames = [frame for frame in reply["frames"] if "rejected" not in frame]
+    return reply | {"frames": frames, "status": 1}
 
 
 def _ending(reply: Frame, limits: Limits) -> Ending:

@@ -54,7 +54,7 @@ class Ending:
         """
         if self.timed_out or self.gone or self.status == 0:
             return False
-        if _MEMORY.search(self.log):
+        if starved(self.log):
             return True
         return self.limits.memory_mb is not None and self.peak_mb > 0.4 * self.limits.memory_mb
 
@@ -73,6 +73,11 @@ class Ending:
             return f"{what} (reached {self.peak_mb:.0f} MB, {died})"
         words = "; ".join(_words(self.log)[-_LAST_WORDS:])
         return f"the engine crashed ({died})" + (f": {words}" if words else "")
+
+
+def starved(log: str) -> bool:
+    """Whether a process said that it had no memory."""
+    return _MEMORY.search(log) is not None
 
 
 def defect(log: str, model: str, *, what: str = "", where: str = "", hint: str = "") -> EngineError:
