@@ -1,4 +1,4 @@
-"""The search compiled with numba: words of 64 bits, 30 bytes a state, millions of states a second.
+"""The search compiled with numba: words of 64 bits, 24 to 72 bytes a state, millions of states a second.
 
 States lie in one array in the order in which they were found, which is the queue of the search as well. A block
 of them is expanded into a buffer, and the buffer is taken into the hash set: two loops in machine code, between
