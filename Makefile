@@ -13,7 +13,7 @@ help:
 	@echo 'make test-all   lint, types, and every test'
 	@echo 'make setup      only the set-up: Debian packages, .venv, pynusmv and NuSMV'
 	@echo 'make lint       lint and types'
-	@echo 'make bench      measure the model checking'
+	@echo 'make bench      measure the model checking and the explicit engine'
 	@echo 'make clean      remove what tests and tools leave; distclean: .venv too'
 
 setup:
@@ -36,6 +36,7 @@ test-all: lint
 bench: setup
 	$(VENV)/python experiments/bench_verify.py
 	$(VENV)/python experiments/monitors.py
+	$(VENV)/python experiments/bench_explicit.py
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -27,6 +27,8 @@ AT_MODULE_LEVEL = {
     ("conformance/strategies.py", "hypothesis"),
     ("verify/engines/bindings.py", "pynusmv"),
     ("verify/engines/bindings.py", "pynusmv_lower_interface"),
+    ("verify/explicit/kernels.py", "numba"),
+    ("verify/explicit/kernels.py", "numpy"),
 }
 """The one module that needs an optional package; nothing imports it before it is used (`test_importing_is_light`)."""
 

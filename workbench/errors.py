@@ -99,5 +99,20 @@ class EngineMissing(WorkbenchError, LookupError):
     exit_code = 2
 
 
+class Disagreement(WorkbenchError, AssertionError):
+    """Two engines answered the same question differently: one of them, or the way there, has a defect.
+
+    `model` is the SMV text that both were asked about.
+    """
+
+    exit_code = 3
+
+    def __init__(self, what: str, *, model: str) -> None:
+        self.model = model
+        super().__init__(
+            f"engines disagree: {what}", hint="this is a defect; please report it with this model:\n" + model
+        )
+
+
 class UnsupportedNode(WorkbenchError, TypeError):
     """A fold met an operator it has no rule for; names the operator and the fold."""

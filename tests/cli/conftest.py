@@ -78,7 +78,7 @@ def pipe(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def hard(pipe: Callable[[str], Path]) -> Path:
-    """A pipeline that no engine decides at -N 4096: the BDD of a product grows exponentially."""
+    """A pipeline that BDDs do not decide at -N 4096: that of a product grows exponentially."""
     return pipe(
         "pipeline hard(x: int, y: int) -> int {\n"
         "    a = cumulate(x * y, +)\n"

@@ -253,7 +253,8 @@ def test_no_engine_at_all(tmp_path: Path) -> None:
         "from workbench.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
     env = {**os.environ, "WORKBENCH_NUSMV": str(tmp_path / "none"), "WORKBENCH_NUXMV": str(tmp_path / "none")}
-    for args, phrase in ((["check", GOOD], "no model checker is installed"), (["doctor"], "cannot be checked")):
+    response = ["check", GOOD, "-p", "response"]
+    for args, phrase in ((response, "no model checker is installed"), (["doctor"], "cannot be checked")):
         done = subprocess.run(
             [sys.executable, "-c", code, *map(str, args)], env=env, capture_output=True, text=True, check=False
         )
@@ -279,12 +280,12 @@ def test_an_engine_that_crashes(tmp_path: Path) -> None:
 
 
 def test_an_engine_out_of_time(workbench: Run, hard: Path) -> None:
-    done = workbench("check", hard, "-N", 4096, "--timeout", 0.5)
+    done = workbench("check", hard, "-N", 4096, "--timeout", 0.5, "--engine", "pynusmv")
     assert done.code == 3
     assert "time limit of 0.5 s" in done.out
 
 
 def test_an_engine_out_of_memory(workbench: Run, hard: Path) -> None:
-    done = workbench("check", hard, "-N", 4096, "--memory", 12, "--timeout", 20)
+    done = workbench("check", hard, "-N", 4096, "--memory", 12, "--timeout", 20, "--engine", "pynusmv")
     assert done.code == 3
     assert "memory limit of 12 MB" in done.out

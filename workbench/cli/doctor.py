@@ -18,10 +18,13 @@ EXTRAS = (
     ("pyspark", "spark", "sweeps on a Spark cluster"),
     ("pandas", "spark", "sweeps on a Spark cluster"),
     ("pyarrow", "spark", "sweeps on a Spark cluster"),
-    ("numba", "gpu", "compiled execution"),
+    ("numba", "fast", "the explicit engine as machine code"),
     ("cupy", "gpu", "execution on the GPU"),
 )
 """Python package, the extra that installs it, and what it is for."""
+
+READY = "Pipelines can be checked."
+NOT_READY = "Most properties cannot be checked: no engine works but the built-in 'explicit'."
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def execute(args: argparse.Namespace) -> int:
         print(json.dumps({"works": ready, "found": [asdict(item) for item in items]}))
     else:
         print(_table(items))
-        print("\nPipelines can be checked." if ready else "\nPipelines cannot be checked: no engine works.")
+        print(f"\n{READY if ready else NOT_READY}")
     return 0 if ready else 2
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.fold import Fold, postorder
@@ -46,7 +46,11 @@ class Source(Fold[str]):
             domain = term.args[0].domain
             assert isinstance(domain, Integer)
             return f"(not 0 <= {term.op.python.format(*args)} <= {domain.hi})"
-        return fitted(term, term.op.python.format(*args))
+        return self.fitted(term, term.op.python.format(*args))
+
+    def fitted(self, term: Term, exact: str) -> str:
+        """Source of `term.domain.fit(exact)`."""
+        return fitted(term, exact)
 
 
 def fitted(term: Term, exact: str) -> str:
@@ -58,6 +62,30 @@ def fitted(term: Term, exact: str) -> str:
     return f"min(max({exact}, 0), {term.domain.hi})"
 
 
+class Assignment(NamedTuple):
+    """One line of compiled code: a local variable and the source of the term that it holds."""
+
+    name: str
+    text: str
+    term: Term
+
+
+def straight_line(roots: Sequence[Term], source: Source) -> tuple[list[Assignment], list[str]]:
+    """Code for some terms: what is used more than once as local variables, in order, and the source of each root."""
+    uses: Counter[Term] = Counter(arg for node in postorder(roots) for arg in node.args)
+    uses.update(roots)
+    lines: list[Assignment] = []
+    depth: dict[Term, int] = {}
+    for node in postorder(roots):
+        text = source(node)
+        depth[node] = 1 + max((depth[arg] for arg in node.args), default=0)
+        if node.args and (uses[node] >= SHARE_FROM or depth[node] >= DEEPEST):
+            depth[node] = 0
+            lines.append(Assignment(f"t{len(lines)}", text, node))
+            source.memo[node] = lines[-1].name
+    return lines, [source(root) for root in roots]
+
+
 def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     """A Python function of the parameters' leaves that returns the outputs' leaves, both flat.
 
@@ -67,20 +95,9 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
     params = [leaf for p in parameters for leaf in leaves(p)]
     names = {term: f"v{i}" for i, term in enumerate(params)}
     constants: dict[str, Any] = {}
-    source = Source(names, constants)
-    uses: Counter[Term] = Counter(arg for node in postorder(roots) for arg in node.args)
-    uses.update(roots)
-    lines: list[str] = []
-    depth: dict[Term, int] = {}
-    for node in postorder(roots):
-        text = source(node)
-        depth[node] = 1 + max((depth[arg] for arg in node.args), default=0)
-        if node.args and (uses[node] >= SHARE_FROM or depth[node] >= DEEPEST):
-            depth[node] = 0
-            lines.append(f"    t{len(lines)} = {text}")
-            source.memo[node] = f"t{len(lines) - 1}"
-    body = "".join(line + "\n" for line in lines)
-    result = ", ".join(source(root) for root in roots)
+    assignments, results = straight_line(roots, Source(names, constants))
+    body = "".join(f"    {name} = {text}\n" for name, text, _ in assignments)
+    result = ", ".join(results)
     text = f"def compiled({', '.join(names.values())}):\n{body}    return ({result}{',' if roots else ''})\n"
     scope: dict[str, Any] = dict(constants)
     exec(compile(text, "<compiled terms>", "exec"), scope)

@@ -16,7 +16,7 @@ from workbench.core.domain import Bool, Domain, Enum, Integer, Range, scalars
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, EngineError, InputError, Location, Refused, TypingError, WorkbenchError
 from workbench.verify.driven import Driven, Wire
-from workbench.verify.engines import Limits, Query, Result, Task, get_engine
+from workbench.verify.engines import Limits, Query, Result, Task, complete_engine
 from workbench.verify.smv_system import SmvSystem, expression
 from workbench.verify.timeline import show_smv
 
@@ -115,7 +115,7 @@ class _Driver:
     """Finds out, by asking the engine, what type each expression has and whether its values fit."""
 
     def __init__(self, source: SmvSystem, engine: str, limits: Limits) -> None:
-        self.source, self.engine, self.limits = source, get_engine(engine), limits
+        self.source, self.engine, self.limits = source, complete_engine(engine), limits
         self.name, self.module = source.fresh("system"), source.fresh("System")
         self.definitions: dict[str, str] = {}
 

@@ -23,7 +23,10 @@ from workbench.ir.reduce import Model, focus
 from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
 from workbench.verify.check import Settings
-from workbench.verify.engines import Answer, Limits, Query, Task, get_engine
+from workbench.verify.deciders import get_decider
+from workbench.verify.engines import Answer, Limits
+from workbench.verify.formula import atom
+from workbench.verify.part import Asked, Part
 from workbench.verify.pumping import Course, Pump
 from workbench.verify.replay import inputs_of
 
@@ -228,24 +231,27 @@ class Search:
         model = focus(replace(system, queues={}), asked)  # no other queue overflows: none needs the flag
         self.found.model = model
         env = self.settings.environment
+        assume = tuple(env.assumptions(model.system, stutter_reduced=True))
         smv = print_model(
             model.system,
-            assume=env.assumptions(model.system, stutter_reduced=True),
+            assume=assume,
             header=[f"{self.pipeline.name}: can queue({self.queue}) hold more than {', '.join(map(str, lengths))}?"],
         )
         never = asked
         if model.overflow is not FALSE:  # nothing is concluded once a number has left its checked domain
             never = [*(AND(term, NOT(model.overflow)) for term in asked), model.escapes]
-        queries = [Query("invar", smv.formula(NOT(term))) for term in never]
-        side = [Query("invar", smv.formula(NOT(model.wraps)), side=True)] if model.wraps is not FALSE else []
-        result = get_engine(self.settings.engine).check(Task(smv.text, (*queries, *side), smv.order), self._limits())
+        questions = {str(number): Asked("invar", atom(NOT(term))) for number, term in enumerate(never)}
+        if model.wraps is not FALSE:
+            questions["wraps"] = Asked("invar", atom(NOT(model.wraps)), side=True)
+        part = Part(model, smv, questions, assume)
+        result = get_decider(self.settings.engine).decide(part, self._limits())
         self.found.engine = result.engine
-        if side and self.found.wraps is not True:
-            truth = result.answers[-1].truth
+        if "wraps" in questions and self.found.wraps is not True:
+            truth = result.answers["wraps"].truth
             self.found.wraps = None if truth is None else not truth
-        answers = result.answers[: len(asked)]
+        answers = [result.answers[str(number)] for number in range(len(asked))]
         overflows = all(answer.truth is False for answer in answers)
-        if not overflows and model.overflow is not FALSE and result.answers[len(asked)].truth is not True:
+        if not overflows and model.overflow is not FALSE and result.answers[str(len(asked))].truth is not True:
             raise GivenUp("a number can leave its checked domain, and nothing is concluded from what follows")
         return [self._longer(system, smv, answer) for answer in answers]
 

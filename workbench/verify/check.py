@@ -9,18 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
-from workbench.backends.smv import SmvModel
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.ir.compose import DEFAULT_CAPACITY, compose
 from workbench.ir.reduce import Model, flag_alone, focus
-from workbench.verify.engines import Answer, Kind, Limits, Query, Result, Task, get_engine
+from workbench.verify.deciders import get_decider
+from workbench.verify.decision import Decision
+from workbench.verify.engines import Answer, Limits
 from workbench.verify.environment import Environment
-from workbench.verify.formula import Formula, to_smv, weaken
+from workbench.verify.formula import atom, weaken
+from workbench.verify.part import Asked, Part
 from workbench.verify.properties import Property, Question
 from workbench.verify.replay import decode
 from workbench.verify.rests_on import Findings, beyond, explain, grounds
@@ -37,7 +38,7 @@ class Settings:
     n: size of the integer domain 0..n-1.
     integers: what integer arithmetic does at the ends of the domain.
     environment: what is assumed of the inputs.
-    engine: `auto`, `pynusmv`, `nusmv` or `nuxmv`.
+    engine: `auto`, `all`, or the name of one (`deciders.NAMES`).
     seconds, memory_mb: limits of one property; None: none.
     count_states: also report the number of reachable states.
     """
@@ -55,18 +56,6 @@ class Settings:
     def domain(self) -> Integer:
         """The domain that `int` stands for."""
         return Integer(self.n, self.integers)
-
-
-class Part(NamedTuple):
-    """One task for the engine: a model, its text, and the queries by role."""
-
-    model: Model
-    smv: SmvModel
-    queries: Mapping[str, Query]
-
-    def task(self, *, count_states: bool = False) -> Task:
-        """The task itself."""
-        return Task(self.smv.text, tuple(self.queries.values()), self.smv.order, count_states, self.smv.watch)
 
 
 @dataclass(frozen=True)
@@ -97,12 +86,11 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     """Everything up to the engine; `pipeline` is resolved to finite domains."""
     question = settings.environment.adapt(prop.question(compose(pipeline, settings.q)))
     model = focus(question.system, tuple(question.formula.atoms()))
-    smv = _printed(pipeline, prop, settings, question, model)
     hidden = FALSE if question.about_overflow else model.overflow
     measures = question.kind == "longest"  # only what overflow does not hide is measured
-    queries = {"property": _query(question.kind, weaken(question.formula, hidden, optimistic=not measures), smv)}
+    asked = {"property": Asked(question.kind, weaken(question.formula, hidden, optimistic=not measures))}
     if question.kleene and hidden is not FALSE:
-        queries["surely"] = _query(question.kind, weaken(question.formula, hidden, optimistic=False), smv)
+        asked["surely"] = Asked(question.kind, weaken(question.formula, hidden, optimistic=False))
     bound = _bound(pipeline, prop, settings, question, model)
     settled = {}
     never = {"wraps": model.wraps, "clamps": model.clamps}
@@ -112,21 +100,23 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
         if term is FALSE:
             settled[role] = False
         else:
-            queries[role] = _never(term, smv, side=role != "overflow")
+            asked[role] = _never(term, side=role != "overflow")
     if question.in_bounds and hidden is not FALSE:
-        queries["in bounds"] = _query(question.kind, question.in_bounds(hidden), smv, side=True)
-    main = Part(model, smv, queries)
+        asked["in bounds"] = Asked(question.kind, question.in_bounds(hidden), side=True)
+    main = _part(pipeline, prop, settings, question, model, asked)
     return Prepared(question, main, bound, settled, question.formula.term is TRUE and not measures)
 
 
-def _printed(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> SmvModel:
+def _part(
+    pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model, asked: Mapping[str, Asked]
+) -> Part:
     env = settings.environment
-    return env.print(
-        model.system,
-        stutter_reduced=question.stutter,
-        ends=question.ends,
-        header=[f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"],
-    )
+    header = [f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"]
+    smv = env.print(model.system, stutter_reduced=question.stutter, ends=question.ends, header=header)
+    if env.driven:
+        return Part(model, smv, asked, driven=True)
+    assume = env.assumptions(model.system, stutter_reduced=question.stutter, ends=question.ends)
+    return Part(model, smv, asked, tuple(assume), tuple(env.fairness(model.system)))
 
 
 def _bound(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> Part | None:
@@ -136,16 +126,11 @@ def _bound(pipeline: Pipeline, prop: Property, settings: Settings, question: Que
     alone = flag_alone(question.system, model)
     if len(alone.system.variables) + len(alone.system.free) == len(model.system.variables) + len(model.system.free):
         return None
-    smv = _printed(pipeline, prop, settings, question, alone)
-    return Part(alone, smv, {"overflow": _never(alone.overflow, smv)})
+    return _part(pipeline, prop, settings, question, alone, {"overflow": _never(alone.overflow)})
 
 
-def _query(kind: Kind, formula: Formula, smv: SmvModel, *, side: bool = False) -> Query:
-    return Query(kind, to_smv(formula, smv.formula), side)
-
-
-def _never(term: Term, smv: SmvModel, *, side: bool = False) -> Query:
-    return Query("invar", smv.formula(NOT(term)), side)
+def _never(term: Term, *, side: bool = False) -> Asked:
+    return Asked("invar", atom(NOT(term)), side)
 
 
 def check(pipeline: Pipeline, prop: Property, settings: Settings | None = None) -> Verdict:
@@ -165,20 +150,20 @@ def check(pipeline: Pipeline, prop: Property, settings: Settings | None = None) 
     return replace(verdict, pipeline=pipeline.name, seconds=time.monotonic() - start)
 
 
-def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], Result]:
+def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], Decision]:
     """The answers by role, and what they cost together."""
     if prepared.trivial:
         roles = ("property", "overflow", "wraps", "clamps")
-        return dict.fromkeys(roles, Answer(True)), Result((), "none needed", 0.0, 0.0)
-    engine = get_engine(settings.engine)
+        return dict.fromkeys(roles, Answer(True)), Decision({}, "none needed")
+    decider = get_decider(settings.engine)
     limits = Limits(settings.seconds, settings.memory_mb)
-    result = engine.check(prepared.main.task(count_states=settings.count_states), limits)
-    answers = dict(zip(prepared.main.queries, result.answers, strict=True))
+    result = decider.decide(prepared.main, limits, count_states=settings.count_states)
+    answers = dict(result.answers)
     if prepared.bound:
         if limits.seconds is not None:
             limits = replace(limits, seconds=max(0.0, limits.seconds - result.wall_seconds))
-        second = engine.check(prepared.bound.task(), limits)
-        answers |= zip(prepared.bound.queries, second.answers, strict=True)
+        second = decider.decide(prepared.bound, limits)
+        answers |= second.answers
         result = replace(result, cpu_seconds=result.cpu_seconds + second.cpu_seconds)
     return answers, result
 
@@ -189,7 +174,7 @@ def _verdict(
     settings: Settings,
     prepared: Prepared,
     answers: Mapping[str, Answer],
-    result: Result,
+    result: Decision,
 ) -> Verdict:
     findings = _findings(prepared, answers)
     outcome = findings.outcome
@@ -197,12 +182,11 @@ def _verdict(
     question = prepared.question
 
     def trace(role: str, shows: str) -> Trace | None:
-        raw = answers[role].trace if role in answers else None
-        if raw is None:
+        answer = answers.get(role)
+        if answer is None or answer.trace is None:
             return None
-        shortest = role == "overflow" or _shortest(question, result.engine)
         part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
-        return decode(pipeline, question.system, part.model, part.smv, raw, env, shows, shortest)
+        return decode(pipeline, question.system, part.model, part.smv, answer.trace, env, shows, answer.shortest)
 
     undecided = (answers[role].reason for role in ("property", "overflow") if role in answers)
     return Verdict(
@@ -225,11 +209,6 @@ def _verdict(
         length=answers["property"].length,
         grounds=grounds(prepared.model, findings, settings.domain),
     )
-
-
-def _shortest(question: Question, engine: str) -> bool:
-    """Whether the engine's counterexample is a shortest one: breadth-first search for invariants, ours for AG."""
-    return question.kind == "invar" or (question.formula.op == "AG" and engine.startswith("pynusmv"))
 
 
 def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> Findings:

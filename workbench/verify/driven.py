@@ -58,6 +58,11 @@ class Driven(Environment):
     limits: Limits = field(default_factory=Limits)
 
     @property
+    def driven(self) -> bool:
+        """The system is known as text only."""
+        return True
+
+    @property
     def reducible(self) -> bool:
         """Steps without input stay in the model: the system moves on."""
         return False

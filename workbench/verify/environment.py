@@ -44,6 +44,11 @@ class Environment:
         """The question as it is asked in this environment."""
         return question
 
+    @property
+    def driven(self) -> bool:
+        """Whether something outside of the pipeline decides what comes, which only SMV text tells."""
+        return False
+
     def print(self, system: System, *, stutter_reduced: bool, ends: bool, header: Sequence[str]) -> SmvModel:
         """The model of a system in this environment."""
         assume = self.assumptions(system, stutter_reduced=stutter_reduced, ends=ends)

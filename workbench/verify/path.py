@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.errors import EngineError
-from workbench.verify.engines import Limits, Query, RawTrace, Task, get_engine
+from workbench.verify.engines import Limits, Query, RawTrace, Task, complete_engine
 from workbench.verify.engines.embedded import PynusmvEngine
 from workbench.verify.engines.smv import CLOCK, confine
 
@@ -14,7 +14,7 @@ def follows(model: str, trace: RawTrace, engine: str = "auto", limits: Limits = 
     A run is given by the values of the model's VARs. An engine that simulates follows a path. Otherwise the model is
     confined to the run, and asked whether it comes to the end of it.
     """
-    checker = get_engine(engine)
+    checker = complete_engine(engine)
     last = len(trace.steps) - 1
     try:
         if isinstance(checker, PynusmvEngine) and trace.loop is None:

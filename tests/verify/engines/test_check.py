@@ -94,7 +94,7 @@ def test_of_several_loops_the_one_that_violates_is_chosen() -> None:
     states = ({"p": "FALSE"}, {"p": "TRUE"}, {"p": "FALSE"}, {"p": "TRUE"}, {"p": "FALSE"}, {"p": "FALSE"})
     answer = Answer(False, RawTrace(states, 0))
     query = Query("ltl", "F p -> G F p")
-    settled = executable._with_path(Task(model), query, answer, (0, 2, 4, 5), Limits())
+    settled = executable.with_path(Task(model), query, answer, (0, 2, 4, 5), Limits())
     assert settled.trace is not None
     assert settled.trace.loop == 4
 

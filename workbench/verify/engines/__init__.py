@@ -4,10 +4,11 @@ Here and below nothing is known of pipelines. `get_engine` is the way in; `base`
 """
 
 from .base import Answer, Engine, Found, Kind, Limits, Query, RawTrace, Result, Run, Task
-from .registry import ENGINES, find_engines, get_engine, get_simulator
+from .registry import ENGINES, INCOMPLETE, complete_engine, find_engines, get_engine, get_simulator
 
 __all__ = [
     "ENGINES",
+    "INCOMPLETE",
     "Answer",
     "Engine",
     "Found",
@@ -18,6 +19,7 @@ __all__ = [
     "Result",
     "Run",
     "Task",
+    "complete_engine",
     "find_engines",
     "get_engine",
     "get_simulator",

@@ -98,14 +98,15 @@ class Answer:
     """The answer to one query.
 
     `truth` is None when the query is undecided; then `reason` says which limit was met or what
-    crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it.
-    `length` is the number that a query of the kind `longest` asks for.
+    crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it;
+    `shortest` says that no shorter one does. `length` is the number that a query of the kind `longest` asks for.
     """
 
     truth: bool | None
     trace: RawTrace | None = None
     reason: str = ""
     length: int | None = None
+    shortest: bool = False
 
 
 @dataclass(frozen=True)

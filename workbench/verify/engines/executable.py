@@ -39,7 +39,7 @@ _OUTPUT = "out-"
 _COMMANDS = {"invar": "check_invar", "ctl": "check_ctlspec", "ltl": "check_ltlspec"}
 _SIDE = "side"
 _GLANCE = 0.1  # seconds between two looks at how far a task has come
-_LONGEST_LINE = 60_000  # bytes; NuSMV cuts the lines of its scripts at 65536
+_LONGEST_LINE = 59_000  # bytes of a formula; NuSMV cuts the lines of its scripts at 65536
 _NAMES = {"nusmv": "NuSMV", "nuxmv": "nuXmv"}
 # FALSE is true only where there is nothing that it could be false of.
 _NO_STATE = re.compile(r"^-- invariant FALSE +is true", re.MULTILINE)
@@ -72,7 +72,7 @@ def find_executable(name: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Finished:
+class Finished:
     """A process that has ended, what it printed, and what its commands wrote to files of their own."""
 
     ending: Ending
@@ -109,7 +109,7 @@ class ExecutableEngine:
 
     @functools.cached_property
     def _version(self) -> str:
-        finished = self._run("quit\n", {}, Limits(seconds=30))
+        finished = self.run("quit\n", {}, Limits(seconds=30))
         found = _BANNER.search(finished.text)
         if found is None:
             raise EngineError(
@@ -129,7 +129,7 @@ class ExecutableEngine:
         files = {MODEL_FILE: task.model}
         if task.order:
             files["model.ord"] = "\n".join(task.order) + "\n"
-        finished = self._run(_script(task), files, limits)
+        finished = self.run(_script(task), files, limits)
         parts = finished.parts
         self._refuse_defects(task, finished.ending, parts)
         reason = "the engine did not say" if "end" in parts else finished.ending.reason()
@@ -144,7 +144,7 @@ class ExecutableEngine:
                 answers.append(Answer(None, reason=reason))
             else:
                 answer = _shown(task, read[0], parts.get("vars", ""))
-                answers.append(self._with_path(task, query, answer, read[1], limits))
+                answers.append(self.with_path(task, query, answer, read[1], limits))
         return Result(
             tuple(answers),
             version,
@@ -171,8 +171,8 @@ class ExecutableEngine:
             formula = task.queries[decided].formula
             raise defect(ending.log, task.model, what="the formula is not correct", where=formula)
 
-    def _with_path(self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: Limits) -> Answer:
-        """Settle what the printed trace leaves open.
+    def with_path(self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: Limits) -> Answer:
+        """Settle what a printed trace leaves open (`loops`: where it may loop to).
 
         Where more than one step looks like the last, the loop may start at any of them. It starts where
         the model, confined to the lasso, violates the formula.
@@ -187,13 +187,14 @@ class ExecutableEngine:
         for loop in loops:
             trace = RawTrace(answer.trace.steps, loop)
             confined = Task(confine(task.model, trace), (query,))
-            finished = self._run(_script(confined), {MODEL_FILE: confined.model}, limits)
+            finished = self.run(_script(confined), {MODEL_FILE: confined.model}, limits)
             read = read_answer(finished.parts.get("0", ""), complete=True)
             if read is not None and read[0].truth is False:
                 return Answer(False, trace)
         return Answer(False, None)
 
-    def _run(self, script: str, files: dict[str, str], limits: Limits) -> _Finished:
+    def run(self, script: str, files: dict[str, str], limits: Limits) -> Finished:
+        """Let the executable carry out a script in a folder with these files, within the limits."""
         with tempfile.TemporaryDirectory(prefix="workbench-") as folder, tempfile.TemporaryFile() as log:
             for name, content in {**files, "script": script}.items():
                 Path(folder, name).write_text(content, encoding="utf-8")
@@ -222,7 +223,7 @@ class ExecutableEngine:
                 process.returncode = os.waitstatus_to_exitcode(status)
             log.seek(0)
             outputs = Path(folder).glob(f"{_OUTPUT}*")
-            return _Finished(
+            return Finished(
                 Ending(
                     status=process.returncode,
                     log=log.read().decode(errors="replace"),
@@ -297,15 +298,7 @@ def _script(task: Task) -> str:
     if any(query.kind != "invar" for query in task.queries):
         lines.append(f'check_ctlspec -o {_OUTPUT}path -p "FALSE"')
     for index, query in enumerate(task.queries):
-        formula = " ".join(line.split("--")[0] for line in query.formula.splitlines())
-        commands = _commands(query.kind, formula, index)
-        line = max(commands, key=len)
-        if '"' in formula or len(line.encode()) > _LONGEST_LINE:
-            raise EngineError(
-                "this formula cannot be given to an executable: it has a quotation mark or is too long",
-                where=f"{formula[:60]}...",
-                hint="use the engine 'pynusmv'",
-            )
+        commands = _commands(query.kind, one_line(query.formula), index)
         lines += [*commands, f"echo -o {_OUTPUT}{index}.done yes"]
         if index + 1 == task.required:
             lines += [*_count(task), f"echo -o {_SIDE} yes"]
@@ -332,6 +325,23 @@ def _commands(kind: str, formula: str, index: int) -> list[str]:
         f'check_ctlspec -o {_OUTPUT}{index}.none -p "AG !({formula})"',
         f'check_compute -o {_OUTPUT}{index} -p "MAX [{formula}, !({formula})]"',
     ]
+
+
+def one_line(formula: str) -> str:
+    """A formula as a command takes it.
+
+    Raises
+    ------
+    EngineError: it does not fit into a command.
+    """
+    text = " ".join(line.split("--")[0] for line in formula.splitlines())
+    if '"' in text or len(text.encode()) > _LONGEST_LINE:
+        raise EngineError(
+            "this formula cannot be given to an executable: it has a quotation mark or is too long",
+            where=f"{text[:60]}...",
+            hint="use the engine 'pynusmv'",
+        )
+    return text
 
 
 def _count(task: Task) -> list[str]:

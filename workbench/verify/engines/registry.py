@@ -10,26 +10,30 @@ from workbench.errors import EngineError, EngineMissing, WorkbenchError
 from .base import Engine, Found, Query, Task
 from .embedded import INSTALL_HINT, PynusmvEngine
 from .executable import ExecutableEngine
+from .sat import COMMANDS, SatEngine
 
-_MAKERS: dict[str, Callable[[], PynusmvEngine | ExecutableEngine]] = {
+_MAKERS: dict[str, Callable[[], PynusmvEngine | ExecutableEngine | SatEngine]] = {
     "pynusmv": PynusmvEngine,
     "nusmv": lambda: ExecutableEngine("nusmv"),
     "nuxmv": lambda: ExecutableEngine("nuxmv"),
+    "bmc": lambda: SatEngine("bmc"),
+    "ic3": lambda: SatEngine("ic3"),
 }
-"""In the order in which `auto` prefers them."""
 
 ENGINES = tuple(_MAKERS)
+INCOMPLETE = tuple(COMMANDS)
+"""Those that do not decide every query, or may search for a proof for ever."""
 
 
 @functools.cache
-def _made(name: str) -> PynusmvEngine | ExecutableEngine:
+def _made(name: str) -> PynusmvEngine | ExecutableEngine | SatEngine:
     return _MAKERS[name]()
 
 
 def get_engine(name: str = "auto") -> Engine:
     """The engine of that name, the same object every time.
 
-    `auto` is the first that works of `pynusmv`, `nusmv`, `nuxmv`.
+    `auto` is the first that works of `pynusmv`, `nusmv`, `nuxmv`, which decide every query.
 
     Raises
     ------
@@ -40,6 +44,11 @@ def get_engine(name: str = "auto") -> Engine:
     if name not in _MAKERS:
         raise EngineMissing(f"there is no engine '{name}'", hint=f"engines: auto, {', '.join(ENGINES)}")
     return _made(name)
+
+
+def complete_engine(name: str) -> Engine:
+    """The engine of that name if it decides every query that SMV text can ask, else the best of those that do."""
+    return get_engine(name if name in ENGINES and name not in INCOMPLETE else "auto")
 
 
 def get_simulator() -> PynusmvEngine:
@@ -57,7 +66,7 @@ def get_simulator() -> PynusmvEngine:
 @functools.cache
 def _auto() -> Engine:
     reasons = []
-    for name in ENGINES:
+    for name in (name for name in ENGINES if name not in INCOMPLETE):
         try:
             engine = _made(name)
             if isinstance(engine, PynusmvEngine):
@@ -79,7 +88,8 @@ def find_engines() -> list[Found]:
 def _probe(name: str) -> Found:
     try:
         engine = _made(name)
-        result = engine.check(Task("MODULE main\nVAR b : boolean;", (Query("ctl", "EF b"),)))
+        query = Query("invar", "b | !b") if name in INCOMPLETE else Query("ctl", "EF b")
+        result = engine.check(Task("MODULE main\nVAR b : boolean;", (query,)))
         truth = result.answers[0].truth
         if truth is not True:
             return Found(name, reason=f"it does not work: {result.answers[0].reason or truth}")

@@ -1,0 +1,252 @@
+"""The explicit engine: what it answers, counts and shows is what NuSMV does, and what it cannot do it refuses."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench as wb
+from workbench import Outcome, Settings
+from workbench.conformance.strategies import pipelines
+from workbench.core.pipeline import Pipeline
+from workbench.errors import EngineMissing
+from workbench.ir.compose import compose
+from workbench.processors.group import flatten
+from workbench.verify.check import Prepared, prepare
+from workbench.verify.deciders import SmvDecider
+from workbench.verify.decision import Decision
+from workbench.verify.engines import Limits, get_engine
+from workbench.verify.explicit import ExplicitDecider, compiled
+from workbench.verify.explicit.space import Layout
+from workbench.verify.from_syntax import property_from
+from workbench.verify.part import Part
+from workbench.verify.properties import Property, bounded_liveness, liveness, no_full_queues, no_overflow
+
+MODELS = Path(__file__).resolve().parents[3] / "models" / "time2021"
+CORPUS = [(path.stem, name) for path in sorted(MODELS.glob("*.pipe")) for name in sorted(wb.read_file(path).pipelines)]
+PROPERTIES = [liveness(), no_overflow(), no_full_queues(), bounded_liveness(1)]
+PLAIN = ExplicitDecider(plain_seconds=None)
+numba = pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
+
+
+def parts(prepared: Prepared) -> list[Part]:
+    return [part for part in (prepared.main, prepared.bound) if part is not None]
+
+
+def prepared_for(pipeline: Pipeline, prop: Property, found: Settings) -> Prepared:
+    return prepare(flatten(pipeline.resolve(found.domain)), prop, found)
+
+
+def written(text: str) -> Property:
+    """A property as a user writes it."""
+    return property_from(wb.parse_property(text))
+
+
+def nusmv() -> SmvDecider:
+    try:
+        return SmvDecider(get_engine("pynusmv"))
+    except EngineMissing as error:
+        pytest.skip(error.what)
+
+
+def same(part: Part, ours: Decision, theirs: Decision) -> None:
+    """Every answer is the same, with a run of the same length, and so is the number of states."""
+    assert ours.reachable_states == theirs.reachable_states is not None
+    for role, answer in ours.answers.items():
+        other = theirs.answers[role]
+        assert answer.truth is other.truth is not None, role
+        if answer.trace is not None and answer.shortest and other.shortest:
+            assert len(answer.trace.steps) == len(other.trace.steps), role
+
+
+@pytest.mark.parametrize(("file", "name"), CORPUS)
+def test_the_corpus_has_the_same_answers_and_counts(file: str, name: str) -> None:
+    loaded = wb.read_file(MODELS / f"{file}.pipe").get(name).pipeline
+    (out, pipe), *_ = loaded.outputs
+    values = ("true", "false") if loaded.domains[pipe] == wb.BOOL else ("0", "3")
+    shown = [written(f"ctl(AG (!{out}.present or {out} = {value}))") for value in values]
+    for prop in [*PROPERTIES, *shown]:
+        prepared = prepared_for(loaded, prop, Settings(n=5, q=2))
+        for part in [] if prepared.trivial else parts(prepared):
+            ours = PLAIN.decide(part, Limits(), count_states=True)
+            same(part, ours, nusmv().decide(part, Limits(), count_states=True))
+
+
+@numba
+@pytest.mark.parametrize(
+    ("file", "n", "prop"),
+    [("window_sum_of_3", 16, written("always (out != 3)")), ("sum_of_odds", 4, liveness())],
+    ids=["invariant", "liveness"],
+)
+def test_machine_code_finds_what_python_finds(file: str, n: int, prop: Property) -> None:
+    loaded = wb.read_file(MODELS / f"{file}.pipe").get().pipeline
+    part = prepared_for(loaded, prop, Settings(n=n, q=2)).main
+    machine = ExplicitDecider(plain_seconds=0.0).decide(part, Limits(), count_states=True)
+    assert "numba" in machine.engine
+    same(part, machine, PLAIN.decide(part, Limits(), count_states=True))
+
+
+@given(
+    data=st.data(),
+    q=st.integers(0, 2),
+    prop=st.sampled_from(PROPERTIES),
+    arrivals=st.sampled_from(["free", "synchronised", "always"]),
+    fair=st.booleans(),
+)
+@settings(max_examples=60)
+def test_random_pipelines_have_the_same_answers_and_counts(
+    data: st.DataObject, q: int, prop: Property, arrivals: str, fair: bool
+) -> None:
+    pipeline = data.draw(pipelines(max_bits=10))
+    found = Settings(q=q, environment=wb.Environment(arrivals, fair))
+    prepared = prepared_for(pipeline, prop, found)
+    for part in [] if prepared.trivial else parts(prepared):
+        ours = PLAIN.decide(part, Limits(), count_states=True)
+        same(part, ours, nusmv().decide(part, Limits(), count_states=True))
+
+
+@numba
+@pytest.mark.slow
+@given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(PROPERTIES))
+@settings(max_examples=25)
+def test_random_pipelines_as_machine_code(data: st.DataObject, q: int, prop: Property) -> None:
+    prepared = prepared_for(data.draw(pipelines(max_bits=14)), prop, Settings(q=q))
+    for part in [] if prepared.trivial else parts(prepared):
+        machine = ExplicitDecider(plain_seconds=0.0).decide(part, Limits(), count_states=True)
+        same(part, machine, PLAIN.decide(part, Limits(), count_states=True))
+
+
+# --- known answers --------------------------------------------------------------------------------------------
+
+
+@wb.pipeline(x=wb.INT)
+def last_two(x):
+    """Its state: two events, and how many there have been (at most two)."""
+    return x + wb.Trim(1)(x)
+
+
+def test_states_are_counted_by_hand() -> None:
+    """The memory of a count modulo 3: N = 3 values; times the inputs of NuSMV's states, which are x and its
+    presence, always true: 3 values."""
+
+    @wb.pipeline(x=wb.INT)
+    def total(x):
+        return wb.Cumulate(wb.ADD)(x)
+
+    prop = written("always (out >= 0)")
+    found = Settings(n=3, engine="explicit", count_states=True)
+    assert wb.check(total, prop, found).reachable_states == 3 * 3
+    idle = written("ctl(AG (out.value >= 0 or not out.present))")
+    # where steps without input are allowed, presence doubles the inputs
+    assert wb.check(total, idle, found).reachable_states == 3 * 3 * 2
+
+
+def test_counterexamples_are_shortest_and_replayed() -> None:
+    """1 + 1 + ... reaches 6 with the sixth event, and with no fewer."""
+
+    @wb.pipeline(x=wb.BOOL)
+    def count(x):
+        return wb.Cumulate(wb.ADD)(wb.TurnInto(1, wb.Integer(16))(x))
+
+    prop = written("always (out != 6)")
+    verdict = wb.check(count, prop, Settings(engine="explicit"))
+    assert verdict.outcome is Outcome.FAILS
+    assert len(verdict.counterexample.steps) == 6
+    assert verdict.counterexample.shortest
+    assert verdict.counterexample.replay == "confirmed by execution"
+
+
+def test_a_dead_end_is_found() -> None:
+    """Saturating at 7, the count passes 4 once: after that no output can come."""
+    source = "pipeline first(x: int) -> int { c = cumulate(turn(x, 1), +)  return filter(c, c <= 3) }"
+    first = wb.parse(source).get().pipeline
+    verdict = wb.check(first, liveness(), Settings(n=8, integers=wb.Overflowing.SATURATING, engine="explicit"))
+    assert verdict.outcome is Outcome.FAILS
+    assert len(verdict.counterexample.steps) == 4  # with the fourth event the count is 4, and nothing comes after it
+    assert verdict.counterexample.replay == "confirmed by execution"
+
+
+# --- limits and refusals ----------------------------------------------------------------------------------------
+
+
+def test_what_it_cannot_decide_it_says() -> None:
+    verdict = wb.check(last_two, wb.response(), Settings(engine="explicit"))
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "invariants and AG EF" in verdict.reason
+
+
+def test_too_many_inputs_are_refused() -> None:
+    prop = written("always (out != 3)")
+    verdict = wb.check(last_two, prop, Settings(n=70_000, engine="explicit"))
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "70001 choices of inputs" in verdict.reason
+
+
+def test_numbers_of_more_than_64_bits_are_refused() -> None:
+    source = "pipeline big(x: bool, y: int mod 8589934592) -> int mod 8589934592 { return cumulate(y, *) }"
+    squares = wb.parse(source).get().pipeline
+    prop = written("always (out != 3)")
+    verdict = wb.check(squares, prop, Settings(engine="explicit"))
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert verdict.reason
+
+
+def memory_part() -> Part:
+    """The last 25 bits, of which every combination can be reached."""
+    source = "pipeline w(x: int) -> int { return window(x, 26, cumulate(+)) }"
+    prop = written("always (out >= 0)")
+    return prepared_for(wb.parse(source).get().pipeline, prop, Settings(n=2)).main
+
+
+def test_it_keeps_to_its_time() -> None:
+    begin = time.monotonic()
+    answer = PLAIN.decide(memory_part(), Limits(seconds=0.3)).answers["property"]
+    assert answer.truth is None
+    assert answer.reason == "time limit of 0.3 s"
+    assert time.monotonic() - begin < 5
+
+
+@numba
+def test_with_little_time_nothing_is_compiled() -> None:
+    decision = ExplicitDecider(plain_seconds=0.0).decide(memory_part(), Limits(seconds=0.3))
+    assert decision.engine == "explicit"
+
+
+@pytest.mark.parametrize("decider", [PLAIN, pytest.param(ExplicitDecider(0.0), marks=numba)], ids=["plain", "compiled"])
+def test_it_keeps_to_its_memory(decider: ExplicitDecider) -> None:
+    answer = decider.decide(memory_part(), Limits(memory_mb=8)).answers["property"]
+    assert answer.truth is None
+    assert "no memory for more" in answer.reason
+
+
+def test_side_questions_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The property fails at once; whether arithmetic wraps anywhere would need all of the states."""
+    monkeypatch.setattr("workbench.verify.explicit.decider.patience", lambda _: 0.05)
+    source = "pipeline w(x: int) -> int { return window(x, 26, cumulate(+)) }"
+    prop = written("always (x != 1)")
+    part = prepared_for(wb.parse(source).get().pipeline, prop, Settings(n=2)).main
+    answers = PLAIN.decide(part, Limits()).answers
+    assert answers["property"].truth is False
+
+
+def test_states_are_packed_into_fields() -> None:
+    """Every combination of values has a word of its own, and comes back from it."""
+
+    @wb.pipeline(x=wb.Range(-2, 1), y=wb.Enum(("red", "green", "blue")))
+    def joined(x, y):
+        return wb.EQ(wb.Trim(1)(x), wb.Cast(wb.Range(-2, 1))(wb.TurnInto(-1, wb.Range(-2, 1))(y)))
+
+    layout = Layout(compose(flatten(joined)).variables)
+    values = [list(v.domain.values()) for v in layout.variables]
+    seen = set()
+    for position in range(max(map(len, values))):
+        state = [options[min(position, len(options) - 1)] for options in values]
+        word = layout.pack(state)
+        assert list(layout.unpack(word).values()) == state
+        assert word < 1 << layout.bits
+        seen.add(word)
+    assert len(seen) == max(map(len, values))

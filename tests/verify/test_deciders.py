@@ -1,0 +1,184 @@
+"""One engine after the other, and all of them against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import workbench as wb
+from workbench import Outcome, Settings
+from workbench.conformance.strategies import pipelines
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import var
+from workbench.errors import Disagreement, EngineMissing
+from workbench.processors.group import flatten
+from workbench.verify import deciders
+from workbench.verify.check import prepare
+from workbench.verify.deciders import AllDecider, AutoDecider, get_decider
+from workbench.verify.decision import Decision
+from workbench.verify.engines import Answer, Limits
+from workbench.verify.explicit import ExplicitDecider
+from workbench.verify.from_syntax import property_from
+from workbench.verify.part import Part
+
+SOURCE = "pipeline total(x: int) -> int { return cumulate(x, +) }"
+
+
+def part() -> Part:
+    """`total` never says 3: false, with one event."""
+    prop = property_from(wb.parse_property("always (out != 3)"))
+    found = Settings()
+    return prepare(flatten(wb.parse(SOURCE).get().pipeline.resolve(found.domain)), prop, found).main
+
+
+class Fake:
+    """An engine that says the same of everything."""
+
+    def __init__(self, name: str, answer: Answer, states: int | None = None) -> None:
+        self.name, self.answer, self.states = name, answer, states
+        self.asked: list[tuple[set[str], Limits]] = []
+
+    def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+        self.asked.append((set(part.asked), limits))
+        return Decision(dict.fromkeys(part.asked, self.answer), f"{self.name} 1.0", 0.5, 0.5, self.states)
+
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Replace the engines that there are; `complete` is the one that has BDDs."""
+
+    def put(**engines: Fake) -> None:
+        def get(name: str) -> Fake:
+            if name in engines:
+                return engines[name]
+            raise EngineMissing(f"no {name}")
+
+        monkeypatch.setattr(deciders, "get_decider", get)
+
+    return put
+
+
+TRUE, FALSE, OPEN = Answer(True), Answer(False), Answer(None, reason="too hard")
+
+
+def test_the_first_that_decides_is_the_last_that_is_asked(install: Install) -> None:
+    bdd, explicit, bmc = Fake("bdds", OPEN), Fake("explicit", FALSE), Fake("bmc", TRUE)
+    install(complete=bdd, explicit=explicit, bmc=bmc)
+    decision = AutoDecider().decide(part(), Limits())
+    assert decision.answers["property"] is FALSE
+    assert decision.engine == "explicit 1.0"
+    assert decision.cpu_seconds == 1.0
+    assert not bmc.asked
+
+
+def test_time_is_shared_out_and_the_last_turn_gets_what_is_left(install: Install) -> None:
+    bdd, explicit, bmc = (Fake(name, OPEN) for name in ("bdds", "explicit", "bmc"))
+    install(complete=bdd, explicit=explicit, bmc=bmc)
+    decision = AutoDecider().decide(part(), Limits(seconds=100))
+    shares = [engine.asked[0][1].seconds for engine in (bdd, explicit, bmc)]
+    assert shares == pytest.approx([3, 25, 25], abs=1)
+    assert bdd.asked[1][1].seconds == pytest.approx(100, abs=1)  # the fakes have taken no time
+    reason = decision.answers["property"].reason
+    assert reason == "bdds: too hard; explicit: too hard; bmc: too hard; bdds: too hard"
+    AutoDecider().decide(part(), Limits())
+    assert bdd.asked[-1][1].seconds is None
+
+
+def test_what_is_decided_is_not_asked_again(install: Install) -> None:
+    class Half(Fake):
+        def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+            whole = super().decide(part, limits)
+            return replace(whole, answers={r: FALSE if r == "wraps" else OPEN for r in part.asked})
+
+    explicit = Fake("explicit", TRUE)
+    install(complete=Half("bdds", OPEN), explicit=explicit)
+    decision = AutoDecider().decide(part(), Limits())
+    assert explicit.asked[0][0] == {"property"}
+    assert {role: answer.truth for role, answer in decision.answers.items()} == {"property": True, "wraps": False}
+    assert decision.engine == "bdds 1.0, explicit 1.0"
+
+
+def test_without_bdds_the_rest_is_tried_and_then_they_are_missed(install: Install) -> None:
+    install(explicit=Fake("explicit", TRUE))
+    assert AutoDecider().decide(part(), Limits()).engine == "explicit 1.0"
+    install(explicit=Fake("explicit", OPEN))
+    with pytest.raises(EngineMissing, match="no complete"):
+        AutoDecider().decide(part(), Limits())
+
+
+def test_agreement_is_said(install: Install) -> None:
+    install(explicit=Fake("explicit", FALSE, 8), pynusmv=Fake("pynusmv", FALSE, 8), bmc=Fake("bmc", OPEN))
+    decision = AllDecider().decide(part(), Limits(), count_states=True)
+    assert decision.engine == "explicit, pynusmv agree (bmc did not decide)"
+    assert decision.reachable_states == 8
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (Fake("pynusmv", TRUE), "explicit says false and pynusmv says true"),
+        (Fake("pynusmv", FALSE, 9), "explicit counts 8 reachable states and pynusmv 9"),
+    ],
+)
+def test_disagreement_is_an_error_with_both_answers_and_the_model(install: Install, other: Fake, words: str) -> None:
+    install(explicit=Fake("explicit", FALSE, 8), pynusmv=other)
+    with pytest.raises(Disagreement) as found:
+        AllDecider().decide(part(), Limits())
+    assert words in found.value.what
+    assert found.value.model == part().smv.text
+    assert "MODULE main" in found.value.message
+    assert found.value.exit_code == 3
+
+
+def test_an_engine_that_lies_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The explicit engine on a system in which the sum is never stored, against NuSMV on the right one."""
+    honest = ExplicitDecider.decide
+
+    def wrong(self: ExplicitDecider, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+        system = part.model.system
+        stuck = tuple(v._replace(next=var(v.name, v.domain)) for v in system.variables)
+        changed = replace(part, model=replace(part.model, system=replace(system, variables=stuck)))
+        return honest(self, changed, limits, count_states=count_states)
+
+    monkeypatch.setattr(ExplicitDecider, "decide", wrong)
+    prop = property_from(wb.parse_property("always (out != 3 or x = 3)"))
+    pipeline: Pipeline = wb.parse(SOURCE).get().pipeline
+    with pytest.raises(Disagreement, match="explicit says true and"):
+        wb.check(pipeline, prop, Settings(engine="all"))
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(EngineMissing, match="there is no engine 'spin'"):
+        get_decider("spin")
+
+
+@given(data=st.data(), q=st.integers(0, 2))
+@settings(max_examples=12)
+def test_all_engines_agree_on_random_pipelines(data: st.DataObject, q: int) -> None:
+    pipeline = data.draw(pipelines(max_bits=10))
+    for prop in (wb.no_full_queues(), wb.liveness(), wb.response()):
+        verdict = wb.check(pipeline, prop, Settings(q=q, engine="all"))
+        assert verdict.outcome is not Outcome.UNKNOWN
+        for trace in (verdict.counterexample, verdict.witness):
+            assert trace is None or trace.replay.startswith("confirmed by execution")
+
+
+@pytest.mark.slow
+def test_what_bdds_do_not_decide_another_engine_does() -> None:
+    """A run on which a product of 12-bit numbers is 3: the SAT solver finds one at once."""
+    source = (
+        "pipeline hard(x: int, y: int) -> int { a = cumulate(x * y, +)  b = cumulate(a * a + y, *)"
+        " return a * b + cumulate(b * y, +) }"
+    )
+    prop = property_from(wb.parse_property("always (out != 3)"))
+    verdict = wb.check(wb.parse(source).get().pipeline, prop, Settings(n=4096, seconds=60))
+    assert verdict.outcome is Outcome.FAILS
+    assert verdict.counterexample.replay == "confirmed by execution"
+    assert "bmc" in verdict.engine
