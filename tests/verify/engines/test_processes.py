@@ -15,7 +15,7 @@ import pytest
 
 from workbench.errors import EngineError, EngineMissing
 from workbench.verify.engines import Limits, Query, Result, Task, find_engines, get_engine
-from workbench.verify.engines.embedded import PynusmvEngine, _blameless
+from workbench.verify.engines.embedded import PynusmvEngine
 from workbench.verify.engines.executable import ExecutableEngine
 from workbench.verify.engines.worker import Frame, take_frames, write_frame
 
@@ -200,18 +200,6 @@ def test_a_worker_that_does_not_start(pynusmv: PynusmvEngine, monkeypatch: pytes
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(EngineError, match="built without its library"):
         pynusmv.start()
-
-
-def test_a_text_that_is_refused_for_want_of_memory_is_not_at_fault() -> None:
-    refused = {"rejected": "", "where": "", "hint": "", "printed": True}
-    reply: Frame = {
-        "frames": [{"formula": "TRUE"}, refused],
-        "status": 0,
-        "log": "### Out of memory allocating 24 bytes",
-    }
-    assert _blameless(reply) == reply | {"frames": [{"formula": "TRUE"}], "status": 1}
-    other = reply | {"log": "line 3: syntax error"}
-    assert _blameless(other) is other
 
 
 def test_found_engines() -> None:
