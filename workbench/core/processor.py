@@ -156,13 +156,14 @@ class Processor(ABC):
 
     # --- typing ---
 
-    @abstractmethod
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         """This processor with its functions typed for the given input domains; TypingError if it cannot be."""
+        del inputs
+        return self
 
-    @abstractmethod
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        """The output domains; called on a typed processor."""
+        """The output domains, by default those of the inputs; called on a typed processor."""
+        return inputs
 
     def resolve(self, integers: Domain) -> Self:
         """This (untyped) processor with unbounded integers in its parameters replaced by `integers`."""

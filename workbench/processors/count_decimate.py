@@ -32,13 +32,6 @@ class CountDecimate(Processor):
     def label(self) -> str:
         return f"1 of {self.interval}"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        del inputs
-        return self
-
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return inputs
-
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         (stream,) = streams
         kept = list(stream[:: self.interval])

@@ -30,10 +30,6 @@ class Fork(Processor):
     def out_arity(self) -> int:
         return self.branches
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        del inputs
-        return self
-
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return inputs * self.branches
 

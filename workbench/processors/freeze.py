@@ -17,13 +17,6 @@ class Freeze(Processor):
     keyword: ClassVar[str] = "freeze"
     symbol: ClassVar[str] = "❄"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        del inputs
-        return self
-
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return inputs
-
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         (stream,) = streams
         return (list(stream[:1]) * len(stream),)

@@ -38,9 +38,6 @@ class Insert(Processor):
             )
         return self
 
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return inputs
-
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         del inputs
         return self.times + 1

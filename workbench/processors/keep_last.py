@@ -16,13 +16,6 @@ class KeepLast(Processor):
     keyword: ClassVar[str] = "keep_last"
     symbol: ClassVar[str] = "⇥"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        del inputs
-        return self
-
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return inputs
-
     @property
     def finishes(self) -> int:
         return 1

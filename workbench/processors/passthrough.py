@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import Value
 from workbench.core.processor import Maybe, Processor, State, Stream, event
 
 
@@ -15,13 +15,6 @@ class Passthrough(Processor):
 
     keyword: ClassVar[str] = "passthrough"
     symbol: ClassVar[str] = "→"
-
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        del inputs
-        return self
-
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return inputs
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0]),)

@@ -26,13 +26,6 @@ class Stutter(Processor):
     def label(self) -> str:
         return f"⧉ {self.count}"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        del inputs
-        return self
-
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return inputs
-
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         del inputs
         return self.count

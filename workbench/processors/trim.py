@@ -27,13 +27,6 @@ class Trim(Processor):
     def label(self) -> str:
         return f"✂ {self.count}"
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        del inputs
-        return self
-
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return inputs
-
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][self.count :]),)
 

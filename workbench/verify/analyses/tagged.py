@@ -121,13 +121,6 @@ class Tagged(Processor):
 class FirstTag(Processor):
     """Lets the first tag through: at most one event is tagged, whichever the environment chose."""
 
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        del inputs
-        return self
-
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return inputs
-
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Any], ...]:
         (stream,) = streams
         first = next((i for i, (_, tag) in enumerate(stream) if tag), None)
@@ -152,10 +145,6 @@ class FirstTag(Processor):
 @dataclass(frozen=True)
 class Untagged(Processor):
     """Pairs every event with no tag."""
-
-    def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        del inputs
-        return self
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return (Tuple((inputs[0], BOOL)),)
