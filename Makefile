@@ -35,6 +35,7 @@ test-all: lint
 
 bench: setup
 	$(VENV)/python experiments/bench_verify.py
+	$(VENV)/python experiments/bench_scale.py
 	$(VENV)/python experiments/monitors.py
 	$(VENV)/python experiments/bench_explicit.py
 
