@@ -89,7 +89,7 @@ CASES: tuple[tuple[str, dict[str, int], str, int, int], ...] = (
     ("one", {"k": 12}, "always (out >= 0)", 4, 2),
     ("two", {"k": 20}, "always (out >= 0)", 2, 2),
     ("waiting", {}, "always (out or x or y)", 2, 20),
-    ("products", {}, "always (out >= 0)", 16, 2),
+    ("products", {}, "always (out >= 0)", 4, 1),
     ("products", {}, "always (out >= 0)", 64, 0),
 )
 
