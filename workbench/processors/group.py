@@ -20,6 +20,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, Slot, State, Stream, emission, slots_of
 from workbench.core.term import FALSE, TRUE
 from workbench.errors import Refused, TypingError
+from workbench.faults.inject import inject
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.passthrough import Passthrough
 
@@ -32,7 +33,15 @@ class Group(Processor):
 
     @cached_property
     def flat(self) -> Pipeline:
-        """The body without groups: a group inside it is as transparent as this one (its inputs do not join)."""
+        """The body without groups: a group inside it is as transparent as this one (its inputs do not join).
+
+        Nothing goes wrong in it: as a processor by itself a group has no faults.
+        """
+        return flatten(self.body, faults=False)
+
+    @cached_property
+    def faulty(self) -> Pipeline:
+        """The same with the faults that the body has."""
         return flatten(self.body)
 
     @property
@@ -50,6 +59,11 @@ class Group(Processor):
     @property
     def inner_queues(self) -> tuple[str, ...]:
         return self.flat.queues
+
+    @property
+    def inner_pipes(self) -> Mapping[str, Domain]:
+        outside = {pipe for _, pipe in self.faulty.outputs} | {pipe for pipe, _ in self.faulty.inputs}
+        return {pipe: domain for pipe, domain in self.faulty.domains.items() if pipe not in outside}
 
     @property
     def timed(self) -> bool:
@@ -220,27 +234,35 @@ def _and(a: Any, b: Any) -> Any:
     return both(a, b)
 
 
-def flatten(pipeline: Pipeline) -> Pipeline:
+def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
     """The pipeline with every group replaced by its contents; pipes keep the names the user gave them.
 
-    A capacity that the pipeline itself gives to a queue inside a group comes before the group's own.
+    A capacity that the pipeline itself gives to a queue inside a group comes before the group's own. The faults that
+    it and its groups have are injected (`faults.inject`), or else left out.
     """
     nodes: list[Node] = []
+    inputs = list(pipeline.inputs)
     capacities: dict[str, int] = {}
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
-            body = node.processor.flat
+            body = node.processor.faulty if faults else node.processor.flat
             nodes.extend(_inlined(node, body))
+            inputs += [(f"{node.name}.{oracle}", domain) for oracle, domain in body.inputs[len(node.inputs) :]]
             capacities.update({f"{node.name}.{queue}": size for queue, size in body.capacities.items()})
         else:
             nodes.append(node)
     capacities.update(pipeline.capacities)
-    return Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
+    flat = Pipeline(pipeline.name, tuple(inputs), tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
+    return inject(flat, pipeline.faults) if faults else flat
 
 
 def _inlined(call: Node, body: Pipeline) -> list[Node]:
-    """The body's nodes, renamed `call.inner`; the call's output pipes take the place of the body's."""
-    renamed = dict(zip((name for name, _ in body.inputs), call.inputs, strict=True))
+    """The body's nodes, renamed `call.inner`; the call's output pipes take the place of the body's.
+
+    The inputs of the body beyond those of the call are oracles.
+    """
+    renamed = {name: f"{call.name}.{name}" for name, _ in body.inputs}
+    renamed.update(zip(renamed, call.inputs, strict=False))
     made = {pipe for node in body.nodes for pipe in node.outputs}
     copies = []
     for outer, (_, inner) in zip(call.outputs, body.outputs, strict=True):
