@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the model, or write it."""
-    loaded = o.load(args.file, args.param)
+    loaded = o.load(args.file, args.param, args.fault)
     settings = o.settings(args, loaded.pipeline)
     text = export_text(loaded.pipeline, properties(loaded, args.property), settings)
     if args.output:
@@ -92,10 +92,11 @@ def _asked(
     """The system with the observers of all properties, and the questions; None for comparisons."""
     from workbench.errors import PipelineError
     from workbench.verify.from_syntax import EQUIVALENCES, property_from
+    from workbench.verify.tolerance import TOLERATES
 
     questions: list[tuple[PropertySyntax, Question | None]] = []
     for syntax in asked:
-        if syntax.name in EQUIVALENCES:
+        if syntax.name in EQUIVALENCES or syntax.name == TOLERATES:
             questions.append((syntax, None))
             continue
         question = property_from(syntax).question(system)

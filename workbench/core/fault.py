@@ -55,7 +55,7 @@ class Fault:
             raise PipelineError(
                 f"{self.kind} {self.pipe} {what} number of steps",
                 where=self.where,
-                hint=f"write delay {self.pipe} by 2",
+                hint="write delay y by 2, for at most 2 steps",
             )
         if self.most is not None and self.most < 1:
             raise PipelineError(

@@ -167,7 +167,7 @@ class Pipeline:
 
     @cached_property
     def oracles(self) -> Mapping[str, Node]:
-        """The inputs on which nothing arrives: an event there makes something happen. With the processor that it is for."""
+        """The inputs on which nothing arrives, and the processors in which an event there makes something happen."""
         return {
             pipe: node
             for node in self.nodes
@@ -283,11 +283,10 @@ class Unfolding:
             given: tuple[Stream, ...] = tuple(self.streams[pipe] for pipe in node.inputs)
             results: tuple[Stream, ...]
             if processor.clocked:
-                source, *oracles = node.inputs
                 happened = self._happened[node.name]
-                happened.append((added[source], [events.get(oracle) for oracle in oracles]))
+                happened.append((added[node.inputs[0]], [events.get(oracle) for oracle in node.inputs[1:]]))
                 results = (processor.unfold(happened, ended=self._ended),)
-                for oracle, said in zip(oracles, processor.heard(happened), strict=True):
+                for oracle, said in zip(node.inputs[1:], processor.heard(happened), strict=True):
                     added[oracle] = added[oracle] if said is None else [said]
             else:
                 if processor.merges:

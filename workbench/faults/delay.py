@@ -39,6 +39,11 @@ class Delay(Unreliable):
         return Range(1, self.by)
 
     @property
+    def words(self) -> str:
+        steps = "1 step" if self.by == 1 else f"up to {self.by} steps"
+        return super().words.replace(self.participle, f"{self.participle} by {steps}", 1)
+
+    @property
     def places(self) -> int:
         """The most events that it holds after a step."""
         return self.width * self.by

@@ -1,7 +1,7 @@
 """From a fault plan to a pipeline in which the faults can happen.
 
 On each faulty pipe comes a processor with an oracle for every event that the pipe can carry in a step. Oracles are
-inputs of the pipeline: silent, nothing goes wrong. A model explores all that they can say, and so a counterexample tells
+inputs of the pipeline: silent, nothing goes wrong. A model explores all that they can say, so a counterexample tells
 which faults struck; an executor that is given the same events makes them strike again.
 """
 

@@ -59,6 +59,13 @@ class Unreliable(Processor):
     def label(self) -> str:
         return f"⚡ {self.participle}"
 
+    @property
+    def words(self) -> str:
+        """What may happen to events: `may be lost, at most 2, when y > 3`."""
+        most = "" if self.most is None else f", at most {self.most}"
+        when = self.when.name if self.when else ""
+        return f"may be {self.participle}{most}" + (f", when {when}" if when else "")
+
     # --- typing ---
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:

@@ -46,7 +46,7 @@ class Input(NamedTuple):
     heard: Term | None = None
     """Of an oracle: whether what it says at a step counts. None where events arrive."""
     of: tuple[str, Processor] | None = None
-    """Of an oracle: the processor that it is for, and its name."""
+    """Of an oracle: the name of the processor that it is for, and the processor."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from workbench.verify.buffer_search import Found, Inputs, Search
 from workbench.verify.check import Settings
 from workbench.verify.pumping import Pump
 from workbench.verify.replay import CONFIRMED, contents, heard
+from workbench.verify.rests_on import misfortunes
 from workbench.verify.verdict import Trace, TraceStep
 
 MOST = 64
@@ -249,7 +250,7 @@ def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
     own = sorted(str(domain) for domain in model.integers - {settings.domain})
     if own:
         said.append(f"the pipeline's own domains: {', '.join(own)}")
-    said.append(settings.environment.describe())
+    said += [*misfortunes(model.system), settings.environment.describe()]
     end = model.system.end
     if end and end.now.name in model.system.domains:
         ends = "do not end" if settings.environment.fair else "may end at any step"
