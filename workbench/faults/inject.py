@@ -29,7 +29,10 @@ def inject(pipeline: Pipeline, faults: Sequence[Fault]) -> Pipeline:
     ------
     PipelineError: there is no such pipe, or nothing bounds how many events it carries in a step.
     """
-    for fault in faults:
+    order = {pipe: position for position, pipe in enumerate(pipeline.domains)}
+    shown = dict(pipeline.outputs)
+    # from the inputs on: how many events a pipe carries in a step depends on the faults before it
+    for fault in sorted(faults, key=lambda fault: order.get(shown.get(fault.pipe, fault.pipe), 0)):
         pipeline = _injected(pipeline, fault)
     return pipeline
 

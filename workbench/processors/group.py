@@ -7,12 +7,13 @@ runs as a single processor only inside a window, where its queues are part of it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
 from workbench.core import function as f
 from workbench.core.domain import INT, Domain, Value
+from workbench.core.fault import Fault
 from workbench.core.function import same_domain
 from workbench.core.join import Join
 from workbench.core.ops import both, ite
@@ -40,9 +41,9 @@ class Group(Processor):
         return flatten(self.body, faults=False)
 
     @cached_property
-    def faulty(self) -> Pipeline:
-        """The same with the faults that the body has."""
-        return flatten(self.body)
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults of the body and of the groups in it, on the pipes of `flat`."""
+        return planned(self.body)
 
     @property
     def in_arity(self) -> int:
@@ -62,8 +63,8 @@ class Group(Processor):
 
     @property
     def inner_pipes(self) -> Mapping[str, Domain]:
-        outside = {pipe for _, pipe in self.faulty.outputs} | {pipe for pipe, _ in self.faulty.inputs}
-        return {pipe: domain for pipe, domain in self.faulty.domains.items() if pipe not in outside}
+        outside = {pipe for _, pipe in self.flat.outputs} | {pipe for pipe, _ in self.flat.inputs}
+        return {pipe: domain for pipe, domain in self.flat.domains.items() if pipe not in outside}
 
     @property
     def timed(self) -> bool:
@@ -241,43 +242,54 @@ def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
     it and its groups have are injected (`faults.inject`), or else left out.
     """
     nodes: list[Node] = []
-    inputs = list(pipeline.inputs)
     capacities: dict[str, int] = {}
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
-            body = node.processor.faulty if faults else node.processor.flat
+            body = node.processor.flat
             nodes.extend(_inlined(node, body))
-            inputs += [(f"{node.name}.{oracle}", domain) for oracle, domain in body.inputs[len(node.inputs) :]]
             capacities.update({f"{node.name}.{queue}": size for queue, size in body.capacities.items()})
         else:
             nodes.append(node)
     capacities.update(pipeline.capacities)
-    flat = Pipeline(pipeline.name, tuple(inputs), tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
-    return inject(flat, pipeline.faults) if faults else flat
+    flat = Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
+    return inject(flat, planned(pipeline)) if faults else flat
+
+
+def planned(pipeline: Pipeline) -> tuple[Fault, ...]:
+    """The faults of a pipeline and of the groups in it, on the pipes that it has when it is flat."""
+    found: list[Fault] = []
+    for node in pipeline.nodes:
+        if isinstance(node.processor, Group):
+            body = node.processor.flat
+            names, shown = _names(node, body), dict(body.outputs)
+            found += [replace(each, pipe=names[shown.get(each.pipe, each.pipe)]) for each in node.processor.faults]
+    return (*found, *pipeline.faults)
+
+
+def _names(call: Node, body: Pipeline) -> dict[str, str]:
+    """What the pipes of a group's body are called outside: `call.inner`, or as the call's pipes that they are."""
+    names = {pipe: f"{call.name}.{pipe}" for pipe in body.domains}
+    names.update((inner, outer) for outer, (_, inner) in reversed(_pairs(call, body)))
+    names.update(zip((name for name, _ in body.inputs), call.inputs, strict=True))
+    return names
+
+
+def _pairs(call: Node, body: Pipeline) -> list[tuple[str, tuple[str, str]]]:
+    """The call's output pipes and what they show of the body."""
+    return list(zip(call.outputs, body.outputs, strict=True))
 
 
 def _inlined(call: Node, body: Pipeline) -> list[Node]:
-    """The body's nodes, renamed `call.inner`; the call's output pipes take the place of the body's.
-
-    The inputs of the body beyond those of the call are oracles.
-    """
-    renamed = {name: f"{call.name}.{name}" for name, _ in body.inputs}
-    renamed.update(zip(renamed, call.inputs, strict=False))
-    made = {pipe for node in body.nodes for pipe in node.outputs}
-    copies = []
-    for outer, (_, inner) in zip(call.outputs, body.outputs, strict=True):
-        if inner in made and inner not in renamed:
-            renamed[inner] = outer
-        else:  # an input shown as it is, or one pipe shown twice
-            copies.append((outer, inner))
-    for pipe in made:
-        renamed.setdefault(pipe, f"{call.name}.{pipe}")
+    """The body's nodes, renamed `call.inner`; the call's output pipes take the place of the body's."""
+    names = _names(call, body)
+    # an input shown as it is, or one pipe shown twice
+    copies = [(outer, inner) for outer, (_, inner) in _pairs(call, body) if names[inner] != outer]
     nodes = [
         Node(
             f"{call.name}.{node.name}",
             node.processor,
-            tuple(renamed[p] for p in node.inputs),
-            tuple(renamed[p] for p in node.outputs),
+            tuple(names[p] for p in node.inputs),
+            tuple(names[p] for p in node.outputs),
             node.where,
         )
         for node in body.nodes
@@ -288,5 +300,5 @@ def _inlined(call: Node, body: Pipeline) -> list[Node]:
         while name in taken:
             name += "'"
         taken.add(name)
-        nodes.append(Node(name, Passthrough(), (renamed[p],), (outer,)))
+        nodes.append(Node(name, Passthrough(), (names[p],), (outer,)))
     return nodes

@@ -53,7 +53,7 @@ class Window(Processor):
             raise PipelineError(f"a window needs a width of at least 1, not {self.width}")
         if isinstance(self.inner, Pipeline):
             object.__setattr__(self, "inner", Group(self.inner))
-        if isinstance(self.inner, Group) and self.inner.faulty.oracles:
+        if isinstance(self.inner, Group) and self.inner.faults:
             raise PipelineError(
                 f"pipeline {self.inner.body.name} has faults, and stands in a window",
                 hint="a window starts its processor afresh for every event: faults are on the pipes around it",
