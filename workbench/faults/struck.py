@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from workbench.core.domain import Value
+from workbench.core.domain import Domain, Value
 from workbench.core.pipeline import Node, Pipeline
 from workbench.faults.unreliable import Unreliable
 
@@ -13,8 +13,8 @@ from workbench.faults.unreliable import Unreliable
 class Strike(NamedTuple):
     """A fault that struck."""
 
-    oracle: str
     pipe: str
+    domain: Domain
     event: Value
     what: str
     """`lost`, `duplicated`, `delayed by 2`."""
@@ -38,4 +38,4 @@ def struck(pipeline: Pipeline, carried: Mapping[str, Value | None]) -> Iterator[
         position = node.inputs.index(oracle) - 1
         event = events[position] if isinstance(events, list) else events
         by = f" by {said}" if isinstance(said, int) else ""
-        yield Strike(oracle, place(node), event, f"{processor.participle}{by}")
+        yield Strike(place(node), pipeline.domains[node.inputs[0]], event, f"{processor.participle}{by}")

@@ -246,7 +246,7 @@ def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
             body = node.processor.flat
-            nodes.extend(_inlined(node, body))
+            nodes.extend(_inlined(node, node.processor))
             capacities.update({f"{node.name}.{queue}": size for queue, size in body.capacities.items()})
         else:
             nodes.append(node)
@@ -261,16 +261,24 @@ def planned(pipeline: Pipeline) -> tuple[Fault, ...]:
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
             body = node.processor.flat
-            names, shown = _names(node, body), dict(body.outputs)
+            names, shown = _names(node, node.processor), dict(body.outputs)
             found += [replace(each, pipe=names[shown.get(each.pipe, each.pipe)]) for each in node.processor.faults]
     return (*found, *pipeline.faults)
 
 
-def _names(call: Node, body: Pipeline) -> dict[str, str]:
-    """What the pipes of a group's body are called outside: `call.inner`, or as the call's pipes that they are."""
+def _names(call: Node, group: Group) -> dict[str, str]:
+    """What the pipes of a group are called outside: `call.inner`, or as the call's pipes that they are.
+
+    An input that is faulty inside the group is a pipe of its own: nobody else who reads the call's pipe is concerned.
+    """
+    body = group.flat
     names = {pipe: f"{call.name}.{pipe}" for pipe in body.domains}
     names.update((inner, outer) for outer, (_, inner) in reversed(_pairs(call, body)))
-    names.update(zip((name for name, _ in body.inputs), call.inputs, strict=True))
+    own = {fault.pipe for fault in group.faults}
+    names.update(
+        (name, f"{call.name}.{name}" if name in own else pipe)
+        for (name, _), pipe in zip(body.inputs, call.inputs, strict=True)
+    )
     return names
 
 
@@ -279,11 +287,14 @@ def _pairs(call: Node, body: Pipeline) -> list[tuple[str, tuple[str, str]]]:
     return list(zip(call.outputs, body.outputs, strict=True))
 
 
-def _inlined(call: Node, body: Pipeline) -> list[Node]:
-    """The body's nodes, renamed `call.inner`; the call's output pipes take the place of the body's."""
-    names = _names(call, body)
-    # an input shown as it is, or one pipe shown twice
-    copies = [(outer, inner) for outer, (_, inner) in _pairs(call, body) if names[inner] != outer]
+def _inlined(call: Node, group: Group) -> list[Node]:
+    """The group's nodes, renamed `call.inner`; the call's output pipes take the place of its own."""
+    body, names = group.flat, _names(call, group)
+    # an input with a pipe of its own; an input shown as it is, or one pipe shown twice
+    copies = [
+        (names[name], pipe) for (name, _), pipe in zip(body.inputs, call.inputs, strict=True) if names[name] != pipe
+    ]
+    copies += [(outer, names[inner]) for outer, (_, inner) in _pairs(call, body) if names[inner] != outer]
     nodes = [
         Node(
             f"{call.name}.{node.name}",
@@ -295,10 +306,10 @@ def _inlined(call: Node, body: Pipeline) -> list[Node]:
         for node in body.nodes
     ]
     taken = {node.name for node in nodes}
-    for outer, p in copies:
-        name = f"{call.name}.{outer}"
+    for copy, pipe in copies:
+        name = copy if copy.startswith(f"{call.name}.") else f"{call.name}.{copy}"
         while name in taken:
             name += "'"
         taken.add(name)
-        nodes.append(Node(name, Passthrough(), (names[p],), (outer,)))
+        nodes.append(Node(name, Passthrough(), (pipe,), (copy,)))
     return nodes
