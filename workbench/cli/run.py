@@ -62,10 +62,10 @@ def execute(args: argparse.Namespace) -> int:
         for step in events:
             record = backend.step(step)
             writer.write(record.outputs)
-            if faults:
-                _say(backend, record)
             if live:
                 sys.stdout.flush()
+            if faults:
+                _say(backend, record)
         last = backend.end()
         if any(last.values()):
             writer.write(last)
@@ -96,10 +96,12 @@ def _faults(args: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None
 def _say(backend: Reference, record: StepRecord) -> None:
     """The faults that struck in the last step, on the standard error."""
     from workbench.faults import struck
+    from workbench.verify.timeline import show_value
 
     carried = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
     for strike in struck(backend.flat, carried):
-        print(f"step {backend.steps - 1}: {strike}", file=sys.stderr)
+        event = show_value(strike.event, strike.domain)
+        print(f"step {backend.steps - 1}: {event} on {strike.pipe} was {strike.what}", file=sys.stderr)
 
 
 def _domain(pipeline: Pipeline, args: argparse.Namespace) -> Pipeline:
