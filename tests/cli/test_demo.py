@@ -88,13 +88,17 @@ class _Checker(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_needs_nothing_but_itself(demo: tuple[Ended, Path]) -> None:
+def test_the_page_needs_nothing_from_outside(demo: tuple[Ended, Path]) -> None:
     text = (demo[1] / "index.html").read_text(encoding="utf-8")
     checker = _Checker()
     checker.feed(text)
     assert checker.open == []
     assert len(set(checker.ids)) == len(checker.ids)
-    assert {link.removeprefix("#") for link in checker.links} <= set(checker.ids)
+    inside = {link.removeprefix("#") for link in checker.links if link.startswith("#")}
+    assert inside <= set(checker.ids)
+    walks = [link.partition("#")[0] for link in checker.links if not link.startswith("#")]
+    assert walks
+    assert set(walks) == {f"runs/{file.name}" for file in (demo[1] / "runs").iterdir()}
     outside = set(re.findall(r"https?://[^\"'<> ]+", text))
     assert outside <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
     assert "url(" not in text
@@ -118,7 +122,7 @@ def test_the_page_has_the_drawings(demo: tuple[Ended, Path]) -> None:
 
 
 def test_no_file_is_left_half_written(demo: tuple[Ended, Path]) -> None:
-    assert sorted(os.listdir(demo[1])) == ["README.md", "index.html", "pictures"]
+    assert sorted(os.listdir(demo[1])) == ["README.md", "index.html", "pictures", "runs"]
 
 
 def test_without_graphviz_the_report_has_no_drawings(
