@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.conformance.test_verdicts import INVARIANTS, PROPERTIES, compare_invariant, with_idle_steps
 from workbench.backends.reference import Reference
 from workbench.conformance.differential import check
 from workbench.conformance.executables import Denoting, Running
@@ -15,7 +16,12 @@ from workbench.conformance.models import Evaluated, Simulated
 from workbench.conformance.source import program
 from workbench.conformance.strategies import faults, pipelines, traces
 from workbench.core.pipeline import Pipeline
+from workbench.errors import Overflow
 from workbench.processors.group import flatten
+from workbench.verify.check import Settings
+from workbench.verify.check import check as decide
+from workbench.verify.properties import Property
+from workbench.verify.verdict import Outcome
 
 
 def with_faults(data: st.DataObject, **options: Any) -> Pipeline:
@@ -64,6 +70,41 @@ def test_nothing_goes_wrong_where_no_oracle_speaks(data: st.DataObject) -> None:
                 silent.step(events)
             return
         assert silent.step(events).outputs == expected
+
+
+SMALL = {"max_nodes": 3, "max_inputs": 1, "max_bits": 8}
+
+
+@given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(INVARIANTS))
+@settings(max_examples=40)
+def test_verdicts_are_what_exploring_by_hand_says(data: st.DataObject, q: int, prop: Property) -> None:
+    compare_invariant(with_faults(data, **SMALL), prop, q)
+
+
+@given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(PROPERTIES))
+@settings(max_examples=40)
+def test_leaving_out_idle_steps_is_sound(data: st.DataObject, q: int, prop: Property) -> None:
+    """Not while an event is delayed: then they are in the model."""
+    pipeline, found = with_faults(data, **SMALL), Settings(q=q)
+    assert decide(pipeline, prop, found).outcome is decide(pipeline, with_idle_steps(prop), found).outcome
+
+
+@given(data=st.data(), q=st.integers(0, 2))
+@settings(max_examples=60)
+def test_no_run_contradicts_a_verdict(data: st.DataObject, q: int) -> None:
+    """Whatever arrives and whatever strikes: where no default ever comes out, none does."""
+    pipeline = with_faults(data, **SMALL)
+    verdict = decide(pipeline, INVARIANTS[0], Settings(q=q))
+    _, pipe = flatten(pipeline).outputs[0]
+    default = flatten(pipeline).domains[pipe].default
+    running = Running(pipeline, dict.fromkeys(flatten(pipeline).queues, q))
+    try:
+        for seen in running.trace(data.draw(traces(flatten(pipeline), max_steps=12))):
+            shown = seen.pipes[pipe]
+            if default in shown if isinstance(shown, list) else shown == default:
+                assert verdict.outcome is Outcome.FAILS
+    except Overflow:
+        return
 
 
 @given(data=st.data())

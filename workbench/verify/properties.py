@@ -132,16 +132,26 @@ def bounded_liveness(k: int) -> Property:
         raise PipelineError(f"bounded-liveness needs a number of steps that is not negative, not {k}")
 
     def question(system: System) -> Question:
-        count = var(f"{SILENCE}:count", Range(0, k))
         silent = both(disjunction(arrivals(system)), negate(disjunction(outputs(system))))
-        speaks = disjunction(outputs(system))
-        after = ite(speaks, 0, ite(both(silent, LT(count, k)), count + 1, count))
-        watched = observe(system, SILENCE, [Variable(count.name, Range(0, k), 0, after)], [])
-        broken = both(silent, GE(count, k))
         text = f"more than {k} steps with input and without output"
+        watched, count = _silence(system, k, silent) if k else (system, 0)
+        broken = both(silent, GE(count, k))
         return Question(watched, "invar", atom(NOT(broken)), failure=text, exercised=speaking(system))
 
     return Property(f"bounded-liveness({k})", question, f"at most {k} silent steps in a row")
+
+
+def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
+    """The system with an observer that counts silent steps up to k, unless it has that already; and its count."""
+    known = {variable.name: variable.domain for variable in system.variables}
+    first = f"{SILENCE}:count"
+    observer = SILENCE if first not in known or known[first] == Range(0, k) else f"{SILENCE}_{k}"
+    count = var(f"{observer}:count", Range(0, k))
+    if count.name in known:
+        return system, count
+    speaks = disjunction(outputs(system))
+    after = ite(speaks, 0, ite(both(silent, LT(count, k)), count + 1, count))
+    return observe(system, observer, [Variable(count.name, Range(0, k), 0, after)], []), count
 
 
 def no_overflow() -> Property:
