@@ -77,7 +77,7 @@ def test_nothing_goes_wrong_where_no_oracle_speaks(data: st.DataObject) -> None:
         assert silent.step(events).outputs == expected
 
 
-SMALL = {"max_nodes": 3, "max_inputs": 1, "max_bits": 8}
+SMALL: dict[str, Any] = {"max_nodes": 3, "max_inputs": 1, "max_bits": 8}
 
 
 @given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(INVARIANTS))
