@@ -118,7 +118,7 @@ def test_there_must_be_something_to_tolerate() -> None:
         wb.tolerates(SAME)
 
 
-@pytest.mark.parametrize("fault", ["lose y at most 1", "duplicate y when y = 1", "lose x"])
+@pytest.mark.parametrize("fault", ["lose y at most 1", "duplicate y when y = 1", "lose x", "delay x by 2"])
 @pytest.mark.parametrize("engine", [name for name in NAMES if name in ("explicit", "pynusmv")])
 def test_engines_agree(fault: str, engine: str) -> None:
     faulty = wb.faulty(TWICE, fault)
