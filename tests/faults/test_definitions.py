@@ -208,3 +208,18 @@ def test_random_faults_are_the_same_for_the_same_seed() -> None:
     assert streams[0] == streams[1] != streams[2]
     assert wb.Reference(pipeline, oracle=wb.RandomFaults(pipeline, rate=0.0)).run([1, 0]) == {"out": [1, 0]}
     assert wb.Reference(pipeline, oracle=wb.RandomFaults(pipeline, rate=1.0)).run([1, 0]) == {"out": []}
+
+
+def test_inputs_that_end_one_by_one() -> None:
+    source = wb.parse("""
+    pipeline p(x: 0..1, y: 0..1) -> a: 0..1, b: 0..1 {
+        a = passthrough(x)
+        b = keep_last(y)
+        return a, b
+        fault delay a by 3
+        fault delay y by 3
+    }""")
+    running = wb.Reference(source.get().pipeline)
+    running.step({"x": 1, "a.delayed": 3, "y": 0, "y.delayed": 3})
+    assert running.end("x") == {"a": [1], "b": []}
+    assert running.end("y") == {"a": [], "b": [0]}

@@ -329,12 +329,16 @@ class Reference:
         over = self._ended + [False] * (len(self._pipes) - len(self._ended))
         when = f"step {self.steps}"
         for index, cell in enumerate(self._cells):
-            arrivals = [contents[slot] for slot in cell.sources]
+            sources = cell.sources
             if cell.processor.clocked:
-                self._states[index], emitted = cell.tick(self._states[index], contents, lambda _: None, when, ends=True)
+                sources = sources[:1]  # what oracles say has no end
+                ends = over[sources[0]]
+                self._states[index], emitted = cell.tick(self._states[index], contents, lambda _: None, when, ends=ends)
             else:
-                self._states[index], emitted = cell.feed(self._states[index], arrivals, when)
-            if all(over[slot] for slot in cell.sources):
+                self._states[index], emitted = cell.feed(
+                    self._states[index], [contents[slot] for slot in sources], when
+                )
+            if all(over[slot] for slot in sources):
                 emitted += cell.finish(self._states[index], when)
                 for slot in cell.targets:
                     over[slot] = True
