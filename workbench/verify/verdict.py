@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Record, Tuple, Value
 from workbench.core.pipeline import Pipeline
-from workbench.faults import struck
+from workbench.faults.struck import place, struck
 from workbench.processors.group import flatten
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ class Trace:
             "shortest": self.shortest,
             "replay": self.replay,
             "inputs": list(self.inputs),
-            "outputs": dict(self.pipeline.outputs) if self.pipeline else {},
+            "outputs": dict(flat.outputs) if flat else {},
+            **({"oracles": {o: place(node) for o, node in flat.oracles.items()}} if flat and flat.oracles else {}),
             "capacities": dict(self.capacities),
             "varies": list(self.varies),
         }
