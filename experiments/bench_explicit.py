@@ -27,7 +27,7 @@ from workbench.verify.check import prepare
 from workbench.verify.deciders import get_decider
 from workbench.verify.engines import Limits, get_engine
 from workbench.verify.explicit import ExplicitDecider
-from workbench.verify.explicit.compiled import CompiledSearch, version
+from workbench.verify.explicit.machine import CompiledSearch, version
 from workbench.verify.explicit.space import Space
 from workbench.verify.from_syntax import property_from
 from workbench.verify.part import Part
