@@ -189,7 +189,10 @@ class _Run:
         """A shortest path that ends with a step."""
         states = self.search.path(last.state)
         words = [self.search.state(number) for number in states]
-        steps = [Step(number, self.stepper.move(*pair)) for number, pair in zip(states, itertools.pairwise(words))]
+        steps = [
+            Step(number, self.stepper.move(*pair))
+            for number, pair in zip(states, itertools.pairwise(words), strict=False)
+        ]
         return [self._shown(step) for step in (*steps, last)]
 
     def _shown(self, step: Step) -> State:

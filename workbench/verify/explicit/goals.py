@@ -2,8 +2,8 @@
 
 - `Never`: no step has a label (an invariant);
 - `Soon`: from every step that does not have the label `escape`, some run has the label (AG (p | EF q));
-- `Recurring`: no run has certain labels again and again and from some step on no longer certain others; conjunctions and
-  disjunctions of GF p and FG p are that, whichever way round.
+- `Recurring`: no run has certain labels again and again and from some step on no longer certain others. What is made of
+  GF p and FG p by conjunction and disjunction is that.
 """
 
 from __future__ import annotations

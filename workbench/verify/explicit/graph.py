@@ -75,9 +75,7 @@ class Graph:
 
     def _walk(self, here: int, wanted: int, goal: int, avoid: int, part: Any) -> list[int]:
         came, todo = self.zeros(self.size), self.zeros(self.size)
-        found = self.functions.walk(
-            self.starts, self.ends, self.flags, avoid, part, here, wanted, goal, came, todo
-        )
+        found = self.functions.walk(self.starts, self.ends, self.flags, avoid, part, here, wanted, goal, came, todo)
         edges = [int(found)]
         while (state := self.source(edges[-1])) != here:
             edges.append(int(came[state]) - 1)

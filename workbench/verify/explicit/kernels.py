@@ -26,7 +26,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from workbench.backends.llvm import LANES
+from workbench.backends.compiled_llvm import LANES
 from workbench.verify.explicit import graph
 
 BITMAP, WORDS, INDEX = 0, 1, 2
@@ -50,11 +50,11 @@ graphs = SimpleNamespace(
 
 
 @intrinsic
-def _call(context, address, words, stride, count, inputs, moves, after, plane, flags):
+def _call(_, address, words, stride, count, inputs, moves, after, plane, flags):
     """Call `expand` by its address; arrays by theirs."""
     given = (address, words, stride, count, inputs, moves, after, plane, flags)
 
-    def generate(context, builder, signature, args):
+    def generate(context, builder, _, args):
         number = ir.IntType(64)
         kind = ir.FunctionType(ir.VoidType(), [number] * 8)
         builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
@@ -64,10 +64,10 @@ def _call(context, address, words, stride, count, inputs, moves, after, plane, f
 
 
 @intrinsic
-def _fetch(context, address):
+def _fetch(_, address):  # noqa: ARG001
     """Begin to fetch the memory at an address."""
 
-    def generate(context, builder, signature, args):
+    def generate(context, builder, _, args):
         place = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [place.type] + [ir.IntType(32)] * 3)
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
@@ -92,7 +92,7 @@ def expand(address, states, first, count, inputs, after, flags):
     return apart
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@numba.njit(cache=True, nogil=True)
 def _hash(array, column):
     """The hash of a state of any number of words."""
     mixed = np.uint64(array[0, column]) * MIX
@@ -103,19 +103,19 @@ def _hash(array, column):
     return mixed
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@numba.njit(cache=True, nogil=True)
 def _word_slot(key, shift):
     return np.int64((np.uint64(key) * MIX) >> shift)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@numba.njit(cache=True, nogil=True)
 def _slot(kind, states, number, shift):
     if kind == INDEX:
         return np.int64(_hash(states, number) >> shift)
     return _word_slot(states[0, number] ^ states[0, 0], shift)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@numba.njit(cache=True, nogil=True)
 def _find(index, shift, states, after, k):
     """The slot of a state in a table of the kind `INDEX`, or the empty one where it belongs."""
     mask = np.int64(index.size - 1)

@@ -56,7 +56,7 @@ class CompiledSearch:
     def __init__(self, space: Space, memory_mb: float, *, bitmap: bool = True) -> None:
         import numpy
 
-        from workbench.backends.llvm import LANES
+        from workbench.backends.compiled_llvm import LANES
         from workbench.verify.explicit import kernels, native
 
         self._np: Any = numpy
@@ -135,7 +135,7 @@ class CompiledSearch:
             self._fill(self._kind, self._table)
         left = (self._budget - self._table.nbytes) // self._state_bytes
         self._afford(self._table.nbytes + states * self._state_bytes)
-        return min(left, int(self._table.size * _FULL))
+        return int(min(left, self._table.size * _FULL))
 
     def _fill(self, kind: int, table: Any) -> None:
         """Put all states into an empty hash table."""
@@ -163,7 +163,7 @@ class CompiledSearch:
         """Put the steps of a block of states into the buffers; how many states, and how far apart their moves are."""
         count = min(self._block, self._size - first)
         given = self._expand, self._states, first, count, self._inputs, self._after, self._flags
-        return count, self._kernels.expand(*given)
+        return count, int(self._kernels.expand(*given))
 
     def graph(self) -> Graph:
         """See `Search.graph`.

@@ -116,5 +116,3 @@ class _Leaves:
             yield {self.present: False, **absent}, self.size
         for chosen in itertools.product(*(domain.values() for domain in self.values.values())):
             yield there | dict(zip(self.values, chosen, strict=True)), 1
-
-

@@ -6,7 +6,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from workbench.backends.llvm import LANES, NUMBER, VECTOR, Instructions, MachineCode, loop, number, same, spread
+from workbench.backends.compiled_llvm import (
+    LANES,
+    NUMBER,
+    VECTOR,
+    Instructions,
+    MachineCode,
+    loop,
+    number,
+    same,
+    spread,
+)
 from workbench.core.term import Term, var
 from workbench.verify.explicit.space import WORD, Space
 
@@ -17,8 +27,9 @@ def compiled(space: Space) -> MachineCode:
     """Machine code with the function `expand`.
 
     `expand(words, stride, count, inputs, moves, after, plane, flags)` takes a block of `count` states, a multiple of
-    `LANES`, whose words lie `stride` apart, through every move. For move m of state j it writes the next state to `after`, its words `plane`
-    apart, and the labels to `flags`, at m * count + j. `inputs` has the values of each leaf, one move after the other.
+    `LANES`, whose words lie `stride` apart, through every move. For move m of state j it writes the next state to
+    `after`, its words `plane` apart, and the labels to `flags`, at m * count + j. `inputs` has the values of each leaf,
+    one move after the other.
     """
     module = ir.Module("step")
     kinds = [NUMBERS, NUMBER, NUMBER, NUMBERS, NUMBER, NUMBERS, NUMBER, NUMBERS]
@@ -53,14 +64,9 @@ class _Body:
         for variable, (shift, mask, low) in zip(layout.variables, layout.fields, strict=True):
             field = make.lshr(words[min(shift // WORD, layout.words - 1)], same(shift % WORD))
             given[var(variable.name, variable.domain)] = make.add(make.and_(field, same(mask)), same(low))
-        before = make.block
-        loop(self.late_from(before), self.moves, lambda move: self._move(move, j, given))
+        self.late.position_at_end(make.block)
+        loop(self.late, self.moves, lambda move: self._move(move, j, given))
         make.position_at_end(self.late.block)
-
-    def late_from(self, block: Any) -> Any:
-        """The builder of the inner loop, which begins behind a block; what is early goes on before its end."""
-        self.late.position_at_end(block)
-        return self.late
 
     def _move(self, move: Any, j: Any, given: dict[Term, Any]) -> None:
         make, layout = self.late, self.space.layout

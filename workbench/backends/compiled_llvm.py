@@ -1,8 +1,8 @@
 """Terms as LLVM instructions: machine code for steps in a fraction of a second, without a compiler in between.
 
 Every value is a vector of `LANES` integers of 64 bits, one for each of as many steps that are taken together. What the
-integers say is as in `compiled`, and a bool is 0 or 1, so that truth is computed bit by bit with all else. Both sides
-of a conditional are computed and one is selected: the code has no jumps. `compiled.refuse_large` says what does not fit.
+integers say is as in `compiled`, and a bool is 0 or 1, so that truth is computed like all else. Both sides of a
+conditional are computed and one is selected: the code has no jumps. `compiled.refuse_large` says what does not fit.
 """
 
 from __future__ import annotations
