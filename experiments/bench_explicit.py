@@ -3,9 +3,9 @@
     python experiments/bench_explicit.py [--limit 60] [--out reports/bench_explicit]
 
 All times are CPU seconds of one core, the least of three runs. The rates are those of the compiled search alone,
-from the first state to the last; what compiling costs stands beside it. One table tells what small checks cost and what the
-first use on a machine does, another what the machine's memory allows, measured in the same run. NuSMV (BDDs, through
-pynusmv) decides the same questions on the same cone.
+from the first state to the last; what compiling costs stands beside it. One table tells what small checks cost and what
+the first use on a machine does, another what the machine's memory allows, measured in the same run. NuSMV (BDDs,
+through pynusmv) decides the same questions on the same cone.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import workbench as wb
 from workbench.processors.group import flatten
@@ -173,7 +174,7 @@ def memory() -> Iterator[tuple[str, str]]:
     import numpy as np
 
     for megabytes in (1, 16, 128, 1024):
-        table = np.ones(megabytes << 17, np.int64)
+        table: Any = np.ones(megabytes << 17, np.int64)
         places = np.random.default_rng(1).integers(0, table.size, 1 << 22)
         times = []
         for _ in range(REPEAT):

@@ -1,11 +1,12 @@
-"""Benchmark: would k-induction over words (SMT, z3) or AIGER with abc decide more than the engines that are there?
+"""Benchmark: k-induction over words (SMT, z3) and and-inverter graphs (abc), beside the engines that are there.
 
-    python experiments/bench_smt.py [--limit 10] [--out reports/bench_smt]
+    python experiments/bench_smt.py [--limit 20] [--out reports/bench_smt]
 
-Needs `z3-solver`, which nothing else of workbench does. Invariants are looked at from both sides, as by the engine `bmc`:
-for a run of k steps to a bad state, and for a proof by induction over k steps, without the restriction to runs
-on which no state occurs twice. Numbers are bit vectors as wide as their domain needs, and arithmetic is that of words.
-Beside it the engines that are there answer the same questions within the same limit.
+Would they decide more? Needs `z3-solver`, which nothing else of workbench does, and shows abc where `berkeley-abc` is
+on the PATH (there is a Debian package of that name); it is given netlists that z3 makes, and runs `scorr` and `pdr`.
+By z3 invariants are looked at from both sides, as by the engine `bmc`: for a run of k steps to a bad state, and for a
+proof by induction over k steps, without the restriction to runs on which no state occurs twice. Numbers are bit vectors
+as wide as their domain needs, and arithmetic is that of words. All get the same limit.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -26,7 +28,6 @@ from workbench.core.domain import Bool, Enum, Integer, Overflowing
 from workbench.core.fold import Fold
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term, var
-from workbench.ir.reduce import Model
 from workbench.processors.group import flatten
 from workbench.verify.check import prepare
 from workbench.verify.deciders import get_decider
@@ -94,13 +95,13 @@ def questions(n: int) -> Iterator[tuple[str, Part]]:
 
     for left, right in EQUAL:
         pair = [source.get(name).pipeline.resolve(settings.domain) for name in (left, right)]
-        yield f"{left} = {right}", part(*side_by_side(*pair, "stepwise"))
+        yield f"{left} = {right}", part(*side_by_side(pair[0], pair[1], "stepwise"))
     for name, text in ALWAYS:
         yield f"{name}: {text}", part(source.get(name).pipeline, property_from(wb.parse_property(text)))
     for file, other in (("sum_of_odds", "squares"),):
         loaded = wb.read_file(ROOT / "models" / "time2021" / f"{file}.pipe")
         pair = [loaded.get(name).pipeline.resolve(settings.domain) for name in (file, other)]
-        yield f"{file} = {other}, sequence", part(*side_by_side(*pair, "sequence"))
+        yield f"{file} = {other}, sequence", part(*side_by_side(pair[0], pair[1], "sequence"))
 
 
 # --- terms as bit vectors ---------------------------------------------------------------------------------------
@@ -111,6 +112,11 @@ def width(domain: Any) -> int:
     if isinstance(domain, Enum):
         return len(domain.labels).bit_length() + 1
     return wide([domain.lo, domain.hi])
+
+
+def ends_of(domain: Any) -> tuple[int, int]:
+    """The least and the greatest number that stands for a value."""
+    return (0, len(domain.labels) - 1) if isinstance(domain, Enum) else (domain.lo, domain.hi)
 
 
 def wide(ends: list[int]) -> int:
@@ -220,7 +226,7 @@ def induction(part: Part, limit: float) -> str:
         return z3.Bool(name) if isinstance(domain, Bool) else z3.BitVec(name, width(domain))
 
     def legal(symbol: Any, domain: Any) -> Any:
-        low, high = (0, len(domain.labels) - 1) if isinstance(domain, Enum) else (domain.lo, domain.hi)
+        low, high = ends_of(domain)
         return z3.And(symbol >= low, symbol <= high)
 
     def instant(k: int, state: dict[Term, Any], solver: Any, tag: str) -> tuple[Any, dict[Term, Any]]:
@@ -275,6 +281,125 @@ def _const(variable: Any) -> Term:
     return term
 
 
+# --- AIGs for abc -------------------------------------------------------------------------------------------------
+
+
+def blif(part: Part) -> str:
+    """The question as a netlist with latches, bit-blasted by z3; its output says that the property is false."""
+    import z3
+
+    system, asked = part.model.system, part.asked["property"]
+    names: dict[str, Any] = {}
+
+    def leaf(name: str, domain: Any) -> Any:
+        if isinstance(domain, Bool):
+            return names.setdefault(name, z3.Bool(name))
+        one, zero = z3.BitVecVal(1, 1), z3.BitVecVal(0, 1)
+        bits = [names.setdefault(f"{name}[{i}]", z3.Bool(f"{name}[{i}]")) for i in reversed(range(width(domain)))]
+        return z3.Concat(*(z3.If(bit, one, zero) for bit in bits))
+
+    given = {var(v.name, v.domain): leaf(v.name, v.domain) for v in system.variables}
+    latched = set(names)
+    given |= {var(name, domain): leaf(name, domain) for name, domain in system.free.items()}
+    words = Words(z3, given)
+    legal = [words(system.inlined(a)) for a in part.assume]
+    for name, domain in system.free.items():
+        if not isinstance(domain, Bool):
+            low, high = ends_of(domain)
+            legal += [given[var(name, domain)] >= low, given[var(name, domain)] <= high]
+    allowed = z3.And(z3.Bool("allowed"), *legal)
+    wanted = {
+        "allowed": (allowed, True),
+        "bad": (z3.And(allowed, z3.Not(words(system.inlined(asked.formula.term)))), None),
+    }
+    for v in system.variables:
+        value, initial = words(system.inlined(v.next)), encode(v.domain, v.initial)
+        if isinstance(v.domain, Bool):
+            wanted[v.name] = value, bool(initial)
+        else:
+            value = words._to(value, width(v.domain))
+            for i in range(width(v.domain)):
+                wanted[f"{v.name}[{i}]"] = z3.Extract(i, i, value) == 1, bool(initial >> i & 1)
+    blast = z3.Then("simplify", z3.With("bit-blast", blast_full=True))
+    bits = {}
+    for name, (term, _) in wanted.items():
+        goal = z3.Goal()
+        goal.add(term)
+        bits[name] = z3.And(*blast(goal)[0], z3.BoolVal(True))
+    return _netlist(z3, bits, names.keys() - latched, {name: start for name, (_, start) in wanted.items()})
+
+
+def _netlist(z3: Any, bits: dict[str, Any], inputs: Any, wanted: dict[str, Any]) -> str:
+    lines: list[str] = []
+    memo: dict[int, str] = {}
+
+    def gate(rows: str, *args: str) -> str:
+        lines.append(f".names {' '.join(args)} g{len(lines)}\n{rows}")
+        return f"g{len(lines) - 1}"
+
+    def named(text: str) -> str:
+        return text.replace(" ", "_").replace("[", "<").replace("]", ">")
+
+    def visit(e: Any) -> str:
+        key = e.get_id()
+        if key not in memo:
+            args = [visit(child) for child in e.children()]
+            memo[key] = made(e, args)
+        return memo[key]
+
+    def fold(rows: str, args: list[str]) -> str:
+        found = args[0]
+        for arg in args[1:]:
+            found = gate(rows, found, arg)
+        return found
+
+    def made(e: Any, args: list[str]) -> str:
+        kind = e.decl().kind()
+        if z3.is_true(e) or z3.is_false(e):
+            return gate(" 1" if z3.is_true(e) else " 0")
+        if kind == z3.Z3_OP_UNINTERPRETED:
+            return named(e.decl().name())
+        if kind == z3.Z3_OP_NOT:
+            return gate("0 1", *args)
+        if kind == z3.Z3_OP_AND:
+            return fold("11 1", args)
+        if kind == z3.Z3_OP_OR:
+            return fold("1- 1\n-1 1", args)
+        if kind == z3.Z3_OP_XOR:
+            return fold("10 1\n01 1", args)
+        if kind in (z3.Z3_OP_EQ, z3.Z3_OP_IFF):
+            return gate("11 1\n00 1", *args)
+        if kind == z3.Z3_OP_ITE:
+            return gate("11- 1\n0-1 1", *args)
+        raise NotImplementedError(e.decl())
+
+    sys.setrecursionlimit(100_000)
+    ends = {name: visit(term) for name, term in bits.items()}
+    latches = [f".latch {ends[n]} {named(n)} {int(start)}" for n, start in wanted.items() if start is not None]
+    head = [".model m", f".inputs {' '.join(map(named, sorted(inputs)))}", ".outputs bad"]
+    last = f".names {ends['bad']} bad\n1 1"
+    return "\n".join([*head, *latches, *lines, last, ".end", ""])
+
+
+def abc(part: Part, limit: float) -> tuple[str, float]:
+    """What abc's scorr and pdr say, and its CPU seconds."""
+    import resource
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.blif"
+        path.write_text(blif(part))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        script = f"read_blif {path}; strash; dc2; scorr; dc2; pdr -T {limit:g}"
+        done = subprocess.run([ABC, "-c", script], capture_output=True, text=True, timeout=10 * limit, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime - before.ru_utime
+    if "Property proved" in done.stdout:
+        return "true", cpu
+    return ("false" if "was asserted" in done.stdout else "undecided"), cpu
+
+
 # --- the benchmark ------------------------------------------------------------------------------------------------
 
 
@@ -283,17 +408,20 @@ def said(name: str, part: Part, limit: float) -> tuple[str, float]:
     begin = time.process_time()
     if name == "z3":
         return induction(part, limit), time.process_time() - begin
+    if name == "abc":
+        return abc(part, limit)
     decision = get_decider(name).decide(part, Limits(seconds=limit))
     truth = decision.answers["property"].truth
     return {True: "true", False: "false", None: "undecided"}[truth], decision.cpu_seconds
 
 
-ENGINES = ("z3", "pynusmv", "bmc")
+ABC = shutil.which("berkeley-abc") or shutil.which("abc") or ""
+ENGINES = ("z3", *(["abc"] if ABC else []), "pynusmv", "bmc")
 
 
 def measured(limit: float) -> Iterator[Row]:
     """All questions for each N."""
-    for n in (2**4, 2**8, 2**16, 2**32):
+    for n in (2**8, 2**16, 2**32):
         for what, part in questions(n):
             found = {name: said(name, part, limit) for name in ENGINES}
             truths = {answer.split()[0].rstrip(",") for answer, _ in found.values()} - {"undecided"}
@@ -306,7 +434,7 @@ def main() -> None:
     import z3
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--limit", type=float, default=10.0, metavar="S", help="seconds for each question and engine")
+    parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="seconds for each question and engine")
     parser.add_argument("--out", type=Path, default=ROOT / "reports" / "bench_smt")
     args = parser.parse_args()
     rows = []

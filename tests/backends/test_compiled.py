@@ -13,6 +13,7 @@ from workbench.conformance.models import whole
 from workbench.conformance.strategies import pipelines, traces
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
 from workbench.core.ops import ADD, EVEN, MUL, SUB
+from workbench.core.processor import END
 from workbench.core.term import leaves, var
 from workbench.errors import Refused
 from workbench.ir.simulate import Simulator
@@ -39,6 +40,8 @@ def test_a_step_is_that_of_the_system(data: st.DataObject, q: int) -> None:
             value = events.get(source.name, source.domain.default)
             given_values[source.present.name] = source.name in events
             given_values |= zip((leaf.name for leaf in leaves(source.value)), leaves(value), strict=True)
+        if system.end:
+            given_values[system.end.now.name] = events is END
         before = [encode(v.domain, value) for v, value in zip(system.variables, simulator.state, strict=True)]
         inputs = [encode(domain, given_values[name]) for name, domain in system.free.items()]
         *after, overflow = step(*before, *inputs)

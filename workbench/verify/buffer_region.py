@@ -1,9 +1,10 @@
 """Queues of long pipelines, asked about on a part: what lies between a queue and a pipe that all its events come from.
 
-If nothing but the events of one pipe decides what a queue holds, then a capacity that is enough for any events on that pipe
-is enough for those that come. Whether it is the smallest is seen on one run of the whole pipeline, with an event
-on each input at every step: where that reaches the capacity, both sides are proven, at a cost that does not depend on
-how long the pipeline is. Where it does not, the queue is asked about on all that lies before it.
+If nothing but the events of one pipe decides what a queue holds, then a capacity that is enough for any events on that
+pipe is enough for those that come. Whether it is the smallest is seen on one run of the whole pipeline, with an event
+on each input at every step: where that reaches the capacity, both sides are proven, at a cost for the model checker
+that does not depend on how long the pipeline is. Where it does not, all that lies before the queue is asked about.
+Capacities proven of queues in the part may be too small for some events on the pipe, but not for those that come.
 """
 
 from __future__ import annotations
