@@ -6,7 +6,7 @@ Would they decide more? Needs `z3-solver`, which nothing else of workbench does,
 on the PATH (there is a Debian package of that name); it is given netlists that z3 makes, and runs `scorr` and `pdr`.
 By z3 invariants are looked at from both sides, as by the engine `bmc`: for a run of k steps to a bad state, and for a
 proof by induction over k steps, without the restriction to runs on which no state occurs twice. Numbers are bit vectors
-as wide as their domain needs, and arithmetic is that of words. All get the same limit.
+as wide as their domain needs, and arithmetic is that of words. All get the same limit (abc twice, with what comes before pdr).
 """
 
 from __future__ import annotations
@@ -392,7 +392,10 @@ def abc(part: Part, limit: float) -> tuple[str, float]:
         path.write_text(blif(part))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         script = f"read_blif {path}; strash; dc2; scorr; dc2; pdr -T {limit:g}"
-        done = subprocess.run([ABC, "-c", script], capture_output=True, text=True, timeout=10 * limit, check=False)
+        try:
+            done = subprocess.run([ABC, "-c", script], capture_output=True, text=True, timeout=2 * limit, check=False)
+        except subprocess.TimeoutExpired:
+            return "undecided", resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before.ru_utime
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime - before.ru_utime
     if "Property proved" in done.stdout:
