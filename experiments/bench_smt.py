@@ -6,7 +6,7 @@ Would they decide more? Needs `z3-solver`, which nothing else of workbench does,
 on the PATH (there is a Debian package of that name); it is given netlists that z3 makes, and runs `scorr` and `pdr`.
 By z3 invariants are looked at from both sides, as by the engine `bmc`: for a run of k steps to a bad state, and for a
 proof by induction over k steps, without the restriction to runs on which no state occurs twice. Numbers are bit vectors
-as wide as their domain needs, and arithmetic is that of words. All get the same limit (abc twice, with what comes before pdr).
+as wide as their domain needs, and arithmetic is that of words. All get the same limit, abc twice that for its commands.
 """
 
 from __future__ import annotations
@@ -422,10 +422,12 @@ ABC = shutil.which("berkeley-abc") or shutil.which("abc") or ""
 ENGINES = ("z3", *(["abc"] if ABC else []), "pynusmv", "bmc")
 
 
-def measured(limit: float) -> Iterator[Row]:
+def measured(limit: float, only: str, sizes: list[int]) -> Iterator[Row]:
     """All questions for each N."""
-    for n in (2**8, 2**16, 2**32):
+    for n in sizes:
         for what, part in questions(n):
+            if only not in what:
+                continue
             found = {name: said(name, part, limit) for name in ENGINES}
             truths = {answer.split()[0].rstrip(",") for answer, _ in found.values()} - {"undecided"}
             assert len(truths) <= 1, (what, n, found)
@@ -439,9 +441,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="seconds for each question and engine")
     parser.add_argument("--out", type=Path, default=ROOT / "reports" / "bench_smt")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only questions with this text")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[2**8, 2**16, 2**32], metavar="N")
     args = parser.parse_args()
     rows = []
-    for row in measured(args.limit):
+    for row in measured(args.limit, args.only, args.sizes):
         rows.append(row)
         print(row, file=sys.stderr, flush=True)
     lines = [
