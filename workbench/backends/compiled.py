@@ -7,13 +7,15 @@ enumeration is its position in the enumeration.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from workbench.core.domain import BOOL, Domain, Enum, Integer, Overflowing, Range, Value
+from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
 from workbench.core.evaluate import Source, straight_line
-from workbench.core.fold import postorder
+from workbench.core.fold import Substitute, postorder
 from workbench.core.ops import ADD, DIV, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
@@ -51,12 +53,18 @@ class StepCode:
         return f"def {name}({', '.join((*self.state, *self.inputs))}):\n{body}    return ({results})\n"
 
 
-def step_code(system: System, labels: Sequence[Term] = ()) -> StepCode:
-    """The code of one step of a system over finite domains.
+def step_code(
+    system: System, labels: Sequence[Term] = (), given: Mapping[Term, Term] = MappingProxyType({})
+) -> StepCode:
+    """The code of one step of a system.
+
+    Numbers without bounds are words of 64 bits. Where an `int` leaves them is not seen here: it is a label to be asked
+    for (`escape_in(system, names, Integers)`).
 
     Parameters
     ----------
     labels: terms over the names of the system, evaluated at each step.
+    given: constants for some variables and inputs in this step.
 
     Raises
     ------
@@ -65,6 +73,9 @@ def step_code(system: System, labels: Sequence[Term] = ()) -> StepCode:
     state = {var(v.name, v.domain): f"s{i}" for i, v in enumerate(system.variables)}
     inputs = {var(name, domain): f"i{i}" for i, (name, domain) in enumerate(system.free.items())}
     roots = list(system.inlined((*(v.next for v in system.variables), *labels)))
+    if given:
+        fixed = Substitute(dict(given))
+        roots = [fixed(root) for root in roots]
     fed: set[Term] = set()
     for node in postorder(roots):
         _small(node)
@@ -84,6 +95,8 @@ def step_code(system: System, labels: Sequence[Term] = ()) -> StepCode:
 
 def encode(domain: Domain, value: Value) -> int:
     """The number that compiled code has for a value of a scalar domain."""
+    if isinstance(domain, Integers):
+        return int(min(max(value, -LARGEST - 1), LARGEST))  # the infinities from which min and max start are its ends
     return domain.labels.index(value) if isinstance(domain, Enum) else int(value)
 
 
@@ -92,6 +105,15 @@ def decode(domain: Domain, number: int) -> Value:
     if isinstance(domain, Enum):
         return domain.labels[number]
     return bool(number) if domain == BOOL else int(number)
+
+
+def literal(domain: Domain, value: Value) -> str:
+    """Source of a number without bounds. The infinities from which `min` and `max` start are the ends of a word."""
+    if isinstance(domain, Integers):
+        return str(int(min(max(value, -LARGEST - 1), LARGEST)))
+    return {math.inf: "1e999", -math.inf: "-1e999"}.get(
+        value, "(1e999 - 1e999)" if value != value else repr(float(value))
+    )
 
 
 class _Scalars(Source):
@@ -103,6 +125,8 @@ class _Scalars(Source):
     def on_const(self, term: Term) -> str:
         if isinstance(term.domain, Enum):
             return str(encode(term.domain, term.payload))
+        if isinstance(term.domain, Integers | Reals):
+            return literal(term.domain, term.payload)
         return super().on_const(term)
 
     def fitted(self, term: Term, exact: str) -> str:
@@ -124,12 +148,26 @@ class _Scalars(Source):
         return f"((not {a}) | {b})"
 
 
+def _plain_number(term: Term) -> None:
+    """Refuse a fraction among integers, which Python has and words have not."""
+    if not isinstance(term.domain, Integers):
+        return
+    fraction = isinstance(term.payload, float) and math.isfinite(term.payload) and term.is_const
+    if fraction or any(isinstance(arg.domain, Reals) for arg in term.args):
+        raise Refused(
+            f"'{term.op or term.payload}' makes a fraction an int, and compiled code has integers of 64 bits there",
+            hint="declare the stream as float",
+        )
+
+
 _EXACT = {op: op.exact for op in (ADD, SUB, MUL)}
 
 
 def _small(term: Term) -> None:
     """Refuse what compiled code cannot hold."""
-    if not isinstance(term.domain, Enum) and term.domain != BOOL:
+    if isinstance(term.domain, Integers | Reals):
+        _plain_number(term)
+    elif not isinstance(term.domain, Enum) and term.domain != BOOL:
         lo, hi = _bounds(term.domain, term)
         if term.op is not None and term.op not in (DIV, MOD):
             exact = _exact(term)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
 
 HELP = "run a pipeline on events"
-BACKENDS = ("reference",)
+BACKENDS = ("reference", "numba")
+BATCH = 4096
+"""Steps that a compiled backend takes at a time, where nobody waits for the output of each."""
 FORMATS = ("csv", "jsonl")
 
 
@@ -48,8 +50,8 @@ def execute(args: argparse.Namespace) -> int:
     # nothing is written before the input is known to be there
     events = _started(events)
     with write_events(args.output, pipeline, format=written, idle=args.steps) as writer:
-        for step in events:
-            writer.write(backend.step(step).outputs)
+        for outputs in _outputs(backend, events, 1 if live else BATCH):
+            writer.write(outputs)
             if live:
                 sys.stdout.flush()
         last = backend.end()
@@ -63,8 +65,43 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return itertools.chain(list(itertools.islice(events, 1)), events)
 
 
+def _outputs(backend: Backend, events: Iterator[dict[str, Any]], size: int) -> Iterator[dict[str, list[Any]]]:
+    """What comes out in each step."""
+    from workbench.errors import WorkbenchError
+
+    several = getattr(backend, "outputs", None)
+    for steps in _batches(events, size if several else 1):
+        try:
+            made = several(steps) if several else None
+        except WorkbenchError:
+            made = None  # in one of the steps, before which there are others
+        if made is None:
+            yield from (dict(backend.step(step).outputs) for step in steps)
+        else:
+            yield from made
+
+
+def _batches(events: Iterator[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
+    """The events some steps at a time; those before one that cannot be read come out, too."""
+    problem: Exception | None = None
+    while problem is None:
+        batch: list[dict[str, Any]] = []
+        try:
+            batch.extend(itertools.islice(events, size))
+        except Exception as error:
+            problem = error
+        if batch:
+            yield batch
+        elif problem is None:
+            return
+    raise problem
+
+
 def _backend(name: str, pipeline: Pipeline) -> Backend:
-    assert name == "reference"
+    if name == "numba":
+        from workbench.backends.compiled_run import Compiled
+
+        return Compiled(pipeline)
     from workbench.backends.reference import Reference
 
     return Reference(pipeline)

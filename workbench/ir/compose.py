@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.core.domain import BOOL, Domain, Range, scalars
+from workbench.core.domain import BOOL, Domain, Integers, Range, Reals, scalars
 from workbench.core.join import Join
 from workbench.core.ops import AND, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
@@ -29,7 +29,9 @@ DEFAULT_CAPACITY = 2
 """The queue capacity where none is chosen, as in the paper's examples."""
 
 
-def compose(pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY) -> System:
+def compose(
+    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, unbounded: bool = False
+) -> System:
     """The transition system of a pipeline over finite domains.
 
     Parameters
@@ -37,19 +39,21 @@ def compose(pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPA
     pipeline: resolved to finite domains (`Pipeline.resolve`).
     capacity: of every queue in events, or per queue name; queues not named get the pipeline's own
         capacity, else 2.
+    unbounded: whether `int` and `float` are domains too. Compiled code holds them, a model does not.
 
     Raises
     ------
     Refused: a domain is infinite, or a processor or function has no finite translation.
     """
-    return _Crawl(flatten(pipeline), capacity).system()
+    return _Crawl(flatten(pipeline), capacity, unbounded).system()
 
 
 class _Crawl:
     """One walk over a flat pipeline, node by node in topological order."""
 
-    def __init__(self, pipeline: Pipeline, capacity: int | Mapping[str, int]) -> None:
+    def __init__(self, pipeline: Pipeline, capacity: int | Mapping[str, int], unbounded: bool) -> None:
         self.pipeline = pipeline
+        self.unbounded = unbounded
         self.capacities = _capacities(pipeline, capacity)
         self.pipes: dict[str, Pipe] = {}
         self.sources: dict[str, str] = {}
@@ -98,7 +102,7 @@ class _Crawl:
         self.instances.append(Instance(END_NAME, "End", "the input streams end, now or before", ()))
 
     def _input(self, name: str, domain: Domain) -> None:
-        if not domain.finite:
+        if not self._holds(domain):
             raise Refused(
                 f"input '{name}' carries {domain}, which is not finite: the model needs finite domains",
                 hint="choose one with -N, or a finite type such as 0..7",
@@ -170,13 +174,19 @@ class _Crawl:
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
-            if not domain.finite:
+            if not self._holds(domain):
                 raise Refused(
                     f"{what} of processor '{node.name}' holds {domain}, which is not finite",
                     where=node.where,
                     hint="choose a domain with -N, or a finite type such as 0..7",
                 )
         return machine
+
+    def _holds(self, domain: Domain) -> bool:
+        """Whether a variable can have this domain."""
+        return all(
+            part.finite or (self.unbounded and isinstance(part, Integers | Reals)) for _, part in scalars(domain)
+        )
 
     def _join(
         self,

@@ -81,6 +81,25 @@ class Queue(NamedTuple):
     overflow: Term
 
 
+class Write(NamedTuple):
+    """What a step writes to a memory, after all that the step reads."""
+
+    happens: Term
+    position: Term
+    value: Any
+
+
+class Memory(NamedTuple):
+    """Values that are read and written by their position, in a system for compiled code."""
+
+    name: str
+    domain: Domain
+    size: int
+    arrays: tuple[str, ...]
+    """Per scalar part of the domain, what code calls its array."""
+    writes: tuple[Write, ...]
+
+
 class End(NamedTuple):
     """The end of all input streams: an input of its own, and whether it has come in an earlier step."""
 
@@ -118,6 +137,7 @@ class System:
     """None where no processor acts at the end."""
     uses: Mapping[str, Term] = field(default_factory=dict)
     """For definitions of values: when the value is used (its pipe's presence)."""
+    memories: tuple[Memory, ...] = ()
 
     def names(self) -> dict[str, Term]:
         """Every defined name with its defining term: next-state terms of variables, terms of definitions."""

@@ -147,7 +147,7 @@ class Window(Processor):
         """Slots `age<i>.*`: the inner state, and last output where it may be silent, after i events."""
         (result,) = self.results(inputs)
         silent = not _always_emits(inner, inputs)
-        output = [Slot("emitted", Bool(), False), Slot("last", result, result.default)] if silent else []
+        output = [Slot("emitted", Bool(), False), Slot("emitted_value", result, result.default)] if silent else []
         own = [*inner.slots, *output]
         slots = [Slot(f"age{i}.{s.name}", s.domain, s.initial) for i in range(1, self.width) for s in own]
         fresh = tuple(const(slot.initial, slot.domain) for slot in own)
