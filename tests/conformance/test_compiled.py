@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.backends.compiled_run import Compiled
@@ -27,8 +27,16 @@ def capacities(pipeline: Pipeline, q: int) -> dict[str, int]:
     return dict.fromkeys(flatten(pipeline).queues, q)
 
 
+@pytest.fixture(params=["variables", "memory"], autouse=True)
+def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where queues and windows lie: both forms are tested on small ones."""
+    if request.param == "memory":
+        monkeypatch.setattr("workbench.ir.compose.FEW", 0)
+        monkeypatch.setattr("workbench.processors.sliding.NARROW", 1)
+
+
 @given(data=st.data(), q=st.integers(0, 3))
-@settings(max_examples=150)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_every_pipe_and_queue_at_every_step(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines())
     bounds = capacities(pipeline, q)
@@ -66,7 +74,7 @@ def made(executor: Compiled, steps: Sequence[Any], cuts: Sequence[int]) -> Made:
 
 
 @given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_outputs_of_pieces_of_a_stream(data: st.DataObject, q: int, together: bool) -> None:
     """The generated loops, run by Python; `together` takes those for steps in which every input has an event."""
     pipeline = data.draw(pipelines(max_nodes=4))

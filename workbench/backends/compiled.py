@@ -129,6 +129,16 @@ class _Scalars(Source):
             return literal(term.domain, term.payload)
         return super().on_const(term)
 
+    def on_div(self, term: Term, a: str, b: str) -> str:
+        exact = f"({a} // {b})" if _divisor(term) else DIV.python.format(a, b)
+        return self.fitted(term, exact)
+
+    def on_mod(self, term: Term, a: str, b: str) -> str:
+        divisor = _divisor(term)
+        if divisor & (divisor - 1) == 0 and divisor and isinstance(term.domain, Range | Integer | Integers):
+            return self.fitted(term, f"({a} & {divisor - 1})")
+        return self.fitted(term, f"({a} % {b})" if divisor else MOD.python.format(a, b))
+
     def fitted(self, term: Term, exact: str) -> str:
         """Modulo a power of two is the lowest bits, also of a negative number."""
         plain, domain = super().fitted(term, exact), term.domain
@@ -158,6 +168,12 @@ def _plain_number(term: Term) -> None:
             f"'{term.op or term.payload}' makes a fraction an int, and compiled code has integers of 64 bits there",
             hint="declare the stream as float",
         )
+
+
+def _divisor(term: Term) -> int:
+    """What is divided by, if it is a positive integer constant; else 0."""
+    divisor = term.args[1]
+    return divisor.payload if divisor.is_const and isinstance(divisor.payload, int) and divisor.payload > 0 else 0
 
 
 _EXACT = {op: op.exact for op in (ADD, SUB, MUL)}

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from workbench.backends.base import check_support, suggestion
 from workbench.core.domain import Domain, Integers, Overflowing, Reals, scalars
+from workbench.core.evaluate import escape_condition
+from workbench.core.ops import disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, Term
 from workbench.errors import PipelineError, Refused, TypingError
@@ -61,7 +63,7 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
             raise PipelineError(f"pipeline {flat.name} has no queue '{queue}'", hint=hint)
     unknown = [queue for queue in flat.queues if queue not in known]
     try:
-        system = compose(flat, {**known, **dict.fromkeys(unknown, 0)}, unbounded=True)
+        system = compose(flat, {**known, **dict.fromkeys(unknown, 0)}, compiled=True)
     except TypingError as error:
         raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
     for queue in unknown:
@@ -93,6 +95,10 @@ def hazards(system: System) -> tuple[Hazard, ...]:
         for instance in instances:
             names = {name for name in system.names() if instance_of(name) == instance}
             escapes = escape_in(system, names, kind)
+            for memory in system.memories:
+                if instance_of(memory.name) == instance:
+                    written = (escape_condition([w.value], kind, w.happens) for w in memory.writes)
+                    escapes = disjunction([escapes, *written])
             if escapes is not FALSE:
                 found.append(Hazard(f"processor '{instance}': a result {what}", hint, escapes))
     happening = [Hazard(h.what, h.hint, system.inlined(h.happens)) for h in found]

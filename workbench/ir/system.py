@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
+from workbench.core.memory import Write
 from workbench.core.ops import disjunction
 from workbench.core.processor import Maybe
 from workbench.core.term import Term, leaves, var
@@ -79,14 +80,6 @@ class Queue(NamedTuple):
     capacity: int
     length: Term
     overflow: Term
-
-
-class Write(NamedTuple):
-    """What a step writes to a memory, after all that the step reads."""
-
-    happens: Term
-    position: Term
-    value: Any
 
 
 class Memory(NamedTuple):

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal, Self
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Overflowing, Range, Tuple, Value
 from workbench.core.evaluate import escape_condition
+from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, LT, as_term, both, either, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, Stream, slots_of
@@ -27,6 +28,7 @@ from workbench.core.term import FALSE, TRUE, const, var
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.group import Group
+from workbench.processors.sliding import sliding
 
 Encoding = Literal["auto", "events", "copies"]
 
@@ -114,6 +116,9 @@ class Window(Processor):
         if self.encoding == "auto":
             return events if bits(events) <= bits(copies) else copies
         return events if self.encoding == "events" else copies
+
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        return sliding(self.width, self._inner, inputs)
 
     def _warm(self) -> Slot:
         return Slot("seen", Range(0, self.width - 1), 0)
