@@ -137,6 +137,9 @@ class _Scalars(Source):
         divisor = _divisor(term)
         if divisor & (divisor - 1) == 0 and divisor and isinstance(term.domain, Range | Integer | Integers):
             return self.fitted(term, f"({a} & {divisor - 1})")
+        left = term.args[0].domain
+        if isinstance(left, Range) and left.lo >= 0 and left.hi < 2 * divisor:
+            return self.fitted(term, f"({a} if {a} < {divisor} else {a} - {divisor})")  # a counter that goes round
         return self.fitted(term, f"({a} % {b})" if divisor else MOD.python.format(a, b))
 
     def fitted(self, term: Term, exact: str) -> str:

@@ -19,19 +19,22 @@ from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, s
 from workbench.backends.compiled_observe import Observer, encode_any, given_inputs, shown
 from workbench.backends.compiled_plain import PlainLoop
 from workbench.backends.compiled_system import hazards, translate
-from workbench.core.domain import FLOAT, Value
+from workbench.core.domain import FLOAT, INT, Domain, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.term import leaves
 from workbench.errors import Overflow, PipelineError, Refused
-from workbench.ir.steady import Steady, steady
+from workbench.ir.steady import MOST_PHASES, Steady, steady
 from workbench.processors.group import flatten
 
-BLOCK = 1 << 16
+BLOCK = 1 << 18
 """Steps between two looks at whether something went wrong."""
 
 PATIENCE = 20_000
 """Steps made in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
+
+MOST_LINES = 1000
+"""Most lines of a loop whose body is written several times, for successive steps."""
 
 Loop = Callable[..., bool]
 
@@ -74,12 +77,15 @@ class Compiled:
         self._shape = shape(self.system)
         self._results = [(name, self.flat.domains[pipe], self.system.pipes[pipe]) for name, pipe in self.flat.outputs]
         self._patience, self._with_machine, self._warm = patience, machine, False
+        self._pool: dict[tuple[int, Domain], Any] = {}
+        self._used = 0
         self._loops: dict[tuple[Any, ...], Loop] = {}
         self._state = [
             self._columns.empty(len(self._shape.whole)),
             self._columns.empty(len(self._shape.real), FLOAT),
             *(self._columns.empty(size, domain) for _, domain, size in self._shape.memories),
         ]
+        self._saved = _copies(self._state)
         self.reset()
 
     def reset(self) -> None:
@@ -95,7 +101,9 @@ class Compiled:
 
     # --- whole columns --------------------------------------------------------------------------------------
 
-    def feed(self, streams: Any, present: Mapping[str, Any] | None = None, *, steps: bool = False) -> dict[str, Any]:
+    def feed(
+        self, streams: Any, present: Mapping[str, Any] | None = None, *, steps: bool = False, reuse: bool = False
+    ) -> dict[str, Any]:
         """Some steps: the i-th carries the i-th event of every input; what comes out, as a column per output.
 
         The state is kept, so a long stream is fed piece by piece.
@@ -106,6 +114,7 @@ class Compiled:
             of Python values; by input name, or bare for a single input. An input that is not named has no events.
         present: an array of bools for inputs that do not have an event in every step.
         steps: whether to say in which step each event came out.
+        reuse: whether the next `feed` may overwrite what this one returns, which saves asking for memory.
 
         Returns
         -------
@@ -132,7 +141,7 @@ class Compiled:
                 f"the inputs are given different numbers of steps: {shown}",
                 hint="give them one length, and say with `present` where an input has no event",
             )
-        return self._fed(columns, next(iter(lengths.values()), 0), steps)
+        return self._fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
 
     def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
         """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
@@ -159,12 +168,14 @@ class Compiled:
         self._ended = True
         return made
 
-    def _fed(self, columns: dict[str, Any], count: int, places: bool, *, ends: bool = False) -> dict[str, Any]:
-        saved, before = _copies(self._state), self.steps
+    def _fed(
+        self, columns: dict[str, Any], count: int, places: bool, *, ends: bool = False, reuse: bool = False
+    ) -> dict[str, Any]:
+        saved, before = self._save(), self.steps
         columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
         wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
         try:
-            made = self._run(columns, count if wrong is None else wrong[0], places, ends)
+            made = self._run(columns, count if wrong is None else wrong[0], places, ends, reuse, saved)
             if wrong is not None:
                 raise type(wrong[1])(f"step {self.steps}: {wrong[1].what}", hint=wrong[1].hint)
         except BaseException:
@@ -173,14 +184,15 @@ class Compiled:
             raise
         return made
 
-    def _run(self, columns: dict[str, Any], count: int, places: bool, ends: bool) -> dict[str, Any]:
+    def _run(self, columns: dict[str, Any], count: int, places: bool, ends: bool, reuse: bool, kept: list[Any]) -> dict[str, Any]:
         """Make steps; the outputs."""
         ordered = [columns[name] for name, _ in self.flat.inputs]
         full = all(column.present is None for column in ordered)
         inputs = [array for column in ordered for array in column.fields]
         if not full and not ends:
             inputs += [self._columns.always(count) if c.present is None else c.present for c in ordered]
-        empty, start = self._columns.empty, self.steps
+        empty, start = self._reused if reuse else self._columns.empty, self.steps
+        self._used = 0
         sizes = [count * pipe.width + 1 for _, _, pipe in self._results]
         fields = [domains for _, domains in self._shape.results]
         outputs = [empty(size, d) for size, domains in zip(sizes, fields, strict=True) for d in domains]
@@ -188,7 +200,8 @@ class Compiled:
         counts = self._columns.array([0] * len(sizes))
         kind = "ending" if ends else "dense" if full else "sparse"
         for first, last, loop in self._plan(count, kind, places):
-            kept = _copies(self._state)
+            if self.steps > start:
+                kept = _copies(self._state)
             whole, real, *memories = self._state
             if loop(first, last, whole, real, counts, *memories, *inputs, *outputs, *spots):
                 self._examine(kept, first, last, inputs, kind)
@@ -198,6 +211,14 @@ class Compiled:
             arrays = tuple(next(rest)[: counts[j]] for _ in fields[j])
             found[name] = self._columns.Output(domain, arrays, spots[j][: counts[j]] + start if places else None)
         return found
+
+    def _reused(self, size: int, domain: Domain = INT) -> Any:
+        """An array for outputs, the same in each `feed` that reuses them."""
+        key = (self._used, domain)
+        self._used += 1
+        if key not in self._pool or len(self._pool[key]) < size:
+            self._pool[key] = self._columns.empty(size, domain)
+        return self._pool[key][:size]
 
     # --- which loop makes which steps -----------------------------------------------------------------------
 
@@ -224,7 +245,9 @@ class Compiled:
 
     @cached_property
     def _steady(self) -> Steady:
-        return steady(self.system, dense(self.system))
+        known = dense(self.system)
+        lines = loop_source(self.system, [known]).count("\n")
+        return steady(self.system, known, max(1, min(MOST_PHASES, MOST_LINES // lines)))
 
     def _distance(self) -> int | None:
         """How many steps to the first phase of the steady part; None where the state is not on the way to it."""
@@ -278,6 +301,12 @@ class Compiled:
         happens = Observer(self.system, self._shape, self._state, [hazard.happens for hazard in found])(given)
         hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
         return Overflow(f"step {step}: {hazard.what}", hint=hazard.hint)
+
+    def _save(self) -> list[Any]:
+        """The state, in arrays that are there for it."""
+        for content, array in zip(self._saved, self._state, strict=True):
+            content[:] = array
+        return self._saved
 
     def _restore(self, saved: Sequence[Any]) -> None:
         for array, content in zip(self._state, saved, strict=True):

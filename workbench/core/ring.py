@@ -1,7 +1,8 @@
 """The queues in front of a join as rings in memory, for compiled code: a step costs the same for every capacity.
 
-Each queue has a length and the position of its oldest event. It does what `core.join.Join` does; only what lies where
-is different.
+Each queue has a length and the position of its oldest event, in a memory whose size is a power of two. Up to an
+overflow it does what `core.join.Join` does. What it does after one is void, as compiled executors find out later; that
+it stays within its memory is all that matters then.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from workbench.core.domain import Domain, Range
 from workbench.core.join import JoinStep, Share
 from workbench.core.memory import Cells, Store
-from workbench.core.ops import EQ, GE, GT, LT, both, conjunction, either, ite, negate
+from workbench.core.ops import EQ, GT, MOD, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Slot, State
 
 FEW = 4
@@ -33,13 +34,13 @@ class Ring:
             slot
             for i, q in enumerate(self.capacities, 1)
             if q
-            for slot in (Slot(f"length{i}", Range(0, q), 0), Slot(f"first{i}", Range(0, q - 1), 0))
+            for slot in (Slot(f"length{i}", Range(0, q), 0), Slot(f"first{i}", Range(0, _size(q) - 1), 0))
         )
 
     def stores(self) -> tuple[Store, ...]:
         """The memories: one for each queue that can hold something."""
         pairs = enumerate(zip(self.domains, self.capacities, strict=True), 1)
-        return tuple(Store(f"events{i}", domain, q) for i, (domain, q) in pairs if q)
+        return tuple(Store(f"events{i}", domain, _size(q)) for i, (domain, q) in pairs if q)
 
     def step(self, state: State, arrivals: Sequence[Maybe], cells: Sequence[Cells], share: Share) -> JoinStep:
         """One step with these arrivals."""
@@ -58,12 +59,15 @@ class Ring:
                 continue
             waiting = GT(n, 0)
             eaten = both(fires, waiting)
-            behind = first + n
-            enters = either(both(stays, LT(n, q)), both(eaten, arrival.present))
-            store.put(ite(GE(behind, q), behind - q, behind), arrival.value, enters)
-            grows, shrinks = both(stays, LT(n, q)), both(eaten, negate(arrival.present))
-            length = ite(grows, n + 1, ite(shrinks, n - 1, n))
-            after += [length, ite(eaten, ite(EQ(first, q - 1), 0, first + 1), first)]
+            # behind the last event; where the arrival does not wait, this place stays free
+            store.put(MOD(first + n, _size(q)), arrival.value, arrival.present)
+            length = ite(stays, n + 1, ite(both(eaten, negate(arrival.present)), n - 1, n))
+            after += [length, ite(eaten, MOD(first + 1, _size(q)), first)]
             front.append(ite(waiting, store.at(first), arrival.value))
             lengths.append(length)
         return JoinStep(tuple(after), fires, tuple(front), tuple(lengths), tuple(overflows))
+
+
+def _size(capacity: int) -> int:
+    """The size of the memory of a queue: one power of two, so that positions are the lowest bits of a counter."""
+    return 1 << (capacity - 1).bit_length()

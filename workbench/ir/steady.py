@@ -20,8 +20,8 @@ from workbench.ir.system import System
 LONGEST = 4096
 """Most steps that are looked at."""
 
-MOST_PHASES = 8
-"""Most steps of the circle: the code of a step is written once for each."""
+MOST_PHASES = 16
+"""Most steps of the circle, where nothing else is said: the code of a step is written once for each."""
 
 
 class Steady(NamedTuple):
@@ -40,8 +40,8 @@ class Steady(NamedTuple):
     distance: Mapping[tuple[Value, ...], int]
 
 
-def steady(system: System, given: Mapping[Term, Term]) -> Steady:
-    """The largest such part, given constants for inputs."""
+def steady(system: System, given: Mapping[Term, Term], most_phases: int = MOST_PHASES) -> Steady:
+    """The largest such part, given constants for inputs, that goes round in so many steps."""
     known = Substitute(dict(given))
     after = {v.name: known(system.inlined(v.next)) for v in system.variables if v.domain.finite}
     needs = {name: set(variables([term])) for name, term in after.items()}
@@ -51,7 +51,7 @@ def steady(system: System, given: Mapping[Term, Term]) -> Steady:
     circles = {name: _circle(history, [i for i, n in enumerate(names) if n in _cone(name, needs)]) for name in names}
     chosen, start, length = [], 0, 1
     for name, circle in sorted(circles.items(), key=lambda item: item[1][1] if item[1] else 0):
-        if circle and math.lcm(length, circle[1]) <= MOST_PHASES:
+        if circle and math.lcm(length, circle[1]) <= most_phases:
             chosen.append(name)
             start, length = max(start, circle[0]), math.lcm(length, circle[1])
     places = tuple(i for i, v in enumerate(system.variables) if v.name in chosen)
