@@ -4,8 +4,8 @@
 
 Million events per CPU second of one core, the best of several runs, taken in turns: a chunk of events through the
 compiled executor, then the same chunk through a loop that was written by hand for this pipeline and compiled with the
-same numba. Before anything is measured the outputs of all three are compared. BeepBeep's figures are those of BeepBeep 3
-on the JVM, single-threaded, measured once on another day: they are the goals' yardstick, no side by side comparison.
+same numba. Before anything is measured the outputs of all three are compared. BeepBeep's figures are those of
+BeepBeep 3 on the JVM, single-threaded, measured once on another day: the goals' yardstick, no side by side comparison.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ pipeline work(x: int) -> int {{
 # --- the same computations by hand: state, events, outputs -> how many outputs ------------------------------
 
 
-def hand_passing(state: Any, x: Any, y: Any) -> int:
+def hand_passing(_: Any, x: Any, y: Any) -> int:
     for i in range(x.size):
         y[i] = x[i]
     return x.size  # type: ignore[no-any-return]
 
 
-def hand_doubling(state: Any, x: Any, y: Any) -> int:
+def hand_doubling(_: Any, x: Any, y: Any) -> int:
     for i in range(x.size):
         y[i] = 2 * x[i]
     return x.size  # type: ignore[no-any-return]
@@ -154,7 +154,7 @@ def hand_window_max_100(state: Any, x: Any, y: Any) -> int:
     return n
 
 
-def hand_even_ones(state: Any, x: Any, y: Any) -> int:
+def hand_even_ones(_: Any, x: Any, y: Any) -> int:
     n = 0
     for i in range(x.size):
         y[n] = x[i]
@@ -162,7 +162,7 @@ def hand_even_ones(state: Any, x: Any, y: Any) -> int:
     return n
 
 
-def hand_figure_2a(state: Any, x: Any, y: Any) -> int:
+def hand_figure_2a(_: Any, x: Any, y: Any) -> int:
     n = 0
     for i in range(0, x.size, 3):
         y[n] = x[i] + x[n]
@@ -223,7 +223,8 @@ class Row:
 
 def pipeline_of(name: str) -> Pipeline:
     """One of the pipelines."""
-    return wb.parse(SOURCE).get(name).pipeline
+    found: Pipeline = wb.parse(SOURCE).get(name).pipeline
+    return found
 
 
 def machine(function: Callable[..., int]) -> Any:
@@ -233,7 +234,13 @@ def machine(function: Callable[..., int]) -> Any:
 
 def agree(case: Case, events: Any) -> None:
     """Compiled, by hand and reference: the same outputs."""
-    ours, by_hand, reference = Compiled(pipeline_of(case.name)), machine(case.hand), wb.Reference(pipeline_of(case.name))
+    ours, by_hand, reference = (
+        Compiled(pipeline_of(case.name)),
+        machine(case.hand),
+        wb.Reference(pipeline_of(case.name)),
+    )
+    state: Any
+    y: Any
     state, y = np.zeros(512, np.int64), np.empty(events.size, np.int64)
     n = by_hand(state, events, y)
     want = reference.run(events[: 1 << 12].tolist(), end=False)["out"]
@@ -255,6 +262,8 @@ def measured(case: Case, events: Any) -> Row:
         events = events[: case.trace]
     agree(case, events)
     executor, by_hand = Compiled(pipeline_of(case.name)), machine(case.hand)
+    state: Any
+    y: Any
     state, y = np.zeros(512, np.int64), np.empty(events.size, np.int64)
     rounds = max(1, (1 << 21) // events.size)
 
@@ -268,7 +277,8 @@ def measured(case: Case, events: Any) -> Row:
         for _ in range(rounds):
             by_hand(state, events, y)
 
-    ours(), hand()
+    ours()
+    hand()
     pairs = [(best(ours, rounds * events.size), best(hand, rounds * events.size)) for _ in range(REPEAT)]
     reference, few = wb.Reference(pipeline_of(case.name)), events[:20_000].tolist()
     slow = max(best(lambda: (reference.reset(), reference.run(few)), len(few)) for _ in range(5))
@@ -304,7 +314,7 @@ def threads(events: Any) -> tuple[float, float]:
 
 
 def lengths() -> list[tuple[int, float, float]]:
-    """The reference executor on chains of 1, 2, 4, ... processors: processors, and million events and firings a second."""
+    """The reference executor on chains of processors: how many, and million events and firings a second."""
     found = []
     events = list(range(10_000))
     for count in (1, 2, 4, 8, 16, 32):
@@ -322,23 +332,25 @@ def report(rows: list[Row], pair: tuple[float, float], chains: list[tuple[int, f
     lines = [
         "# Running pipelines as machine code",
         "",
-        f"Command: `python experiments/bench_run.py --chunk {chunk}`, {time.strftime('%Y-%m-%d')}, numba {numba.__version__},"
-        f" Python {platform.python_version()}, {os.cpu_count()} cores shared with other work.",
+        f"Command: `python experiments/bench_run.py --chunk {chunk}`, {time.strftime('%Y-%m-%d')},"
+        f" numba {numba.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores,"
+        " shared with other work.",
         f"Million events per CPU second of one core, the best of {REPEAT} runs in turns, {chunk} events fed at a time"
         f" (Figure 2a: traces of {TRACE}).",
-        "BeepBeep 3's figures are from another day and machine (JVM, million events per CPU second); the goal is 10 times the"
-        " first four, 500 times the wide window, 30 times the others.",
+        "BeepBeep 3's figures are from another day (JVM, million events per CPU second); the goal is 10 times the first"
+        " four, 500 times the wide window, 30 times the others.",
         "",
         "| pipeline | compiled | by hand | of it | BeepBeep 3 | times | goal | reached | reference executor |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for r in rows:
-        bee = ("", "", "", "") if r.beepbeep is None or r.goal is None else (
-            f"{r.beepbeep:g}", f"{r.compiled / r.beepbeep:.0f}", f"{r.goal:.0f}", "yes" if r.compiled >= r.goal else "**no**",
-        )  # fmt: skip
-        lines.append(
-            f"| {r.name} | {r.compiled:.0f} | {r.hand:.0f} | {r.compiled / r.hand:.0%} | {' | '.join(bee)} | {r.reference:.2f} |"
-        )
+        cells = [r.name, f"{r.compiled:.0f}", f"{r.hand:.0f}", f"{r.compiled / r.hand:.0%}"]
+        if r.beepbeep is None or r.goal is None:
+            cells += [""] * 4
+        else:
+            reached = "yes" if r.compiled >= r.goal else "**no**"
+            cells += [f"{r.beepbeep:g}", f"{r.compiled / r.beepbeep:.0f}", f"{r.goal:.0f}", reached]
+        lines.append(f"| {' | '.join([*cells, f'{r.reference:.2f}'])} |")
     lines += [
         "",
         f"Two compiled pipelines of balanced work: {pair[0]:.2f} s one after the other, {pair[1]:.2f} s in two threads"

@@ -50,6 +50,11 @@ def empty(size: int, domain: Domain = INT) -> Any:
     return np.empty(size, dtype(domain))
 
 
+def zeros(size: int, domain: Domain = INT) -> Any:
+    """An array for a scalar domain."""
+    return np.zeros(size, dtype(domain))
+
+
 def always(count: int) -> Any:
     """That there is an event in each of so many steps."""
     return np.ones(count, np.bool_)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.backends.compiled import StepCode, step_code
-from workbench.backends.compiled_system import hazards
+from workbench.backends.compiled_system import fixed, hazards
 from workbench.core.domain import BOOL, Domain, Reals, scalars
 from workbench.core.ops import OR
 from workbench.core.term import FALSE, TRUE, Term, leaves, var
@@ -30,7 +30,7 @@ class Shape:
     Attributes
     ----------
     whole, real: numbers of the variables that lie in the arrays of integers and of floats.
-    memories: name, domain and size of each array of a memory.
+    memories: name, domain, size and `Memory.blank` of each array of a memory.
     values: name and domain of each scalar column of the inputs.
     inputs: the inputs, each with a column that says whether an event is present.
     results: per output its name and its scalar columns' domains.
@@ -38,7 +38,7 @@ class Shape:
 
     whole: tuple[int, ...]
     real: tuple[int, ...]
-    memories: tuple[tuple[str, Domain, int], ...]
+    memories: tuple[tuple[str, Domain, int, bool], ...]
     values: tuple[tuple[str, Domain], ...]
     inputs: tuple[str, ...]
     results: tuple[tuple[str, tuple[Domain, ...]], ...]
@@ -51,7 +51,7 @@ def shape(system: System) -> Shape:
         tuple(i for i, domain in enumerate(domains) if not isinstance(domain, Reals)),
         tuple(i for i, domain in enumerate(domains) if isinstance(domain, Reals)),
         tuple(
-            (name, domain, memory.size)
+            (name, domain, memory.size, memory.blank)
             for memory in system.memories
             for name, (_, domain) in zip(memory.arrays, scalars(memory.domain), strict=True)
         ),
@@ -67,21 +67,21 @@ def _fields(pipe: Pipe) -> tuple[Domain, ...]:
 
 def dense(system: System) -> dict[Term, Term]:
     """What is known of a step in which every input has an event."""
-    return {source.present: TRUE for source in system.inputs} | still_open(system)
+    return {source.present: TRUE for source in system.inputs} | sparse(system)
 
 
-def still_open(system: System) -> dict[Term, Term]:
+def sparse(system: System) -> dict[Term, Term]:
     """What is known of a step that is not the end of the streams."""
-    return {} if system.end is None else {system.end.now: FALSE, system.end.over: FALSE}
+    return fixed(system) | ({} if system.end is None else {system.end.now: FALSE, system.end.over: FALSE})
 
 
 def ending(system: System) -> dict[Term, Term]:
     """What is known of the step at which the streams end."""
     now = {} if system.end is None else {system.end.now: TRUE, system.end.over: FALSE}
-    return {source.present: FALSE for source in system.inputs} | now
+    return fixed(system) | {source.present: FALSE for source in system.inputs} | now
 
 
-KINDS: Mapping[str, Callable[[System], Given]] = {"dense": dense, "sparse": still_open, "ending": ending}
+KINDS: Mapping[str, Callable[[System], Given]] = {"dense": dense, "sparse": sparse, "ending": ending}
 """What is known of every step of a loop of this kind."""
 
 
@@ -125,7 +125,7 @@ def loop_source(system: System, phases: Sequence[Given], *, places: bool = False
 def parameters(system: System, given: Given, *, places: bool) -> list[str]:
     """The names of the parameters of a loop."""
     form = shape(system)
-    names = ["first", "last", "whole", "real", "counts", *(name for name, _, _ in form.memories)]
+    names = ["first", "last", "whole", "real", "counts", *(name for name, *_ in form.memories)]
     names += [f"x{k}" for k in range(len(form.values))]
     names += [f"p{k}" for k, source in enumerate(system.inputs) if source.present not in given]
     for j, (_, fields) in enumerate(form.results):

@@ -24,7 +24,7 @@ class Observer:
 
     def __init__(self, system: System, form: Shape, state: Sequence[Any], terms: Sequence[Term]) -> None:
         self._system, self._form, self._state = system, form, state
-        arrays = {name: Cells(array) for (name, _, _), array in zip(form.memories, state[2:], strict=True)}
+        arrays = {name: Cells(array) for (name, *_), array in zip(form.memories, state[2:], strict=True)}
         code = step_code(system, list(terms))
         self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run"), {**SCOPE, **arrays})
 

@@ -83,7 +83,7 @@ class Compiled:
         self._state = [
             self._columns.empty(len(self._shape.whole)),
             self._columns.empty(len(self._shape.real), FLOAT),
-            *(self._columns.empty(size, domain) for _, domain, size in self._shape.memories),
+            *(self._columns.zeros(size, domain) for _, domain, size, _ in self._shape.memories),
         ]
         self._saved = _copies(self._state)
         self.reset()
@@ -93,8 +93,9 @@ class Compiled:
         first = [encode_any(v.domain, v.initial) for v in self.system.variables]
         self._state[0][:] = [first[i] for i in self._shape.whole]
         self._state[1][:] = [first[i] for i in self._shape.real]
-        for (_, domain, _), array in zip(self._shape.memories, self._state[2:], strict=True):
-            array[:] = encode_any(domain, domain.default)
+        for (_, domain, _, blank), array in zip(self._shape.memories, self._state[2:], strict=True):
+            if blank:
+                array[:] = encode_any(domain, domain.default)
         self._ended = False
         self.steps = 0
         """Number of steps so far; the first one is step 0."""
@@ -184,7 +185,9 @@ class Compiled:
             raise
         return made
 
-    def _run(self, columns: dict[str, Any], count: int, places: bool, ends: bool, reuse: bool, kept: list[Any]) -> dict[str, Any]:
+    def _run(
+        self, columns: dict[str, Any], count: int, places: bool, ends: bool, reuse: bool, kept: list[Any]
+    ) -> dict[str, Any]:
         """Make steps; the outputs."""
         ordered = [columns[name] for name, _ in self.flat.inputs]
         full = all(column.present is None for column in ordered)

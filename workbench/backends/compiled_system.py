@@ -12,9 +12,10 @@ from typing import NamedTuple
 from workbench.backends.base import check_support, suggestion
 from workbench.core.domain import Domain, Integers, Overflowing, Reals, scalars
 from workbench.core.evaluate import escape_condition
+from workbench.core.fold import Substitute
 from workbench.core.ops import disjunction
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import FALSE, Term
+from workbench.core.term import FALSE, Term, const, var
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
@@ -66,8 +67,10 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
         system = compose(flat, {**known, **dict.fromkeys(unknown, 0)}, compiled=True)
     except TypingError as error:
         raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
+    # where no queue of these has ever held an event, can one be needed in a step?
+    empty = Substitute(fixed(system))
     for queue in unknown:
-        if system.inlined(system.queues[queue].overflow) is not FALSE:
+        if empty(system.inlined(system.queues[queue].overflow)) is not FALSE:
             raise Refused(
                 f"queue '{queue}' of pipeline {flat.name} has no known capacity, and backend '{backend}' allocates its"
                 " queues beforehand",
@@ -75,6 +78,11 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
                 " file; or give them: capacities={...}",
             )
     return system
+
+
+def fixed(system: System) -> dict[Term, Term]:
+    """The variables that have one value only (those of queues that never hold an event, mostly)."""
+    return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
 
 
 def _held(domain: Domain) -> bool:

@@ -91,17 +91,25 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
 
     Parameters and outputs are terms or nested tuples of terms; parameters are variables.
     """
+    return _compiled(outputs, parameters, lambda results: f"({results}{',' if results else ''})")
+
+
+def compile_term(output: Term, parameters: Sequence[Any]) -> Callable[..., Any]:
+    """A Python function of the parameters' leaves that returns the value of a term."""
+    return _compiled([output], parameters, str)
+
+
+def _compiled(outputs: Sequence[Any], parameters: Sequence[Any], shape: Callable[[str], str]) -> Callable[..., Any]:
     roots = [leaf for out in outputs for leaf in leaves(out)]
     params = [leaf for p in parameters for leaf in leaves(p)]
     names = {term: f"v{i}" for i, term in enumerate(params)}
     constants: dict[str, Any] = {}
     assignments, results = straight_line(roots, Source(names, constants))
     body = "".join(f"    {name} = {text}\n" for name, text, _ in assignments)
-    result = ", ".join(results)
-    text = f"def compiled({', '.join(names.values())}):\n{body}    return ({result}{',' if roots else ''})\n"
+    text = f"def compiled({', '.join(names.values())}):\n{body}    return {shape(', '.join(results))}\n"
     scope: dict[str, Any] = dict(constants)
     exec(compile(text, "<compiled terms>", "exec"), scope)
-    function: Callable[..., tuple[Any, ...]] = scope["compiled"]
+    function: Callable[..., Any] = scope["compiled"]
     return function
 
 

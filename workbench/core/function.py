@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from workbench.core import ops
 from workbench.core.domain import Bool, Domain, Integer, Integers, Overflowing, Range, Tuple, Value, resolve
-from workbench.core.evaluate import compile_terms, escape_condition
+from workbench.core.evaluate import compile_term, compile_terms, escape_condition
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import Operator
 from workbench.core.term import FALSE, Term, const, domain_of, is_symbolic, leaves, unnamed, var
@@ -152,7 +153,6 @@ class TypedFunction:
         self.body = body
         self.result = result
         """The domain of the results."""
-        self._run: Callable[..., Any] | None = None
 
     @property
     def name(self) -> str:
@@ -164,9 +164,12 @@ class TypedFunction:
         for arg in args:
             if type(arg) not in ops.PLAIN and is_symbolic(arg):
                 return self.apply(args)
-        if self._run is None:
-            self._run = self._compiled()
-        return self._run(*args)
+        return self.plain(*args)
+
+    @cached_property
+    def plain(self) -> Callable[..., Any]:
+        """This function on values alone, without a look at what it is given."""
+        return self._compiled()
 
     @property
     def obstacle(self) -> str:
@@ -191,11 +194,11 @@ class TypedFunction:
     def _compiled(self) -> Callable[..., Any]:
         if self.function.opaque:
             return self._opaque
-        values = compile_terms([self.body], self.symbols)
         flag = escape_condition([self.body], Overflowing.CHECKED)
         plain = not any(isinstance(d, Tuple) for d in (*self.domains, self.result))
         if plain and flag is FALSE:
-            return lambda *args: values(*args)[0]
+            return compile_term(self.body, self.symbols)
+        values = compile_terms([self.body], self.symbols)
         escaped = compile_terms([flag], self.symbols)
 
         def run(*args: Any) -> Any:

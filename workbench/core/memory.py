@@ -16,11 +16,13 @@ from workbench.core.typing_rules import coerce
 
 
 class Store(NamedTuple):
-    """A memory: so many values of a domain, at first all its default."""
+    """A memory: so many values of a domain."""
 
     name: str
     domain: Domain
     size: int
+    blank: bool = True
+    """Whether it holds the domain's default at first; it need not where only what was written is looked at."""
 
 
 class Write(NamedTuple):

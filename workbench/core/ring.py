@@ -40,7 +40,7 @@ class Ring:
     def stores(self) -> tuple[Store, ...]:
         """The memories: one for each queue that can hold something."""
         pairs = enumerate(zip(self.domains, self.capacities, strict=True), 1)
-        return tuple(Store(f"events{i}", domain, _size(q)) for i, (domain, q) in pairs if q)
+        return tuple(Store(f"events{i}", domain, _size(q), blank=False) for i, (domain, q) in pairs if q)
 
     def step(self, state: State, arrivals: Sequence[Maybe], cells: Sequence[Cells], share: Share) -> JoinStep:
         """One step with these arrivals."""

@@ -88,6 +88,8 @@ class Memory(NamedTuple):
     name: str
     domain: Domain
     size: int
+    blank: bool
+    """Whether it holds the domain's default at first."""
     arrays: tuple[str, ...]
     """Per scalar part of the domain, what code calls its array."""
     writes: tuple[Write, ...]

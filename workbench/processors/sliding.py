@@ -21,29 +21,16 @@ from workbench.core.ops import EQ, MOD, as_term, ite
 from workbench.core.processor import Machine, Maybe, Processor, Slot, State
 from workbench.core.term import const
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.group import Group
+from workbench.processors.fold import associative
 
 NARROW = 8
 """Up to this width folding the window anew is as fast."""
 
 
-def folded(inner: Processor, inputs: tuple[Domain, ...]) -> Cumulate | None:
-    """The cumulation that the inner processor of a window is, if its function is associative on these events."""
-    if isinstance(inner, Group):
-        flat = inner.flat
-        if len(flat.nodes) != 1 or [pipe for _, pipe in flat.outputs] != [*flat.nodes[0].outputs]:
-            return None
-        inner = flat.typed[flat.nodes[0].name]
-    if not isinstance(inner, Cumulate) or inner.domain is None or inputs != (inner.domain,):
-        return None
-    assert isinstance(inner.function, TypedFunction)
-    return inner if inner.function.function.is_associative(inner.domain) else None
-
-
 def sliding(width: int, inner: Processor, inputs: tuple[Domain, ...]) -> Stored | None:
     """The window's machine; None where there is nothing better than to fold it anew."""
-    cumulate = folded(inner, inputs)
-    if cumulate is None or width <= NARROW:
+    cumulate = associative(inner)
+    if cumulate is None or width <= NARROW or inputs != (cumulate.domain,):
         return None
     assert isinstance(cumulate.function, TypedFunction)
     inverse = cumulate.function.function.inverse

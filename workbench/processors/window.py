@@ -15,6 +15,7 @@ Arithmetic in checked domains always takes the first.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from workbench.core import function as f
@@ -27,6 +28,7 @@ from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processo
 from workbench.core.term import FALSE, TRUE, const, var
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
+from workbench.processors.fold import Fold, fold_of
 from workbench.processors.group import Group
 from workbench.processors.sliding import sliding
 
@@ -87,10 +89,17 @@ class Window(Processor):
 
     # --- operation: the last fronts, and the inner processor run over them ---------------------------------
 
+    @cached_property
+    def _fold(self) -> Fold | None:
+        """How to do with less than running the inner processor anew, if that is known."""
+        return fold_of(self.width, self._inner)
+
     def initial(self) -> State:
-        return ()
+        return () if self._fold is None else self._fold.initial()
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        if self._fold is not None:
+            return self._fold.step(state, front[0])
         fronts = (*state, front)
         if len(fronts) < self.width:
             return fronts, (NOTHING,)
