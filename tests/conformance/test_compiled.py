@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from workbench.backends.compiled_run import Compiled
@@ -83,3 +83,28 @@ def test_outputs_of_pieces_of_a_stream(data: st.DataObject, q: int, together: bo
     bounds = capacities(pipeline, q)
     executor = Compiled(pipeline, bounds, patience=-1, machine=False)
     assert made(executor, steps, cuts) == expected(pipeline, bounds, steps)
+
+
+@pytest.mark.slow
+@given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking would compile for hours
+)
+def test_machine_code(data: st.DataObject, q: int, together: bool) -> None:
+    pipeline = data.draw(pipelines(max_nodes=4))
+    steps = data.draw(traces(pipeline, together=together, max_steps=40))
+    bounds = capacities(pipeline, q)
+    assert made(Compiled(pipeline, bounds, patience=-1), steps, []) == expected(pipeline, bounds, steps)
+
+
+@pytest.mark.slow
+@given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
+@settings(max_examples=2000, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_many_more_pipelines(data: st.DataObject, q: int, together: bool) -> None:
+    pipeline = data.draw(pipelines(max_nodes=8, max_bits=60))
+    steps = data.draw(traces(pipeline, together=together, max_steps=20))
+    bounds = capacities(pipeline, q)
+    executor = Compiled(pipeline, bounds, patience=-1, machine=False)
+    assert made(executor, steps, [len(steps) // 2]) == expected(pipeline, bounds, steps)
