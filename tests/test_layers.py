@@ -25,6 +25,8 @@ OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "cupy", "pyspark", "m
             "pyarrow", "hypothesis", "pytest"}  # fmt: skip
 AT_MODULE_LEVEL = {
     ("backends/compiled_columns.py", "numpy"),
+    ("backends/compiled_cuda.py", "numba"),
+    ("backends/compiled_cuda.py", "numpy"),
     ("backends/compiled_kernels.py", "numba"),
     ("backends/compiled_kernels.py", "numpy"),
     ("conformance/strategies.py", "hypothesis"),

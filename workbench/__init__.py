@@ -33,6 +33,7 @@ _HOME = {
     "workbench.processors.stream": ("Builder", "pipeline"),
     "workbench.language": ("parse", "parse_property", "read_file"),
     "workbench.ir.compose": ("compose",),
+    "workbench.backends.compiled_batch": ("Batch",),
     "workbench.backends.compiled_run": ("Compiled",),
     "workbench.backends.reference": ("Reference",),
     "workbench.verify.buffers": ("Buffers", "buffers"),

@@ -17,6 +17,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 ANALYSES = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
 RUNS = (ROOT / "docs" / "counterexamples.md").read_text(encoding="utf-8")
 RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+PAGES = PAGE + MONITORING + ANALYSES + RUNS + RUNNING + README
 BLOCKS = re.findall(
     r"^```console\n(.*?)^```$", PAGE + MONITORING + ANALYSES + RUNS + RUNNING + README, re.MULTILINE | re.DOTALL
 )

@@ -101,7 +101,7 @@ def test_machine_code(data: st.DataObject, q: int, together: bool) -> None:
 
 @pytest.mark.slow
 @given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
-@settings(max_examples=2000, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_many_more_pipelines(data: st.DataObject, q: int, together: bool) -> None:
     pipeline = data.draw(pipelines(max_nodes=8, max_bits=60))
     steps = data.draw(traces(pipeline, together=together, max_steps=20))

@@ -98,7 +98,8 @@ def loop_source(system: System, phases: Sequence[Given], *, places: bool = False
     places: whether to write the step of each output event.
     """
     form = shape(system)
-    codes = [_phase(system, given) for given in phases]
+    labels = _labels(system)
+    codes = [step_code(system, labels, given) for given in phases]
     constant = {v.name for v in system.variables if var(v.name, v.domain) in phases[0]}
     named = [v.name not in constant for v in system.variables]
     lines = [f"def {name}({', '.join(parameters(system, phases[0], places=places))}):"]
@@ -133,17 +134,14 @@ def parameters(system: System, given: Given, *, places: bool) -> list[str]:
     return names + ([f"z{j}" for j in range(len(form.results))] if places else [])
 
 
-def _phase(system: System, given: Given) -> StepCode:
-    """The code of one step.
-
-    Its labels are the hazard, the presence and the leaves of each output slot, and the parts of each writing to memory.
-    """
+def _labels(system: System) -> list[Term]:
+    """What a step shows: the hazard, presence and leaves of each output slot, the parts of each writing to memory."""
     hazard: Term = FALSE
     for each in hazards(system):
         hazard = OR(hazard, each.happens)
     slots = [slot for _, pipe in system.outputs for slot in system.pipes[pipe].slots]
     writes = [write for memory in system.memories for write in memory.writes]
-    return step_code(system, [hazard, *leaves((tuple(slots), tuple(writes)))], given)
+    return [hazard, *leaves((tuple(slots), tuple(writes)))]
 
 
 def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], places: bool) -> list[str]:

@@ -51,6 +51,14 @@ class Compiled:
     patience: how many steps are made in plain Python before the loop is compiled.
     machine: whether to compile at all; else Python runs the same loops.
 
+    Attributes
+    ----------
+    flat: the pipeline without groups.
+    system: its transition system.
+    form: the arrays of its loops.
+    state: those that hold its state: whole numbers, floats, and the memories.
+    results: name, domain and pipe of each output.
+
     Raises
     ------
     Refused: a queue has no known bound, or something in the pipeline has no compiled form.
@@ -74,26 +82,26 @@ class Compiled:
         self.pipeline = pipeline
         self.flat = flatten(pipeline)
         self.system = translate(pipeline, self.name, capacities)
-        self._shape = shape(self.system)
-        self._results = [(name, self.flat.domains[pipe], self.system.pipes[pipe]) for name, pipe in self.flat.outputs]
+        self.form = shape(self.system)
+        self.results = [(name, self.flat.domains[pipe], self.system.pipes[pipe]) for name, pipe in self.flat.outputs]
         self._patience, self._with_machine, self._warm = patience, machine, False
         self._pool: dict[tuple[int, Domain], Any] = {}
         self._used = 0
         self._loops: dict[tuple[Any, ...], Loop] = {}
-        self._state = [
-            self._columns.empty(len(self._shape.whole)),
-            self._columns.empty(len(self._shape.real), FLOAT),
-            *(self._columns.zeros(size, domain) for _, domain, size, _ in self._shape.memories),
+        self.state = [
+            self._columns.empty(len(self.form.whole)),
+            self._columns.empty(len(self.form.real), FLOAT),
+            *(self._columns.zeros(size, domain) for _, domain, size, _ in self.form.memories),
         ]
-        self._saved = _copies(self._state)
+        self._saved = _copies(self.state)
         self.reset()
 
     def reset(self) -> None:
         """Back to the state before the first event."""
         first = [encode_any(v.domain, v.initial) for v in self.system.variables]
-        self._state[0][:] = [first[i] for i in self._shape.whole]
-        self._state[1][:] = [first[i] for i in self._shape.real]
-        for (_, domain, _, blank), array in zip(self._shape.memories, self._state[2:], strict=True):
+        self.state[0][:] = [first[i] for i in self.form.whole]
+        self.state[1][:] = [first[i] for i in self.form.real]
+        for (_, domain, _, blank), array in zip(self.form.memories, self.state[2:], strict=True):
             if blank:
                 array[:] = encode_any(domain, domain.default)
         self._ended = False
@@ -155,7 +163,7 @@ class Compiled:
             values = [events.get(name) for events in steps]
             columns[name] = self._columns.column(name, domain, values, None if all(here) else here)
         start = self.steps
-        rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self._results} for _ in steps]
+        rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.results} for _ in steps]
         for name, output in self._fed(columns, len(steps), True).items():
             for step, value in zip(output.steps.tolist(), output.events(), strict=True):
                 rows[step - start][name].append(value)
@@ -196,21 +204,21 @@ class Compiled:
             inputs += [self._columns.always(count) if c.present is None else c.present for c in ordered]
         empty, start = self._reused if reuse else self._columns.empty, self.steps
         self._used = 0
-        sizes = [count * pipe.width + 1 for _, _, pipe in self._results]
-        fields = [domains for _, domains in self._shape.results]
+        sizes = [count * pipe.width + 1 for _, _, pipe in self.results]
+        fields = [domains for _, domains in self.form.results]
         outputs = [empty(size, d) for size, domains in zip(sizes, fields, strict=True) for d in domains]
         spots = [empty(size) for size in sizes] if places else []
         counts = self._columns.array([0] * len(sizes))
         kind = "ending" if ends else "dense" if full else "sparse"
         for first, last, loop in self._plan(count, kind, places):
             if self.steps > start:
-                kept = _copies(self._state)
-            whole, real, *memories = self._state
+                kept = _copies(self.state)
+            whole, real, *memories = self.state
             if loop(first, last, whole, real, counts, *memories, *inputs, *outputs, *spots):
                 self._examine(kept, first, last, inputs, kind)
             self.steps += last - first
         rest, found = iter(outputs), {}
-        for j, (name, domain, _) in enumerate(self._results):
+        for j, (name, domain, _) in enumerate(self.results):
             arrays = tuple(next(rest)[: counts[j]] for _ in fields[j])
             found[name] = self._columns.Output(domain, arrays, spots[j][: counts[j]] + start if places else None)
         return found
@@ -228,14 +236,14 @@ class Compiled:
     def _plan(self, count: int, kind: str, places: bool) -> Iterator[tuple[int, int, Loop]]:
         """Successive ranges of steps and the loops to make them, decided as the state goes on."""
         self._warm = self._warm or self.steps + count > self._patience
-        made, size, machine = 0, 1, self._warm and kind != "ending"
-        if machine and kind == "dense" and self._steady.variables and (distance := self._distance()) is not None:
+        made, machine = 0, self._warm and kind != "ending"
+        if machine and kind == "dense" and self._steady.variables and self._distance() is not None:
             # the way to the steady part, and what remains of its last round, is short: it needs no machine code
-            made, size, machine = min(count, distance), len(self._steady.phases), False
-            yield from self._blocks(0, made, kind, places, machine=False)
-            rounds = made + (count - made) // size * size
-            yield from self._blocks(made, rounds, "steady", places, machine=True, size=size)
-            made = rounds
+            first, last = self.steady_part(count)
+            yield from self._blocks(0, first, kind, places, machine=False)
+            size = len(self._steady.phases)
+            yield from self._blocks(first, last, "steady", places, machine=True, size=size)
+            made, machine = last, False
         yield from self._blocks(made, count, kind, places, machine=machine)
 
     def _blocks(
@@ -254,38 +262,49 @@ class Compiled:
 
     def _distance(self) -> int | None:
         """How many steps to the first phase of the steady part; None where the state is not on the way to it."""
-        variables = [(self.system.variables[i], self._shape.whole.index(i)) for i in self._steady.variables]
-        return self._steady.distance.get(tuple(decode(v.domain, self._state[0].item(at)) for v, at in variables))
+        variables = [(self.system.variables[i], self.form.whole.index(i)) for i in self._steady.variables]
+        return self._steady.distance.get(tuple(decode(v.domain, self.state[0].item(at)) for v, at in variables))
+
+    def phases(self, kind: str) -> Sequence[Given]:
+        """What is known of successive steps in a loop of this kind: one of `KINDS`, or `steady`."""
+        return self._steady.phases if kind == "steady" else [KINDS[kind](self.system)]
+
+    def steady_part(self, count: int) -> tuple[int, int]:
+        """Of so many steps in which every input has an event: where the steady part begins, and where it ends."""
+        distance = self._distance() if self._steady.variables else None
+        if distance is None or distance >= count:
+            return count, count
+        size = len(self._steady.phases)
+        return distance, distance + (count - distance) // size * size
 
     def _loop(self, kind: str, places: bool, *, machine: bool) -> Loop:
         """A loop, made when it is first needed."""
         machine = machine and self._with_machine
         key = (kind, places, machine)
         if key not in self._loops:
-            phases: Sequence[Given] = self._steady.phases if kind == "steady" else [KINDS[kind](self.system)]
-            source = loop_source(self.system, phases, places=places)
+            source = loop_source(self.system, self.phases(kind), places=places)
             if machine:
                 from workbench.backends.compiled_kernels import machine_code
 
                 self._loops[key] = machine_code(source)
             else:
-                self._loops[key] = PlainLoop(source, self._shape, sparse=kind == "sparse")
+                self._loops[key] = PlainLoop(source, self.form, sparse=kind == "sparse")
         return self._loops[key]
 
     def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
         """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""
-        after = _copies(self._state)
+        after = _copies(self.state)
         self._restore(before)
-        loop, counts = self._loop(kind, False, machine=False), self._columns.array([0] * len(self._results))
-        fields = [domains for _, domains in self._shape.results]
+        loop, counts = self._loop(kind, False, machine=False), self._columns.array([0] * len(self.results))
+        fields = [domains for _, domains in self.form.results]
         for position in range(first, last):
             here = [array[position : position + 1] for array in inputs]
             unseen = [
                 self._columns.empty(pipe.width + 1, domain)
-                for (_, _, pipe), domains in zip(self._results, fields, strict=True)
+                for (_, _, pipe), domains in zip(self.results, fields, strict=True)
                 for domain in domains
             ]
-            saved, (whole, real, *memories) = _copies(self._state), self._state
+            saved, (whole, real, *memories) = _copies(self.state), self.state
             if loop(0, 1, whole, real, counts, *memories, *here, *unseen):
                 self._restore(saved)
                 raise self._overflow(self.steps + position - first, here, kind)
@@ -295,24 +314,24 @@ class Compiled:
     def _overflow(self, step: int, inputs: Sequence[Any], kind: str) -> Overflow:
         """The error of a step from the present state, given the entries of the columns."""
         numbers = [array.item(0) for array in inputs]
-        given = dict(zip((name for name, _ in self._shape.values), numbers, strict=False))
-        flags = numbers[len(self._shape.values) :] or [kind == "dense"] * len(self.system.inputs)
+        given = dict(zip((name for name, _ in self.form.values), numbers, strict=False))
+        flags = numbers[len(self.form.values) :] or [kind == "dense"] * len(self.system.inputs)
         given.update((source.present.name, flag) for source, flag in zip(self.system.inputs, flags, strict=True))
         if self.system.end:
             given[self.system.end.now.name] = kind == "ending"
         found = hazards(self.system)
-        happens = Observer(self.system, self._shape, self._state, [hazard.happens for hazard in found])(given)
+        happens = Observer(self.system, self.form, self.state, [hazard.happens for hazard in found])(given)
         hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
         return Overflow(f"step {step}: {hazard.what}", hint=hazard.hint)
 
     def _save(self) -> list[Any]:
         """The state, in arrays that are there for it."""
-        for content, array in zip(self._saved, self._state, strict=True):
+        for content, array in zip(self._saved, self.state, strict=True):
             content[:] = array
         return self._saved
 
     def _restore(self, saved: Sequence[Any]) -> None:
-        for array, content in zip(self._state, saved, strict=True):
+        for array, content in zip(self.state, saved, strict=True):
             array[:] = content
 
     def _check_open(self) -> None:
@@ -343,7 +362,7 @@ class Compiled:
     def _observer(self) -> Observer:
         pipes = (leaf for pipe in self.system.pipes.values() for leaf in leaves(pipe.slots))
         lengths = (queue.length for queue in self.system.queues.values())
-        return Observer(self.system, self._shape, self._state, [*pipes, *lengths])
+        return Observer(self.system, self.form, self.state, [*pipes, *lengths])
 
     def trace(self, steps: Steps) -> list[StepRecord]:
         """The records of several steps."""
@@ -351,7 +370,7 @@ class Compiled:
 
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
         """Whole streams in lockstep (step i carries the i-th event of each), then their end, as lists of values."""
-        found: dict[str, list[Value]] = {name: [] for name, _, _ in self._results}
+        found: dict[str, list[Value]] = {name: [] for name, _, _ in self.results}
         sources = {name: iter(stream) for name, stream in by_input(self.flat, streams).items()}
         while True:
             parts = {name: list(itertools.islice(source, BLOCK)) for name, source in sources.items()}

@@ -109,5 +109,5 @@ def hazards(system: System) -> tuple[Hazard, ...]:
                     escapes = disjunction([escapes, *written])
             if escapes is not FALSE:
                 found.append(Hazard(f"processor '{instance}': a result {what}", hint, escapes))
-    happening = [Hazard(h.what, h.hint, system.inlined(h.happens)) for h in found]
-    return tuple(h for h in happening if h.happens is not FALSE)
+    happening = zip(found, system.inlined(tuple(h.happens for h in found)), strict=True)
+    return tuple(h._replace(happens=happens) for h, happens in happening if happens is not FALSE)
