@@ -195,7 +195,10 @@ class Batch:
         flags = [] if full else [work.flag(name) for name, _ in one.flat.inputs]
         rows = [(work.steps * pipe.width + pipe.width + 1, self._fields[name]) for name, _, pipe in one.results]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
-        group = compiled_cuda.Group([*parts, *flags], one.state, outputs, len(one.results))
+        needed = [True, True, *(blank for *_, blank in one.form.memories)]
+        group = compiled_cuda.Group(
+            [*parts, *flags], list(zip(one.state, needed, strict=True)), outputs, len(one.results)
+        )
         first, last = one.steady_part(work.steps) if full else (work.steps, work.steps)
         general, columns = "dense" if full else "sparse", len(parts) + len(flags)
         for kind, start, stop in ((general, 0, first), ("steady", first, last), (general, last, work.steps)):
@@ -207,9 +210,10 @@ class Batch:
 
     def _checked(self, name: str, domain: Domain, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arrays of an input, of the right types and with no value outside the domain."""
+        from workbench.backends.compiled_cuda import is_there
+
         kinds = [kind for _, kind in scalars(domain)]
-        there = [hasattr(part, "__cuda_array_interface__") for part in parts]
-        if all(there):
+        if all(map(is_there, parts)):
             odd = next((k for k, part in zip(kinds, parts, strict=True) if part.dtype != self._columns.dtype(k)), None)
             odd = odd or next((kind for kind in kinds if kind.finite and kind != BOOL), None)
             if odd is None:

@@ -21,8 +21,18 @@ from workbench.ir.system import System
 THREADS = 128
 """Threads of a block."""
 
+
+def _min(a, b):
+    return b if b < a else a
+
+
+def _max(a, b):
+    return b if b > a else a
+
+
 SCOPE = {name: cuda.jit(device=True)(function.py_func) for name, function in compiled_kernels.SCOPE.items()}
-"""What generated code calls, on the device."""
+SCOPE |= {"min": cuda.jit(device=True)(_min), "max": cuda.jit(device=True)(_max)}
+"""What generated code calls, on the device. (For Python's own `min` and `max` numba 0.68 has no code there.)"""
 
 
 def simulated() -> bool:
@@ -38,6 +48,11 @@ def found() -> str:
         return ""
     name = cuda.get_current_device().name
     return str(name.decode() if isinstance(name, bytes) else name)
+
+
+def is_there(array: Any) -> bool:
+    """Whether an array is on the device already: numba's, or that of CuPy, for one."""
+    return hasattr(array, "__cuda_array_interface__") or hasattr(array, "copy_to_host")
 
 
 def free_bytes() -> int:
@@ -67,20 +82,40 @@ def kernel(system: System, phases: Sequence[Given]) -> Any:
 
 
 class Group:
-    """Some traces on the device, in a stream of their own, so that copies go on while others compute."""
+    """Some traces on the device, in a stream of their own, so that copies go on while others compute.
 
-    def __init__(self, inputs: Sequence[Any], state: Sequence[Any], outputs: Sequence[tuple[int, Any]], results: int):
+    Parameters
+    ----------
+    inputs: arrays with a row per step and a column per trace.
+    state: the initial arrays of one trace, and whether what is in them matters.
+    outputs: rows and type of each array for outputs.
+    results: how many outputs there are.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Any],
+        state: Sequence[tuple[Any, bool]],
+        outputs: Sequence[tuple[int, Any]],
+        results: int,
+    ) -> None:
         self.traces = inputs[0].shape[1] if inputs else 0
         self._stream = cuda.stream()
         self._inputs = [self._sent(array) for array in inputs]
-        self._state = [self._sent(np.repeat(np.asarray(array)[:, None], self.traces, axis=1)) for array in state]
+        self._state = [self._initial(array, needed) for array, needed in state]
         self._outputs = [cuda.device_array((rows, self.traces), kind, stream=self._stream) for rows, kind in outputs]
         self._counts = self._sent(np.zeros((results, self.traces), np.int64))
         self._bad = self._sent(np.zeros(self.traces, np.bool_))
 
+    def _initial(self, array: Any, needed: bool) -> Any:
+        """An array of the state for every trace; what is in it does not matter where it is not `needed`."""
+        if not needed:
+            return cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
+        return self._sent(np.repeat(np.asarray(array)[:, None], self.traces, axis=1))
+
     def _sent(self, array: Any) -> Any:
-        if hasattr(array, "__cuda_array_interface__"):
-            return array  # it is there already: CuPy's, for one
+        if is_there(array):
+            return array
         return cuda.to_device(np.ascontiguousarray(array), stream=self._stream)
 
     def launch(self, function: Any, first: int, last: int, inputs: int) -> None:
