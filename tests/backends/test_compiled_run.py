@@ -286,8 +286,9 @@ def test_what_compiled_code_cannot_hold_is_refused() -> None:
         Refused, match=r"not supported by backend 'numba': function 'next' has no translation.*reference"
     ):
         translate(one(INT, wb.ApplyFunction(opaque)), "numba")
-    with pytest.raises(Refused, match="makes a fraction an int"):
-        plainly(one(INT, lambda x: x + 0.5)).feed([1])
+    for domain, processor in ((INT, lambda x: x + 0.5), (FLOAT, wb.Cast(INT)), (FLOAT, wb.Cast(Integer(5)))):
+        with pytest.raises(Refused, match="makes a fraction int"):
+            plainly(one(domain, processor))
     with pytest.raises(Refused, match="any number of events"):
         translate(parsed("pipeline p(x: int) -> int { return stutter_by(x, x) }"), "numba")
 

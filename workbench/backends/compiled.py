@@ -16,7 +16,7 @@ from typing import Any
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
 from workbench.core.evaluate import Source, straight_line
 from workbench.core.fold import Substitute, postorder
-from workbench.core.ops import ADD, DIV, MOD, MUL, SUB
+from workbench.core.ops import ADD, DIV, ITE, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.system import System
@@ -161,14 +161,13 @@ class _Scalars(Source):
         return f"((not {a}) | {b})"
 
 
-def _plain_number(term: Term) -> None:
+def _no_fraction(term: Term) -> None:
     """Refuse a fraction among integers, which Python has and words have not."""
-    if not isinstance(term.domain, Integers):
-        return
     fraction = isinstance(term.payload, float) and math.isfinite(term.payload) and term.is_const
-    if fraction or any(isinstance(arg.domain, Reals) for arg in term.args):
+    choosing = term.args[1:] if term.op is ITE else term.args
+    if fraction or any(isinstance(arg.domain, Reals) for arg in choosing):
         raise Refused(
-            f"'{term.op or term.payload}' makes a fraction an int, and compiled code has integers of 64 bits there",
+            f"'{term.op or term.payload}' makes a fraction {term.domain}, where compiled code has whole numbers",
             hint="declare the stream as float",
         )
 
@@ -184,9 +183,11 @@ _EXACT = {op: op.exact for op in (ADD, SUB, MUL)}
 
 def _small(term: Term) -> None:
     """Refuse what compiled code cannot hold."""
+    if term.domain.numeric and not isinstance(term.domain, Reals):
+        _no_fraction(term)
     if isinstance(term.domain, Integers | Reals):
-        _plain_number(term)
-    elif not isinstance(term.domain, Enum) and term.domain != BOOL:
+        return
+    if not isinstance(term.domain, Enum) and term.domain != BOOL:
         lo, hi = _bounds(term.domain, term)
         if term.op is not None and term.op not in (DIV, MOD):
             exact = _exact(term)

@@ -94,6 +94,7 @@ class Compiled:
             *(self._columns.zeros(size, domain) for _, domain, size, _ in self.form.memories),
         ]
         self._saved = _copies(self.state)
+        self._loop("sparse", False, machine=False)  # what has no code is refused now
         self.reset()
 
     def reset(self) -> None:
