@@ -396,8 +396,8 @@ def report(
     lines += [
         "",
         "Two executors of equal work in two threads are"
-        f" **{pair['executors'][0]:.2f} times** as fast as one after the other (wall time, the median of {TURNS} runs; the"
-        f" best: {pair['executors'][1]:.2f}). Two bare compiled loops, in turns with them:"
+        f" **{pair['executors'][0]:.2f} times** as fast as one after the other (wall time, the median of {TURNS} runs;"
+        f" the best: {pair['executors'][1]:.2f}). Two bare compiled loops, in turns with them:"
         f" {pair['bare loops'][0]:.2f} (the best: {pair['bare loops'][1]:.2f}). That is what the machine gave:"
         f" {os.getloadavg()[0]:.1f} processes wanted its {os.cpu_count()} cores.",
         "",
