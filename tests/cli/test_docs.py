@@ -16,11 +16,10 @@ MONITORING = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ANALYSES = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
 RUNS = (ROOT / "docs" / "counterexamples.md").read_text(encoding="utf-8")
+FAULTS = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
 RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
-PAGES = PAGE + MONITORING + ANALYSES + RUNS + RUNNING + README
-BLOCKS = re.findall(
-    r"^```console\n(.*?)^```$", PAGE + MONITORING + ANALYSES + RUNS + RUNNING + README, re.MULTILINE | re.DOTALL
-)
+PAGES = PAGE + MONITORING + ANALYSES + RUNS + FAULTS + RUNNING + README
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)
     for block in BLOCKS

@@ -50,6 +50,13 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
                 hint="use bool, int, float, a finite type, or tuples of them; the reference executor runs everything",
             )
     for node in flat.nodes:
+        if node.processor.clocked:
+            raise Refused(
+                f"`{node.processor}` (processor '{node.name}') works on steps, not on events, and backend"
+                f" '{backend}' has no such processors",
+                where=node.where,
+                hint="run it in the reference executor",
+            )
         if any(flat.widths[pipe] is None for pipe in node.outputs):
             raise Refused(
                 f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and backend"

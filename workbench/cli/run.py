@@ -8,17 +8,21 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
 
 if TYPE_CHECKING:
-    from workbench.backends.base import Backend
+    from workbench.backends.base import StepRecord
+    from workbench.backends.compiled_run import Compiled
+    from workbench.backends.reference import Reference
+    from workbench.backends.reference_faults import RandomFaults
     from workbench.core.pipeline import Pipeline
 
 HELP = "run a pipeline on events"
 BACKENDS = ("reference", "numba")
+RATE = 0.1
 BATCH = 4096
 """Steps that a compiled backend takes at a time, where nobody waits for the output of each."""
 FORMATS = ("csv", "jsonl")
@@ -35,6 +39,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
+    parser.add_argument(
+        "--seed", type=int, metavar="N",
+        help="let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rate", type=float, metavar="P", help="the probability that a fault strikes when it can (default: 0.1)"
+    )
     o.domain_options(parser, n=None)
 
 
@@ -42,15 +53,16 @@ def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     from workbench.backends.events import format_of, read_events, write_events
 
-    pipeline = _domain(o.load(args.file, args.param).pipeline, args)
-    backend = _backend(args.backend, pipeline)
+    pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
+    faults = _faults(args, pipeline)
+    backend = _backend(args.backend, pipeline, faults)
     events = read_events(args.input, pipeline, format=args.format)
     written = format_of(args.output) or args.format or format_of(args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
     # nothing is written before the input is known to be there
     events = _started(events)
     with write_events(args.output, pipeline, format=written, idle=args.steps) as writer:
-        for outputs in _outputs(backend, events, 1 if live else BATCH):
+        for outputs in _outputs(backend, events, 1 if live else BATCH, faults):
             writer.write(outputs)
             if live:
                 sys.stdout.flush()
@@ -65,20 +77,26 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return itertools.chain(list(itertools.islice(events, 1)), events)
 
 
-def _outputs(backend: Backend, events: Iterator[dict[str, Any]], size: int) -> Iterator[dict[str, list[Any]]]:
+def _outputs(
+    backend: Reference | Compiled, events: Iterator[dict[str, Any]], size: int, faults: RandomFaults | None
+) -> Iterator[Mapping[str, list[Any]]]:
     """What comes out in each step."""
+    from workbench.backends.reference import Reference
     from workbench.errors import WorkbenchError
 
-    several = getattr(backend, "outputs", None)
-    for steps in _batches(events, size if several else 1):
+    if isinstance(backend, Reference):
+        for step in events:
+            record = backend.step(step)
+            yield record.outputs
+            if faults:
+                _say(backend, record)
+        return
+    for steps in _batches(events, size):
         try:
-            made = several(steps) if several else None
-        except WorkbenchError:
-            made = None  # in one of the steps, before which there are others
-        if made is None:
-            yield from (dict(backend.step(step).outputs) for step in steps)
-        else:
-            yield from made
+            made: Iterable[Mapping[str, list[Any]]] = backend.outputs(steps)
+        except WorkbenchError:  # in one of the steps, before which there are others
+            made = (backend.step(step).outputs for step in steps)
+        yield from made
 
 
 def _batches(events: Iterator[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
@@ -97,14 +115,34 @@ def _batches(events: Iterator[dict[str, Any]], size: int) -> Iterator[list[dict[
     raise problem
 
 
-def _backend(name: str, pipeline: Pipeline) -> Backend:
+def _backend(name: str, pipeline: Pipeline, faults: RandomFaults | None) -> Reference | Compiled:
     if name == "numba":
         from workbench.backends.compiled_run import Compiled
 
         return Compiled(pipeline)
     from workbench.backends.reference import Reference
 
-    return Reference(pipeline)
+    return Reference(pipeline, oracle=faults)
+
+
+def _faults(args: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None:
+    """What makes faults strike, where the options ask for that."""
+    if not args.fault and args.seed is None and args.rate is None:
+        return None
+    from workbench.backends.reference_faults import RandomFaults
+
+    return RandomFaults(pipeline, args.seed or 0, RATE if args.rate is None else args.rate)
+
+
+def _say(backend: Reference, record: StepRecord) -> None:
+    """The faults that struck in the last step, on the standard error."""
+    from workbench.faults import struck
+    from workbench.verify.timeline import show_value
+
+    carried = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+    for strike in struck(backend.flat, carried):
+        event = show_value(strike.event, strike.domain)
+        print(f"step {backend.steps - 1}: {event} on {strike.pipe} was {strike.what}", file=sys.stderr)
 
 
 def _domain(pipeline: Pipeline, args: argparse.Namespace) -> Pipeline:

@@ -49,6 +49,13 @@ def steady(system: System, given: Mapping[Term, Term], most_phases: int = MOST_P
     names = [v.name for v in system.variables if v.name in alone]
     history = _history(system, names, [after[name] for name in names])
     circles = {name: _circle(history, [i for i, n in enumerate(names) if n in _cone(name, needs)]) for name in names}
+    # a queue's length goes on growing where it overflows: such a run is void, and no circle begins there
+    domains = {v.name: v.domain for v in system.variables}
+    circles = {
+        name: circle
+        for i, (name, circle) in enumerate(circles.items())
+        if all(state[i] in domains[name] for state in history)
+    }
     chosen, start, length = [], 0, 1
     for name, circle in sorted(circles.items(), key=lambda item: item[1][1] if item[1] else 0):
         if circle and math.lcm(length, circle[1]) <= most_phases:
