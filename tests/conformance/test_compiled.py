@@ -74,7 +74,7 @@ def agree(made: Made, expected: Expected) -> None:
 def made(executor: Compiled, steps: Sequence[Any], cuts: Sequence[int]) -> Made:
     """The steps fed in pieces; after an overflow, those before it are made again, since none has happened."""
     rows: list[dict[str, list[Any]]] = []
-    pieces = [list(steps[a:b]) for a, b in zip([0, *cuts], [*cuts, len(steps)], strict=True)]
+    pieces = [list(steps[a:b]) for a, b in zip([0, *cuts], [*cuts, len(steps)], strict=True) if a < b]
     for piece in pieces:
         ends = piece[-1:] == [END] and piece[-1] is END
         try:
