@@ -17,9 +17,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 ANALYSES = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
 RUNS = (ROOT / "docs" / "counterexamples.md").read_text(encoding="utf-8")
 FAULTS = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(
-    r"^```console\n(.*?)^```$", PAGE + MONITORING + ANALYSES + RUNS + FAULTS + README, re.MULTILINE | re.DOTALL
-)
+RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+PAGES = PAGE + MONITORING + ANALYSES + RUNS + FAULTS + RUNNING + README
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)
     for block in BLOCKS

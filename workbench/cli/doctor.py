@@ -18,7 +18,7 @@ EXTRAS = (
     ("pyspark", "spark", "sweeps on a Spark cluster"),
     ("pandas", "spark", "sweeps on a Spark cluster"),
     ("pyarrow", "spark", "sweeps on a Spark cluster"),
-    ("numba", "fast", "the explicit engine as machine code"),
+    ("numba", "fast", "pipelines and the explicit engine as machine code"),
     ("cupy", "gpu", "execution on the GPU"),
 )
 """Python package, the extra that installs it, and what it is for."""
