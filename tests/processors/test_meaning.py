@@ -99,7 +99,7 @@ def test_examples(processor, domains, streams, expected):
 
 def test_every_processor_has_an_example():
     shown = {type(example[0]) for example in EXAMPLES}
-    assert set(CLASSES.values()) - shown == {CLASSES["window"], CLASSES["Group"]}
+    assert set(CLASSES.values()) - shown == {CLASSES["window"], CLASSES["slice"], CLASSES["Group"]}
 
 
 def test_the_last_event_of_a_decimation():

@@ -21,6 +21,7 @@ from workbench.core.domain import (
     Domain,
     Enum,
     Integer,
+    Map,
     Overflowing,
     Range,
     Tuple,
@@ -37,11 +38,13 @@ from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
 from workbench.processors.group import Group, flatten
+from workbench.processors.held import bits
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.prefix import Prefix
+from workbench.processors.slice import Slice
 from workbench.processors.stream import Builder
 from workbench.processors.stream import Stream as Building
 from workbench.processors.stutter import Stutter
@@ -49,7 +52,7 @@ from workbench.processors.stutter_by import StutterBy
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
 from workbench.processors.unpack import Unpack
-from workbench.processors.window import Window, bits
+from workbench.processors.window import Window
 
 MOST_EVENTS = 4
 """The most events that a pipe carries in one step."""
@@ -108,6 +111,14 @@ def _unary(draw: Draw, domain: Domain) -> f.Function:
         choices += [f.NOT, g.WIGGLE]
     elif isinstance(domain, Tuple):
         choices += [g.field(i) for i in range(len(domain.fields))] + [g.SWAP]
+    elif isinstance(domain, Map):
+        choices += [f.SIZE]
+        if not isinstance(domain.value, Tuple | Map):
+            choices.append(g.entry(draw(values(domain.key)), draw(values(domain.value))))
+        if isinstance(domain.value, Bool):
+            choices += [f.ALL_VALUES, f.ANY_VALUE]
+        if _numbers(domain.value):
+            choices.append(f.SUM_VALUES)
     else:
         constant = draw(values(domain))
         choices += [g.fixed_right("=", constant), g.fixed_right("!=", constant)]
@@ -191,6 +202,11 @@ def _single(draw: Draw, domain: Domain) -> Processor:
     return Passthrough()
 
 
+def _few(domain: Domain) -> bool:
+    """Whether the values may be keys of slices."""
+    return (domain.size or 5) <= 4
+
+
 def _counts(domain: Domain) -> bool:
     """Whether the values say how often something is done, and never very often."""
     return isinstance(domain, Integer | Range) and 0 <= domain.hi <= 2
@@ -233,6 +249,8 @@ class _Growing:
         kinds += [self.fork, self.multiplex]
         if self.depth:
             kinds += [self.window, self.group]
+            if self.has(_few):
+                kinds.append(self.slice)
         processor, read = self.draw(st.sampled_from(kinds))()
         inputs = tuple(pipe.domain for pipe in read)
         typed = processor.typed(inputs)
@@ -299,6 +317,23 @@ class _Growing:
         else:
             inner = Window(2, _cumulation(self.draw, pipe.domain))
         return Window(width, inner, encoding), [pipe]
+
+    def slice(self) -> tuple[Processor, list[Pipe]]:
+        pipe = self.pick(_few)
+        key = self.draw(st.sampled_from([g.ITSELF, *([f.EVEN] if _numbers(pipe.domain) else [])]))
+        inner = _cumulation(self.draw, pipe.domain) if self.draw(st.booleans()) else _single(self.draw, pipe.domain)
+        (result,) = inner.typed((pipe.domain,)).results((pipe.domain,))
+        to_all = self.draw(st.sampled_from([None, self.condition(pipe.domain)]))
+        until = self.draw(st.sampled_from([None, self.condition(result)]))
+        return Slice(key, inner, to_all, until, until is not None and self.draw(st.booleans())), [pipe]
+
+    def condition(self, domain: Domain) -> f.Function:
+        """A condition on one event of this domain."""
+        if isinstance(domain, Bool):
+            return f.NOT
+        if _numbers(domain):
+            return self.draw(st.sampled_from([f.ODD, f.EVEN]))  # type: ignore[no-any-return]
+        return g.NEVER if isinstance(domain, Map) else g.fixed_right("=", self.draw(values(domain)))
 
     def inner(self, inputs: Sequence[Domain], most_outputs: int) -> Pipeline:
         """A pipeline to be put into a group or a window."""

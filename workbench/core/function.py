@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core import ops
-from workbench.core.domain import Bool, Domain, Integer, Overflowing, Range, Tuple, Value, resolve
+from workbench.core import maps, ops
+from workbench.core.domain import Bool, Domain, Integer, Map, Overflowing, Range, Tuple, Value, joined, resolve, split
 from workbench.core.evaluate import compile_terms, escape_condition
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import Operator
@@ -185,20 +185,20 @@ class TypedFunction:
             return self._opaque
         values = compile_terms([self.body], self.symbols)
         flag = escape_condition([self.body], Overflowing.CHECKED)
-        plain = not any(isinstance(d, Tuple) for d in (*self.domains, self.result))
+        plain = not any(isinstance(d, Tuple | Map) for d in (*self.domains, self.result))
         if plain and flag is FALSE:
             return lambda *args: values(*args)[0]
         escaped = compile_terms([flag], self.symbols)
 
         def run(*args: Any) -> Any:
-            flat = list(leaves(args))
+            flat = [part for domain, arg in zip(self.domains, args, strict=True) for part in split(domain, arg)]
             if escaped(*flat)[0]:
                 shown = ", ".join(map(str, args))
                 raise Overflow(
                     f"'{self.name}' on {shown} leaves the checked domain {self.result}",
                     hint="choose a larger domain, or modular or saturating integers",
                 )
-            return _shape(self.result, iter(values(*flat)))
+            return joined(self.result, iter(values(*flat)))
 
         return run
 
@@ -211,12 +211,6 @@ class TypedFunction:
 
     def __repr__(self) -> str:
         return f"{self.name}: {', '.join(map(str, self.domains))} -> {self.result}"
-
-
-def _shape(domain: Domain, flat: Any) -> Any:
-    if isinstance(domain, Tuple):
-        return tuple(_shape(f, flat) for f in domain.fields)
-    return next(flat)
 
 
 def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = "") -> Function:
@@ -261,6 +255,9 @@ EQ, NE = Function("=", 2, ops.equal), Function("!=", 2, lambda a, b: ops.negate(
 LT, LE, GT, GE = _of(ops.LT), _of(ops.LE), _of(ops.GT), _of(ops.GE)
 NOT, AND, OR, IMPLIES = _of(ops.NOT), _of(ops.AND, True), _of(ops.OR, False), _of(ops.IMPLIES)
 IF = Function("if", 3, ops.ite)
+GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Function("size", 1, maps.size)
+ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
+SUM_VALUES = Function("sum_values", 1, maps.sum_values)
 NEG = Function("neg", 1, lambda a: ops.SUB(0, a))
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LT(a, 0), ops.SUB(0, a), a))
 
@@ -268,6 +265,7 @@ LIBRARY: dict[str, Function] = {
     f.name: f
     for f in (
         ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, IF, NEG, ABS,
+        GET, HAS, SIZE, ALL_VALUES, ANY_VALUE, SUM_VALUES,
     )
 }  # fmt: skip
 """The functions that have a name in the language."""

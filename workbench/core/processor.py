@@ -104,6 +104,7 @@ class Processor(ABC):
     streams, outs: input and output arity (instances with a variable arity override the properties).
     merges: it takes the events of all its inputs as they come, as if on one (those of a step in the order of the
         inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
+    lockstep: every front makes every output carry exactly one event.
     refusals: backend name to the reason why it cannot run this processor; raised before the first event.
     """
 
@@ -112,6 +113,7 @@ class Processor(ABC):
     streams: ClassVar[int] = 1
     outs: ClassVar[int] = 1
     merges: ClassVar[bool] = False
+    lockstep: ClassVar[bool] = False
 
     # --- shape ---
 
@@ -203,6 +205,14 @@ class Processor(ABC):
     def finishes(self) -> int:
         """The most events that the end of the stream makes any output carry."""
         return 0
+
+    @property
+    def lag(self) -> int | None:
+        """How many fronts it consumes before, from then on, each makes every output carry exactly one event.
+
+        None where that is not known. It says how long queues behind it can get.
+        """
+        return 0 if self.lockstep else None
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""

@@ -206,6 +206,10 @@ class _Builder(Transformer[Token, Any]):
     def record_type(self, meta: Meta, children: list[Any]) -> s.RecordType:
         return s.RecordType(tuple(children), where=self._place(meta))
 
+    def map_type(self, meta: Meta, children: list[Any]) -> s.MapType:
+        base, key, value = children
+        return s.MapType(str(base), key, value, where=self._place(meta))
+
     def tuple_type(self, meta: Meta, children: list[Any]) -> s.TupleOf:
         return s.TupleOf(tuple(children), where=self._place(meta))
 

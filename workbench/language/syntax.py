@@ -179,6 +179,19 @@ class RecordType(Expression):
     ports: tuple[Port, ...]
 
 
+@dataclass(frozen=True)
+class MapType(Expression):
+    """`map(int, bool)`: maps from keys to values."""
+
+    base: str
+    key: Expression
+    value: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.key, self.value)
+
+
 # --- statements and definitions -------------------------------------------------------------------------
 
 

@@ -33,6 +33,7 @@ class Cumulate(Processor):
 
     keyword: ClassVar[str] = "cumulate"
     symbol: ClassVar[str] = "Σ"
+    lockstep: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, TypedFunction):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.domain import Bool, Domain, Enum, Tuple
+from workbench.core.domain import Bool, Domain, Enum, parts
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import EQ, conjunction, disjunction, either, negate
 from workbench.core.term import TRUE, Term, const, is_symbolic
@@ -156,8 +156,9 @@ class Labels(Evaluator):
 
 
 def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) -> tuple[Any, Domain]:
-    if not isinstance(domain, Tuple) or label not in domain.names():
-        fields = ", ".join(domain.names()) if isinstance(domain, Tuple) else "present, value"
+    names = [name for name, _ in parts(domain)]
+    if label not in names:
+        fields = ", ".join(names) if names else "present, value"
         raise LanguageError(f"pipe '{pipe}' ({domain}) has no '{label}'", where=e.where, hint=f"it has: {fields}")
-    position = domain.names().index(label)
-    return value[position], domain.fields[position]
+    position = names.index(label)
+    return value[position], parts(domain)[position][1]
