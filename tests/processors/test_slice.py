@@ -135,8 +135,8 @@ def test_slices_of_fronts():
 
 def test_the_last_event_is_not_kept_twice():
     slots = [slot.name for slot in typed(Slice(EVEN, SUM), N4).machine((N4,)).slots]
-    assert slots == ["false.total", "false.is_present", "true.total", "true.is_present"]
-    assert "true.shown" in [slot.name for slot in typed(Slice(EVEN, Trim(1)), N4).machine((N4,)).slots]
+    assert slots == ["total.false", "is_present.false", "total.true", "is_present.true"]
+    assert "shown.true" in [slot.name for slot in typed(Slice(EVEN, Trim(1)), N4).machine((N4,)).slots]
 
 
 def test_maps_do_not_change_afterwards():

@@ -21,7 +21,7 @@ from workbench.core.ops import (
     ite,
     negate,
 )
-from workbench.core.term import Entries, Name, Term, const, intern
+from workbench.core.term import Entries, Name, Term, const, intern, is_symbolic
 from workbench.core.typing_rules import unify
 from workbench.errors import TypingError
 
@@ -88,18 +88,26 @@ def _expanded(op: Operator, m: Any) -> bool:
     return isinstance(m, Entries)
 
 
+def _literal(value: Any, domain: Domain) -> Any:
+    """A literal beside a map as a constant of the domain that it belongs to there."""
+    return value if is_symbolic(value) else const(value, domain)
+
+
 def _key(op: Operator, m: Entries, key: Any) -> Callable[[Value], Any]:
     """The condition that a key is a given one."""
+    key = _literal(key, m.domain.key)
     if isinstance(key, Term):
         unify(f"'{op.symbol}'", m.domain.key, key.domain)
-    return lambda value: equal(key, const(value, m.domain.key) if isinstance(key, tuple) else value)
+    return lambda value: equal(key, const(value, m.domain.key))
 
 
 def get(m: Any, key: Any, default: Any) -> Any:
     """The value of a key, `default` where the map does not have it."""
     if not _expanded(_GET, m):
+        if isinstance(m, Term):
+            key, default = _literal(key, m.domain.key), _literal(default, m.domain.value)
         return _GET(m, key, default)
-    same, found = _key(_GET, m, key), default
+    same, found = _key(_GET, m, key), _literal(default, m.domain.value)
     for candidate, (present, value) in m.items():
         found = ite(both(present, same(candidate)), value, found)
     return found
@@ -108,7 +116,7 @@ def get(m: Any, key: Any, default: Any) -> Any:
 def has(m: Any, key: Any) -> Any:
     """Whether the map has a key."""
     if not _expanded(_HAS, m):
-        return _HAS(m, key)
+        return _HAS(m, _literal(key, m.domain.key) if isinstance(m, Term) else key)
     same = _key(_HAS, m, key)
     return disjunction(both(present, same(candidate)) for candidate, (present, _) in m.items())
 

@@ -241,7 +241,7 @@ class _Copies:
         if self.kept is None:
             own.append(Slot("shown", self.map.value, self.map.value.default))
         self.own = own
-        self.slots = tuple(Slot(f"{word}.{s.name}", s.domain, s.initial) for _, word in self.map.slots for s in own)
+        self.slots = tuple(Slot(f"{s.name}.{word}", s.domain, s.initial) for _, word in self.map.slots for s in own)
 
     def _kept(self, inputs: tuple[Domain, ...]) -> int | None:
         """The inner slot that always holds the event emitted last, if there is one: it need not be kept twice."""
