@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from workbench.core import maps
+from workbench.core import maps, ops
 from workbench.core.domain import BOOL, Range
 from workbench.core.function import LIBRARY, Function, user_function
 from workbench.errors import PipelineError
@@ -53,6 +53,7 @@ def entry(key: Any, default: Any) -> Function:
 
 PAIR = _written("PAIR", Function("pair", 2, lambda a, b: (a, b)))
 ITSELF = _written("ITSELF", Function("itself", 1, lambda a: a))
+NEIGHBOURS = _written("NEIGHBOURS", Function("neighbours", 1, lambda a: (a, ops.SUB(a, a))))
 SWAP = _written("SWAP", Function("swap", 1, lambda a: (a[1], a[0])))
 NEVER = _written("NEVER", Function("never", 1, lambda _: False))
 COUNT = _written("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))

@@ -43,12 +43,26 @@ from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
+from workbench.processors.past import Historically, Once, Since, Yesterday
 from workbench.processors.prefix import Prefix
+from workbench.processors.quantifiers import Exists, ForAll
 from workbench.processors.slice import Slice
 from workbench.processors.stream import Builder
 from workbench.processors.stream import Stream as Building
 from workbench.processors.stutter import Stutter
 from workbench.processors.stutter_by import StutterBy
+from workbench.processors.temporal import (
+    Eventually,
+    Eventually3,
+    Globally,
+    Globally3,
+    Next,
+    Next3,
+    Release,
+    Release3,
+    Until,
+    Until3,
+)
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
 from workbench.processors.unpack import Unpack
@@ -173,7 +187,13 @@ def _single(draw: Draw, domain: Domain) -> Processor:
     """A processor of one input and one output, without anything inside."""
     kinds = ["apply", "trim", "cumulate", "decimate", "turn", "cast", "freeze", "prefix"]
     kinds += ["stutter", "insert", "unpack", "keep_last", "passthrough"]
+    if isinstance(domain, Bool):
+        kinds += ["streaming", "verdict"]
     kind = draw(st.sampled_from(kinds))
+    if kind == "streaming":
+        return draw(st.sampled_from([Globally, Eventually]))(draw(st.integers(1, 3)))  # type: ignore[no-any-return]
+    if kind == "verdict":
+        return draw(st.sampled_from([Next(), Once(), Historically(), Yesterday(), Globally3(), Eventually3(), Next3()]))  # type: ignore[no-any-return]
     if kind == "unpack" and isinstance(domain, Tuple) and len(set(domain.fields)) == 1:
         return Unpack()
     if kind == "stutter":
@@ -243,12 +263,14 @@ class _Growing:
         """One more processor (none where it would make the model too large)."""
         kinds: list[Callable[[], tuple[Processor, list[Pipe]]]] = [self.single, self.binary]
         if self.has(lambda d: isinstance(d, Bool)):
-            kinds += [self.filter, self.conditional]
+            kinds += [self.filter, self.conditional, self.temporal]
         if self.has(_counts):
             kinds.append(self.repeated)
         kinds += [self.fork, self.multiplex]
         if self.depth:
             kinds += [self.window, self.group]
+            if self.has(_numbers):
+                kinds.append(self.quantifier)
             if self.has(_few):
                 kinds.append(self.slice)
         processor, read = self.draw(st.sampled_from(kinds))()
@@ -291,6 +313,12 @@ class _Growing:
         condition, then = self.pick(lambda d: isinstance(d, Bool)), self.pick()
         return ApplyFunction(f.IF), [condition, then, self.pick(lambda d: d == then.domain)]
 
+    def temporal(self) -> tuple[Processor, list[Pipe]]:
+        waiting = self.draw(st.integers(1, 3))
+        operators = [Until(waiting), Release(waiting), Since(), Until3(), Release3()]
+        read = [self.pick(lambda d: isinstance(d, Bool)) for _ in range(2)]
+        return self.draw(st.sampled_from(operators)), read
+
     def fork(self) -> tuple[Processor, list[Pipe]]:
         return Fork(2), [self.pick()]
 
@@ -326,6 +354,11 @@ class _Growing:
         to_all = self.draw(st.sampled_from([None, self.condition(pipe.domain)]))
         until = self.draw(st.sampled_from([None, self.condition(result)]))
         return Slice(key, inner, to_all, until, until is not None and self.draw(st.booleans())), [pipe]
+
+    def quantifier(self) -> tuple[Processor, list[Pipe]]:
+        pipe = self.pick(_numbers)
+        inner = ApplyFunction(self.draw(st.sampled_from([f.LT, f.NE, f.GE])))
+        return self.draw(st.sampled_from([ForAll, Exists]))(g.NEIGHBOURS, inner), [pipe]
 
     def condition(self, domain: Domain) -> f.Function:
         """A condition on one event of this domain."""

@@ -105,7 +105,8 @@ def get(m: Any, key: Any, default: Any) -> Any:
     """The value of a key, `default` where the map does not have it."""
     if not _expanded(_GET, m):
         if isinstance(m, Term):
-            key, default = _literal(key, m.domain.key), _literal(default, m.domain.value)
+            domain = _map_of(_GET, m)
+            key, default = _literal(key, domain.key), _literal(default, domain.value)
         return _GET(m, key, default)
     same, found = _key(_GET, m, key), _literal(default, m.domain.value)
     for candidate, (present, value) in m.items():
@@ -116,7 +117,7 @@ def get(m: Any, key: Any, default: Any) -> Any:
 def has(m: Any, key: Any) -> Any:
     """Whether the map has a key."""
     if not _expanded(_HAS, m):
-        return _HAS(m, _literal(key, m.domain.key) if isinstance(m, Term) else key)
+        return _HAS(m, _literal(key, _map_of(_HAS, m).key) if isinstance(m, Term) else key)
     same = _key(_HAS, m, key)
     return disjunction(both(present, same(candidate)) for candidate, (present, _) in m.items())
 

@@ -105,6 +105,7 @@ class Processor(ABC):
     merges: it takes the events of all its inputs as they come, as if on one (those of a step in the order of the
         inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
     lockstep: every front makes every output carry exactly one event.
+    constants: the labels of enumerations that it makes itself; a text that calls it may use them.
     refusals: backend name to the reason why it cannot run this processor; raised before the first event.
     """
 
@@ -114,6 +115,7 @@ class Processor(ABC):
     outs: ClassVar[int] = 1
     merges: ClassVar[bool] = False
     lockstep: ClassVar[bool] = False
+    constants: ClassVar[tuple[str, ...]] = ()
 
     # --- shape ---
 

@@ -14,7 +14,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
 from workbench.language.body import Body
-from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, words
+from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, walk, words
 from workbench.language.types import labels
 from workbench.processors import PROCESSORS
 from workbench.processors.stream import Stream
@@ -27,7 +27,9 @@ class Elaborator:
         self.pipelines = {p.name: p for p in file.pipelines}
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
         bodies = [e for p in file.pipelines for x in p.statements for e in _expressions(x)]
-        self.labels = frozenset[str]().union(*map(labels, [*ports, *bodies]))
+        called = {part.name for e in bodies for part in walk(e) if isinstance(part, s.Call)}
+        made = (PROCESSORS[name].constants for name in sorted(called & set(PROCESSORS)))
+        self.labels = frozenset[str]().union(*map(labels, [*ports, *bodies]), *made)
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
         """Functions that come before processors of the same name; the library's come after."""
         self.functions = defined_functions(file, {**LIBRARY, **functions}, self.labels)

@@ -7,8 +7,19 @@ from typing import Any
 from workbench.core.domain import Bool, Domain, Overflowing, Range
 from workbench.core.evaluate import escape_condition
 from workbench.core.ops import as_term, either, ite
-from workbench.core.processor import Emission, Machine, Maybe, Slot, State, slots_of
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Emission, Machine, Maybe, Processor, Slot, State, slots_of
 from workbench.core.term import FALSE, TRUE, var
+from workbench.errors import PipelineError
+from workbench.processors.group import Group
+
+
+def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
+    """The processor that `where` holds, with one output; a pipeline as a group."""
+    processor = Group(inner) if isinstance(inner, Pipeline) else inner
+    if processor.out_arity != 1:
+        raise PipelineError(f"the processor in '{where}' has one output, {inner} has {processor.out_arity}")
+    return processor
 
 
 def last_event(out: Emission, before: Maybe) -> Maybe:

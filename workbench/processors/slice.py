@@ -33,8 +33,7 @@ from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.group import Group
-from workbench.processors.held import advance, ended, last_event, symbolic_step
+from workbench.processors.held import advance, ended, last_event, symbolic_step, wrapped
 from workbench.processors.trim import Trim
 
 
@@ -66,10 +65,7 @@ class Slice(Processor):
             given = getattr(self, name)
             if given is not None and not isinstance(given, TypedFunction):
                 object.__setattr__(self, name, as_function(given))
-        if isinstance(self.inner, Pipeline):
-            object.__setattr__(self, "inner", Group(self.inner))
-        if self._inner.out_arity != 1:
-            raise PipelineError(f"the processor in a slice has one output, {self.inner} has {self._inner.out_arity}")
+        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
         for name, arity in (("key", self.in_arity), ("to_all", self.in_arity), ("until", 1)):
             given = getattr(self, name)
             if given is not None and _plain(given).arity != arity:

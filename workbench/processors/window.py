@@ -25,8 +25,7 @@ from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, S
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.group import Group
-from workbench.processors.held import advance, always_emits, bits, ended, last_event, leaves_checked_domain
+from workbench.processors.held import advance, always_emits, bits, ended, last_event, leaves_checked_domain, wrapped
 
 Encoding = Literal["auto", "events", "copies"]
 
@@ -51,10 +50,7 @@ class Window(Processor):
     def __post_init__(self) -> None:
         if self.width < 1:
             raise PipelineError(f"a window needs a width of at least 1, not {self.width}")
-        if isinstance(self.inner, Pipeline):
-            object.__setattr__(self, "inner", Group(self.inner))
-        if self._inner.out_arity != 1:
-            raise PipelineError(f"the processor in a window has one output, {self.inner} has {self._inner.out_arity}")
+        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
 
     @property
     def _inner(self) -> Processor:
