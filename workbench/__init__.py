@@ -30,9 +30,9 @@ _HOME = {
     "workbench.core.processor": ("END", "Processor"),
     "workbench.processors": (
         "ApplyFunction", "Cast", "CountDecimate", "Cumulate", "Eventually", "Eventually3", "EventuallyOf", "Exists",
-        "Filter", "ForAll", "Fork", "Freeze", "Globally", "Globally3", "GloballyOf", "Group", "Historically", "Insert", "KeepLast",
-        "Multiplex", "Next", "Next3", "Once", "Passthrough", "Prefix", "Release", "Release3", "Since", "Slice",
-        "Stutter", "StutterBy", "Trim", "TurnInto", "Unpack", "Until", "Until3", "Window", "Yesterday",
+        "Filter", "ForAll", "Fork", "Freeze", "Globally", "Globally3", "GloballyOf", "Group", "Historically", "Insert",
+        "KeepLast", "Multiplex", "Next", "Next3", "Once", "Passthrough", "Prefix", "Release", "Release3", "Since",
+        "Slice", "Stutter", "StutterBy", "Trim", "TurnInto", "Unpack", "Until", "Until3", "Window", "Yesterday",
     ),
     "workbench.processors.stream": ("Builder", "pipeline"),
     "workbench.language": ("parse", "parse_property", "read_file"),

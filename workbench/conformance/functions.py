@@ -53,7 +53,7 @@ def entry(key: Any, default: Any) -> Function:
 
 PAIR = _written("PAIR", Function("pair", 2, lambda a, b: (a, b)))
 ITSELF = _written("ITSELF", Function("itself", 1, lambda a: a))
-NEIGHBOURS = _written("NEIGHBOURS", Function("neighbours", 1, lambda a: (a, ops.SUB(a, a))))
+NEIGHBOURS = _written("NEIGHBOURS", Function("neighbours", 1, lambda a: (a, ops.ADD(a, 1))))
 SWAP = _written("SWAP", Function("swap", 1, lambda a: (a[1], a[0])))
 NEVER = _written("NEVER", Function("never", 1, lambda _: False))
 COUNT = _written("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))

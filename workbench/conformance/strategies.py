@@ -269,7 +269,7 @@ class _Growing:
         kinds += [self.fork, self.multiplex]
         if self.depth:
             kinds += [self.window, self.group]
-            if self.has(_numbers):
+            if self.has(lambda d: isinstance(d, Integer)):
                 kinds.append(self.quantifier)
             if self.has(_few):
                 kinds.append(self.slice)
@@ -356,7 +356,7 @@ class _Growing:
         return Slice(key, inner, to_all, until, until is not None and self.draw(st.booleans())), [pipe]
 
     def quantifier(self) -> tuple[Processor, list[Pipe]]:
-        pipe = self.pick(_numbers)
+        pipe = self.pick(lambda d: isinstance(d, Integer))
         inner = ApplyFunction(self.draw(st.sampled_from([f.LT, f.NE, f.GE])))
         return self.draw(st.sampled_from([ForAll, Exists]))(g.NEIGHBOURS, inner), [pipe]
 
