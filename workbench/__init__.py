@@ -31,9 +31,10 @@ _HOME = {
     "workbench.processors": (
         "ApplyFunction", "Cast", "CountDecimate", "Cumulate", "Eventually", "Eventually3", "EventuallyOf", "Exists",
         "Filter", "ForAll", "Fork", "Freeze", "Globally", "Globally3", "GloballyOf", "Group", "Historically", "Insert",
-        "KeepLast", "Multiplex", "Next", "Next3", "Once", "Passthrough", "Prefix", "Release", "Release3", "Since",
-        "Slice", "Stutter", "StutterBy", "Trim", "TurnInto", "Unpack", "Until", "Until3", "Window", "Yesterday",
+        "KeepLast", "Moore", "Multiplex", "Next", "Next3", "Once", "Passthrough", "Prefix", "Release", "Release3",
+        "Since", "Slice", "Stutter", "StutterBy", "Trim", "TurnInto", "Unpack", "Until", "Until3", "Window", "Yesterday",
     ),
+    "workbench.processors.moore": ("Transition", "Variable"),
     "workbench.processors.stream": ("Builder", "pipeline"),
     "workbench.language": ("parse", "parse_property", "read_file"),
     "workbench.ir.compose": ("compose",),

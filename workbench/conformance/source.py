@@ -11,12 +11,14 @@ from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.processors.group import Group
+from workbench.processors.moore import Transition, Variable
 
 HEADER = """\
 from workbench.conformance.functions import *
 from workbench.core.domain import *
 from workbench.core.function import LIBRARY
 from workbench.processors import *
+from workbench.processors.moore import Transition, Variable
 from workbench.processors.stream import Builder
 """
 
@@ -76,6 +78,11 @@ def _parameter(value: Any, made: dict[Pipeline, str]) -> str:
         return source_of(value)
     if isinstance(value, Processor):
         return _processor(value, made)
+    if isinstance(value, tuple):
+        return "(" + "".join(f"{_parameter(part, made)}, " for part in value) + ")"
+    if isinstance(value, Transition | Variable):
+        given = (f"{i.name}={_parameter(getattr(value, i.name), made)}" for i in dataclasses.fields(value) if i.compare)
+        return f"{type(value).__name__}({', '.join(given)})"
     if isinstance(value, FrozenMap):
         return f"FrozenMap({dict(value)!r})"
     return literal(value) if isinstance(value, Domain) else repr(value)

@@ -41,6 +41,7 @@ from workbench.processors.group import Group, flatten
 from workbench.processors.held import bits
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
+from workbench.processors.moore import Moore, Transition, Variable
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.past import Historically, Once, Since, Yesterday
@@ -266,7 +267,7 @@ class _Growing:
             kinds += [self.filter, self.conditional, self.temporal]
         if self.has(_counts):
             kinds.append(self.repeated)
-        kinds += [self.fork, self.multiplex]
+        kinds += [self.fork, self.multiplex, self.machine]
         if self.depth:
             kinds += [self.window, self.group]
             if self.has(lambda d: isinstance(d, Integer)):
@@ -326,6 +327,19 @@ class _Growing:
         first = self.pick()
         return Multiplex(), [first, self.pick(lambda d: d == first.domain)]
 
+    def machine(self) -> tuple[Processor, list[Pipe]]:
+        pipe = self.pick()
+        names = ("a", "b", "c")[: self.draw(st.integers(1, 3))]
+        states = tuple((name, self.draw(st.sampled_from([None, g.VARIABLE]))) for name in names)
+        transitions: list[Transition] = []
+        for _ in range(self.draw(st.integers(0, 4))):
+            source, target = self.draw(st.sampled_from(names)), self.draw(st.sampled_from(names))
+            if not any(t.source == source and t.guard is None for t in transitions):
+                guard = self.draw(st.sampled_from([None, g.of_event(self.condition(pipe.domain))]))
+                updates = self.draw(st.sampled_from([(), (("n", g.UP),)]))
+                transitions.append(Transition(source, target, guard, updates))
+        return Moore(states, tuple(transitions), (Variable("n", Range(0, 2), 0),)), [pipe]
+
     def group(self) -> tuple[Processor, list[Pipe]]:
         read = [self.pick() for _ in range(self.draw(st.integers(1, 2)))]
         return Group(self.inner([pipe.domain for pipe in read], 2)), read
@@ -366,7 +380,7 @@ class _Growing:
             return f.NOT
         if _numbers(domain):
             return self.draw(st.sampled_from([f.ODD, f.EVEN]))  # type: ignore[no-any-return]
-        return g.NEVER if isinstance(domain, Map) else g.fixed_right("=", self.draw(values(domain)))
+        return g.NEVER if isinstance(domain, Map | Tuple) else g.fixed_right("=", self.draw(values(domain)))
 
     def inner(self, inputs: Sequence[Domain], most_outputs: int) -> Pipeline:
         """A pipeline to be put into a group or a window."""

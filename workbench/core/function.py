@@ -228,6 +228,15 @@ def same_domain(a: Domain, b: Domain) -> bool:
     return unnamed(a) == unnamed(b)
 
 
+def fits(result: Domain, domain: Domain) -> bool:
+    """Whether results of one domain can be kept as values of another without being changed."""
+    if same_domain(result, domain) or (result.numeric and domain.numeric and not domain.finite):
+        return True
+    if isinstance(result, Range) and isinstance(domain, Range | Integer):
+        return domain.lo <= result.lo and result.hi <= domain.hi
+    return False
+
+
 # --- the library: operators with the start values of their cumulations ---------------------------------------
 
 
