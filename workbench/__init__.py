@@ -31,8 +31,9 @@ _HOME = {
     "workbench.processors": (
         "ApplyFunction", "Cast", "CountDecimate", "Cumulate", "Eventually", "Eventually3", "EventuallyOf", "Exists",
         "Filter", "ForAll", "Fork", "Freeze", "Globally", "Globally3", "GloballyOf", "Group", "Historically", "Insert",
-        "KeepLast", "Moore", "Multiplex", "Next", "Next3", "Once", "Passthrough", "Prefix", "Release", "Release3",
-        "Since", "Slice", "Stutter", "StutterBy", "Trim", "TurnInto", "Unpack", "Until", "Until3", "Window", "Yesterday",
+        "KeepLast", "Moore", "Multiplex", "Next", "Next3", "Once", "Pack", "Passthrough", "Prefix", "Release",
+        "Release3", "ResetLast", "Since", "Slice", "Stutter", "StutterBy", "Trim", "TurnInto", "Unpack", "Until", "Until3", "Window",
+        "Yesterday",
     ),
     "workbench.processors.moore": ("Transition", "Variable"),
     "workbench.processors.stream": ("Builder", "pipeline"),

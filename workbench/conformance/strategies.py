@@ -47,6 +47,7 @@ from workbench.processors.passthrough import Passthrough
 from workbench.processors.past import Historically, Once, Since, Yesterday
 from workbench.processors.prefix import Prefix
 from workbench.processors.quantifiers import Exists, ForAll
+from workbench.processors.reset_last import ResetLast
 from workbench.processors.slice import Slice
 from workbench.processors.stream import Builder
 from workbench.processors.stream import Stream as Building
@@ -264,7 +265,7 @@ class _Growing:
         """One more processor (none where it would make the model too large)."""
         kinds: list[Callable[[], tuple[Processor, list[Pipe]]]] = [self.single, self.binary]
         if self.has(lambda d: isinstance(d, Bool)):
-            kinds += [self.filter, self.conditional, self.temporal]
+            kinds += [self.filter, self.conditional, self.temporal, self.batches]
         if self.has(_counts):
             kinds.append(self.repeated)
         kinds += [self.fork, self.multiplex, self.machine]
@@ -309,6 +310,11 @@ class _Growing:
 
     def repeated(self) -> tuple[Processor, list[Pipe]]:
         return StutterBy(), [self.pick(), self.pick(_counts)]
+
+    def batches(self) -> tuple[Processor, list[Pipe]]:
+        pipe = self.pick()
+        inner = _cumulation(self.draw, pipe.domain) if self.draw(st.booleans()) else _single(self.draw, pipe.domain)
+        return ResetLast(inner), [pipe, self.pick(lambda d: isinstance(d, Bool))]
 
     def conditional(self) -> tuple[Processor, list[Pipe]]:
         condition, then = self.pick(lambda d: isinstance(d, Bool)), self.pick()
