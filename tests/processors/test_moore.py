@@ -90,7 +90,7 @@ machine turnstile<most = 3>(e: {coin, push}) -> bool {
     locked -> full when passed = most
     locked -> open when e = coin
     open -> locked when e = push / passed := min(passed + 1, 5)
-    check ctl(EF state = full)
+    check ctl(not e.present -> EF state = full)
     check ctl(AG (state = full -> AG (state.present -> state = full)))
     check always (out -> not state = locked)
     check always (state = locked -> e = coin)
