@@ -22,6 +22,7 @@ from workbench.processors.fork import Fork
 from workbench.processors.group import Group
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.slice import Slice
+from workbench.processors.slice_last import SliceLast
 from workbench.processors.stream import Builder
 from workbench.processors.stutter import Stutter
 from workbench.processors.trim import Trim
@@ -31,6 +32,7 @@ SUM, EVEN = Cumulate(f.ADD), f.EVEN
 NAME, AMOUNT = Function("name", 1, lambda e: e[0]), Function("amount", 1, lambda e: e[1])
 ZERO = Function("zero", 1, lambda a: EQ(a, 0))
 M = FrozenMap
+T, F = True, False
 
 
 def amounts(domain):
@@ -92,6 +94,29 @@ def test_examples(processor, stream, expected):
     assert ready.denote((stream,)) == (expected,)
     assert stepped(ready, [stream]) == (expected,)
     assert machined(ready, [N4], [stream]) == (expected,)
+
+
+LAST = [
+    (SliceLast(EVEN, SUM), [1, 2, 3], [(F, 1), (T, 2), (F, 0)]),
+    (SliceLast(EVEN, SUM, to_all=ZERO), [1, 0, 2, 0], [(F, 1), (F, 1), (T, 2), (F, 1), (T, 2)]),
+    (SliceLast(EVEN, Trim(1)), [1, 2, 3, 3], [(F, 3), (F, 3)]),
+    (SliceLast(EVEN, SUM, until=f.ODD), [2, 1, 1, 2], [(T, 2), (F, 1), (F, 1), (T, 0)]),
+    (SliceLast(EVEN, KeepLast()), [1, 2, 3], [(F, 3), (T, 2)]),
+    (SliceLast(Function("same", 1, lambda a: a), SUM), [3, 3], [(3, 3), (3, 2)]),
+]
+
+
+@pytest.mark.parametrize(("processor", "stream", "expected"), LAST, ids=lambda x: str(x)[:40])
+def test_what_slices_say_as_it_comes(processor, stream, expected):
+    ready = typed(processor, N4)
+    assert ready.denote((stream,)) == (expected,)
+    assert stepped(ready, [stream]) == (expected,)
+    assert machined(ready, [N4], [stream]) == (expected,)
+    pipeline = Builder("p")
+    whole = pipeline.build(processor(pipeline.input("x", N4)))
+    steps = [{"x": x} for x in stream] + ([END] if processor.finishes else [])
+    for other in (Denoting(whole), Evaluated(whole)):
+        check(whole, steps, Running(whole), other)
 
 
 def nested():

@@ -49,6 +49,7 @@ from workbench.processors.prefix import Prefix
 from workbench.processors.quantifiers import Exists, ForAll
 from workbench.processors.reset_last import ResetLast
 from workbench.processors.slice import Slice
+from workbench.processors.slice_last import SliceLast
 from workbench.processors.stream import Builder
 from workbench.processors.stream import Stream as Building
 from workbench.processors.stutter import Stutter
@@ -373,6 +374,8 @@ class _Growing:
         (result,) = inner.typed((pipe.domain,)).results((pipe.domain,))
         to_all = self.draw(st.sampled_from([None, self.condition(pipe.domain)]))
         until = self.draw(st.sampled_from([None, self.condition(result)]))
+        if self.draw(st.booleans()):
+            return SliceLast(key, inner, to_all, until), [pipe]
         return Slice(key, inner, to_all, until, until is not None and self.draw(st.booleans())), [pipe]
 
     def quantifier(self) -> tuple[Processor, list[Pipe]]:

@@ -147,7 +147,7 @@ class Slice(Processor):
     def initial(self) -> State:
         return (FrozenMap(), FrozenMap())
 
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         inner, last = state
         if self.to_all is not None and self.to_all(*front):
             for key in inner:
@@ -172,7 +172,7 @@ class Slice(Processor):
     def finishes(self) -> int:
         return self._inner.finishes
 
-    def finish(self, state: State) -> tuple[Maybe, ...]:
+    def finish(self, state: State) -> tuple[Emission, ...]:
         inner, last = state
         spoke = False
         for key, before in inner.items():
@@ -194,16 +194,19 @@ class Slice(Processor):
         return ""
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        self._refuse()
+        return _Copies(self, self._inner.machine(inputs, horizon), inputs).machine()
+
+    def _refuse(self) -> None:
         reason = self.refusal("smv")
         if reason:
             raise Refused(f"{self} is not supported by the model: {reason}")
-        return _Copies(self, self._inner.machine(inputs, horizon), inputs).machine()
 
     def __str__(self) -> str:
         options = [f"to_all={self.to_all.name}"] if self.to_all else []
         options += [f"until={self.until.name}"] if self.until else []
         options += ["forget"] if self.forget else []
-        return f"Slice({', '.join([self.key.name, str(self.inner), *options])})"
+        return f"{type(self).__name__}({', '.join([self.key.name, str(self.inner), *options])})"
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
@@ -214,7 +217,7 @@ class Slice(Processor):
             cls(same, total),
             cls(even, Trim(1), to_all=Function("none", 1, lambda a: equal(a, 0))),
             cls(even, total, until=f.ODD),
-            cls(even, total, to_all=f.ODD, until=f.ODD, forget=True),
+            cls(even, total, to_all=f.ODD, until=f.ODD),
             cls(even, CountDecimate(2, last=True)),
             cls(f.LT, ApplyFunction(f.MAX)),
         )
