@@ -457,6 +457,14 @@ def parts(domain: Domain) -> tuple[tuple[str, Domain], ...]:
     return ()
 
 
+def within(domain: Domain) -> Iterator[Domain]:
+    """The domain and all its parts, those of maps (keys and values) included."""
+    yield domain
+    inside = (domain.key, domain.value) if isinstance(domain, Map) else getattr(domain, "fields", ())
+    for part in inside:
+        yield from within(part)
+
+
 def scalars(domain: Domain) -> tuple[tuple[tuple[str, ...], Domain], ...]:
     """The scalar parts of a domain with the path of field names that leads to each."""
     inside = parts(domain)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core import maps, ops
-from workbench.core.domain import Bool, Domain, Integer, Map, Overflowing, Range, Tuple, Value, joined, resolve, split
-from workbench.core.evaluate import compile_terms, escape_condition
+from workbench.core.domain import Bool, Domain, Integer, Map, Overflowing, Range, Value, joined, resolve, split, within
+from workbench.core.evaluate import compile_terms, compile_value, escape_condition
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import Operator
 from workbench.core.term import FALSE, Term, const, domain_of, is_symbolic, leaves, unnamed, var
@@ -183,11 +183,13 @@ class TypedFunction:
     def _compiled(self) -> Callable[..., Any]:
         if self.function.opaque:
             return self._opaque
-        values = compile_terms([self.body], self.symbols)
         flag = escape_condition([self.body], Overflowing.CHECKED)
-        plain = not any(isinstance(d, Tuple | Map) for d in (*self.domains, self.result))
-        if plain and flag is FALSE:
-            return lambda *args: values(*args)[0]
+        maps_in_it = any(
+            part.finite and isinstance(part, Map) for d in (*self.domains, self.result) for part in within(d)
+        )
+        if not maps_in_it and flag is FALSE:
+            return compile_value(self.body, self.symbols)
+        values = compile_terms([self.body], self.symbols)
         escaped = compile_terms([flag], self.symbols)
 
         def run(*args: Any) -> Any:

@@ -193,7 +193,10 @@ def leaves(value: Any) -> Iterator[Any]:
 def is_symbolic(value: Any) -> bool:
     """Whether any leaf is a term."""
     if isinstance(value, tuple):
-        return any(map(is_symbolic, value))
+        for item in value:  # a loop: this is on the way of every event that is a tuple
+            if isinstance(item, Term) or (isinstance(item, tuple) and is_symbolic(item)):
+                return True
+        return False
     return isinstance(value, Term)
 
 

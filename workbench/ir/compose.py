@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.core.domain import BOOL, Domain, Map, Range, parts, scalars, split
+from workbench.core.domain import BOOL, Domain, Map, Range, parts, scalars, split, within
 from workbench.core.join import Join
 from workbench.core.ops import AND, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
@@ -103,7 +103,7 @@ class _Crawl:
                 f"input '{name}' carries {domain}, which is not finite: the model needs finite domains",
                 hint="choose one with -N, or a finite type such as 0..7",
             )
-        if any(isinstance(part, Map) for part in _inside(domain)):
+        if any(isinstance(part, Map) for part in within(domain)):
             raise Refused(
                 f"input '{name}' carries {domain}: an environment that chooses whole maps is not modelled",
                 hint="let the pipeline make the map, with slice",
@@ -256,13 +256,6 @@ def _finishing(now: Term, slots: list[Maybe], last: Sequence[Maybe], *, late: bo
         for slot, end in zip(slots, ending, strict=False)
     ]
     return [*both, *slots[len(ending) :], *ending[len(slots) :]]
-
-
-def _inside(domain: Domain) -> Iterator[Domain]:
-    """The domain and all its parts."""
-    yield domain
-    for _, part in parts(domain):
-        yield from _inside(part)
 
 
 def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:

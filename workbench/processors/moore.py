@@ -18,7 +18,7 @@ from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Val
 from workbench.core.function import Function, TypedFunction, fits, same_domain
 from workbench.core.ops import EQ, MIN, as_term, both, disjunction, ite
 from workbench.core.processor import RUNS_PYTHON, Maybe, Processor, State, Stream, event, typed_function
-from workbench.core.term import TRUE, const, is_symbolic
+from workbench.core.term import TRUE, const
 from workbench.errors import DomainError, Location, PipelineError, TypingError, WorkbenchError
 
 Action = Function | TypedFunction
@@ -230,7 +230,7 @@ class Moore(Processor):
         return dict(self.states)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        if is_symbolic((state, front)):
+        if not isinstance(state[0], str):
             return self._symbolic(state, front)
         for t, updates in self._leaving[state[0]]:
             given = (*front, *state[1:])

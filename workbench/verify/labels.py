@@ -7,10 +7,9 @@ carry an event. Of a pipe that carries several events at a step, `always` means 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from workbench.core.domain import Bool, Domain, Enum, Map, parts
+from workbench.core.domain import Bool, Domain, Enum, parts, within
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import EQ, conjunction, disjunction, either, negate
 from workbench.core.term import TRUE, Term, const, is_symbolic
@@ -32,7 +31,9 @@ class Labels(Evaluator):
 
     def __init__(self, system: System) -> None:
         domains = system.domains_of_pipes.values()
-        labels = frozenset(label for d in domains for label in _constants(d))
+        labels = frozenset(
+            label for d in domains for part in within(d) if isinstance(part, Enum) for label in part.labels
+        )
         super().__init__({}, LIBRARY, labels)
         self.system = system
         self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
@@ -154,15 +155,6 @@ class Labels(Evaluator):
         with at(e.where):
             queue = queue_named(self.system, name)
         return queue.length if e.name == "length" else EQ(queue.length, queue.capacity)
-
-
-def _constants(domain: Domain) -> Iterator[str]:
-    """The constants of the enumerations in a domain."""
-    if isinstance(domain, Enum):
-        yield from domain.labels
-    inside = (domain.key, domain.value) if isinstance(domain, Map) else getattr(domain, "fields", ())
-    for part in inside:
-        yield from _constants(part)
 
 
 def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) -> tuple[Any, Domain]:
