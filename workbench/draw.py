@@ -214,11 +214,13 @@ class _Picture:
                 said = f"<BR/>{_small(escape(output.name))}" if output is not None else ""
                 start = ", peripheries=2" if name == machine.names[0] else ""
                 self.line(f"{nodes[name]} [shape=ellipse, margin=0.05, label=<<B>{escape(name)}</B>{said}>{start}];")
+            labels: dict[tuple[str, str], list[str]] = {}  # one edge for all: labels of loops would overlap
             for t in machine.transitions:
                 guard = [escape(t.guard.name)] if t.guard is not None else ["<I>otherwise</I>"]
-                changes = [escape(f"{name} := {update.name}") for name, update in t.updates]
-                label = "<BR/>".join([*guard, *changes])
-                self.line(f"{nodes[t.source]} -> {nodes[t.target]} [label=<{label}>];")
+                changes = [escape(f"/ {name} := {update.name}") for name, update in t.updates]
+                labels.setdefault((t.source, t.target), []).append("<BR/>".join([*guard, *changes]))
+            for (source, target), label in labels.items():
+                self.line(f"{nodes[source]} -> {nodes[target]} [label=<{'<BR/>'.join(label)}>];")
 
     def body(self, body: Pipeline, name: str, reads: list[_Tap], names: list[str]) -> list[str]:
         """The contents of a pipeline that is used as a processor; pipes are called as in `flatten`."""

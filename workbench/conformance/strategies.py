@@ -24,6 +24,7 @@ from workbench.core.domain import (
     Map,
     Overflowing,
     Range,
+    Record,
     Tuple,
     Value,
 )
@@ -96,7 +97,9 @@ ranges = st.builds(lambda lo, size: Range(lo, lo + size), st.integers(-2, 1), st
 enums = st.builds(lambda n: Enum(("red", "green", "blue")[:n]), st.integers(1, 3))
 scalars = st.one_of(integers, st.just(BOOL), ranges, enums)
 domains: st.SearchStrategy[Domain] = st.one_of(
-    scalars, st.builds(lambda a, b: Tuple((a, b)), st.one_of(integers, st.just(BOOL)), st.one_of(scalars))
+    scalars,
+    st.builds(lambda a, b: Tuple((a, b)), st.one_of(integers, st.just(BOOL)), st.one_of(scalars)),
+    st.builds(lambda a, b: Record((a, b), ("kind", "size")), enums, st.one_of(scalars)),
 )
 """Finite domains of pipes."""
 

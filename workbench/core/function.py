@@ -184,10 +184,8 @@ class TypedFunction:
         if self.function.opaque:
             return self._opaque
         flag = escape_condition([self.body], Overflowing.CHECKED)
-        maps_in_it = any(
-            part.finite and isinstance(part, Map) for d in (*self.domains, self.result) for part in within(d)
-        )
-        if not maps_in_it and flag is FALSE:
+        parts = (part for domain in (*self.domains, self.result) for part in within(domain))
+        if flag is FALSE and not any(isinstance(part, Map) and part.finite for part in parts):
             return compile_value(self.body, self.symbols)
         values = compile_terms([self.body], self.symbols)
         escaped = compile_terms([flag], self.symbols)

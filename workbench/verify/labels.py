@@ -30,10 +30,8 @@ class Labels(Evaluator):
     """Evaluates expressions over the labels of one system."""
 
     def __init__(self, system: System) -> None:
-        domains = system.domains_of_pipes.values()
-        labels = frozenset(
-            label for d in domains for part in within(d) if isinstance(part, Enum) for label in part.labels
-        )
+        parts = (part for domain in system.domains_of_pipes.values() for part in within(domain))
+        labels = frozenset(label for part in parts if isinstance(part, Enum) for label in part.labels)
         super().__init__({}, LIBRARY, labels)
         self.system = system
         self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
