@@ -21,6 +21,7 @@ _HOME = {
         "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "FrozenMap", "Integer", "Map", "Overflowing", "Range", "Record",
         "Tuple",
     ),
+    "workbench.core.fault": ("Fault", "delay", "duplicate", "lose"),
     "workbench.core.function": (
         "ABS", "ADD", "ALL_VALUES", "AND", "ANY_VALUE", "DIV", "EQ", "EVEN", "GE", "GET", "GT", "HAS", "IF", "IMPLIES",
         "LE", "LT", "MAX", "MIN", "MOD", "MUL", "NE", "NEG", "NOT", "ODD", "OR", "SIZE", "SUB", "SUM_VALUES",
@@ -38,8 +39,10 @@ _HOME = {
     "workbench.processors.moore": ("Transition", "Variable"),
     "workbench.processors.stream": ("Builder", "pipeline"),
     "workbench.language": ("parse", "parse_property", "read_file"),
+    "workbench.language.faults": ("faulty",),
     "workbench.ir.compose": ("compose",),
     "workbench.backends.reference": ("Reference",),
+    "workbench.backends.reference_faults": ("RandomFaults",),
     "workbench.verify.buffers": ("Buffers", "buffers"),
     "workbench.verify.check": ("Settings", "check"),
     "workbench.verify.monitor": ("monitor",),
@@ -51,6 +54,7 @@ _HOME = {
         "always", "bounded_liveness", "liveness", "never_false", "no_full_queues", "no_overflow", "often_true",
         "response", "temporal",
     ),
+    "workbench.verify.tolerance": ("faultless", "tolerates"),
     "workbench.verify.verdict": ("Outcome", "Verdict"),
 }  # fmt: skip
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

@@ -29,6 +29,7 @@ WORDS = {
     "MONITOR": "'monitor'", "WHEN": "'when'",
     "MACHINE": "'machine'", "STATE": "'state'", "VAR": "'var'", "ASSIGN": "':='", "SLASH": "'/'",
     "CAPACITY": "'capacity queue'",
+    "FAULT": "'fault'", "BY": "'by'", "UP_TO": "'at most'", "PROVIDED": "'when'",
     "IF": "'if'", "THEN": "'then'", "ELSE": "'else'", "TRUE": "'true'", "FALSE": "'false'",
     "SAT": "'sat'", "CHECKED": "'checked'",
     "LEFT": "'('", "RPAR": "')'", "LBRACE": "'{'", "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'",

@@ -17,6 +17,11 @@ from workbench.processors.group import Group
 def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
     """The processor that `where` holds, with one output; a pipeline as a group."""
     processor = Group(inner) if isinstance(inner, Pipeline) else inner
+    if isinstance(processor, Group) and processor.faults:
+        raise PipelineError(
+            f"pipeline {processor.body.name} has faults, and stands in a {where}",
+            hint=f"a {where} starts copies of its processor afresh: faults are on the pipes around it",
+        )
     if processor.out_arity != 1:
         raise PipelineError(f"the processor in '{where}' has one output, {inner} has {processor.out_arity}")
     return processor
