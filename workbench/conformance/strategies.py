@@ -270,16 +270,19 @@ class _Growing:
         """One more processor (none where it would make the model too large)."""
         kinds: list[Callable[[], tuple[Processor, list[Pipe]]]] = [self.single, self.binary]
         if self.has(lambda d: isinstance(d, Bool)):
-            kinds += [self.filter, self.conditional, self.temporal, self.batches]
+            kinds += [self.filter, self.conditional]
         if self.has(_counts):
             kinds.append(self.repeated)
-        kinds += [self.fork, self.multiplex, self.machine]
+        kinds += [self.fork, self.multiplex]
         if self.depth:
             kinds += [self.window, self.group]
             if self.has(lambda d: isinstance(d, Integer)):
                 kinds.append(self.quantifier)
             if self.has(_few):
                 kinds.append(self.slice)
+        kinds.append(self.machine)
+        if self.has(lambda d: isinstance(d, Bool)):
+            kinds += [self.temporal, self.batches]
         processor, read = self.draw(st.sampled_from(kinds))()
         inputs = tuple(pipe.domain for pipe in read)
         typed = processor.typed(inputs)
