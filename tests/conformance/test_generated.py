@@ -97,7 +97,7 @@ def test_every_kind_of_processor_is_generated():
               "Cast", "Passthrough"}  # fmt: skip
     seen: set[str] = set()
 
-    @settings(max_examples=400, database=None, derandomize=True)
+    @settings(max_examples=900, database=None, derandomize=True)
     @given(pipelines())
     def collect(pipeline):
         for node in pipeline.nodes:

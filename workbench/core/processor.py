@@ -122,6 +122,8 @@ class Processor(ABC):
     streams, outs: input and output arity (instances with a variable arity override the properties).
     merges: it takes the events of all its inputs as they come, as if on one (those of a step in the order of the
         inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
+    lockstep: every front makes every output carry exactly one event.
+    constants: the labels of enumerations that it makes itself; a text that calls it may use them.
     clocked: it works on steps, not on fronts: it is stepped once in every step, and its front is a `Tick`. It says
         what it does in `unfold`; `denote` is what it does when its oracles are silent.
     refusals: backend name to the reason why it cannot run this processor; raised before the first event.
@@ -132,6 +134,8 @@ class Processor(ABC):
     streams: ClassVar[int] = 1
     outs: ClassVar[int] = 1
     merges: ClassVar[bool] = False
+    lockstep: ClassVar[bool] = False
+    constants: ClassVar[tuple[str, ...]] = ()
     clocked: ClassVar[bool] = False
 
     # --- shape ---
@@ -245,6 +249,14 @@ class Processor(ABC):
     def finishes(self) -> int:
         """The most events that the end of the stream makes any output carry."""
         return 0
+
+    @property
+    def lag(self) -> int | None:
+        """How many fronts it consumes before, from then on, each makes every output carry exactly one event.
+
+        None where that is not known. It says how long queues behind it can get.
+        """
+        return 0 if self.lockstep else None
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""
