@@ -125,7 +125,7 @@ class NonBlocking(Processor):
         return (cls(Passthrough(), ThreadManager(0)),)
 
     def __str__(self) -> str:
-        return f"NonBlocking({self.inner})"
+        return str(self.inner)  # so that errors read the same
 
 
 def with_non_blocking_copies(processor: Processor, manager: ThreadManager) -> Processor:
