@@ -126,7 +126,7 @@ class Reference:
         return next(iter(outputs.values())) if len(outputs) == 1 else dict(outputs)
 
     def push_fast(self, value: Value, input: str | None = None) -> Pending[Any]:
-        """`push`, that may still go on when this returns; `wait_for` on the result gives its events. Here it does not."""
+        """`push`, which may still go on when this returns (here it does not); `wait_for` gives its events."""
         return Done(lambda: self.push(value, input))
 
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
@@ -365,7 +365,7 @@ class Reference:
         return self._pull.next(self._only("output", output, [name for name, _ in self._shown]))
 
     def pull_fast(self, output: str | None = None) -> Pending[Value]:
-        """`pull`, that may still go on when this returns; `wait_for` on the result gives the event. Here it does not."""
+        """`pull`, which may still go on when this returns (here it does not); `wait_for` gives the event."""
         return Done(lambda: self.pull(output))
 
     def __iter__(self) -> Iterator[Value]:

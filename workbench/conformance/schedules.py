@@ -1,8 +1,9 @@
 """Seeded schedules: the same interleaving of threads again and again, and another one for every seed.
 
-A `Schedule` takes the place of the module `threading` in a `ThreadManager`. Its threads are real, but only one runs at a
-time; at every operation on a condition or a thread, and wherever `point` is called, the seed decides who goes on. So a
-run can be repeated by its seed; that nobody can go on is seen at once (`Deadlock`), and so is a thread that does not end.
+A `Schedule` takes the place of the module `threading` in a `ThreadManager`. Its threads are real, but only one runs
+at a time; at every operation on a condition or a thread, and wherever `point` is called, the seed decides who goes on.
+So a run can be repeated by its seed; that nobody can go on is seen at once (`Deadlock`), and so is a thread that does
+not end.
 """
 
 from __future__ import annotations

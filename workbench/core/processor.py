@@ -201,7 +201,7 @@ class Processor(ABC):
         """Consume one front: the next state and what is emitted on each output pipe."""
 
     def push_fast(self, state: State, front: tuple[Any, ...]) -> Pending[Stepped]:
-        """`step`, which may still go on when this returns: `wait_for` on the result gives it. By default it does not."""
+        """`step`, which may still go on when this returns (by default it does not); `wait_for` gives its result."""
         return Done(partial(self.step, state, front))
 
     @property

@@ -1,8 +1,8 @@
 """History: any processor, made afresh for every event and shown the last n events only.
 
-It is the specification of pipelining (Event Stream Processing with Multiple Threads, section 4.4, and the generalisation
-to a bounded number of past events that it names): copies that begin anew can run at the same time. A processor may
-be pipelined if it is equivalent to its `History`, which is what `verify.certify` asks.
+It is the specification of pipelining (Event Stream Processing with Multiple Threads, section 4.4, and the
+generalisation to a bounded number of past events that it names): copies that begin anew can run at the same time. A
+processor may be pipelined if it is equivalent to its `History`, which is what `verify.certify` asks.
 """
 
 from __future__ import annotations

@@ -59,6 +59,8 @@ class Copies:
 
     def state(self) -> State:
         """A state from which the processor goes on as if it had seen all fronts."""
+        if not self._base and self.certificate.history == 1:
+            return self._base  # there is none
         return self._run(self._base, self._recent, _as_it_is)[0]
 
     def _next(self, fronts: Sequence[Front], fail: Failure) -> Results:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -81,7 +81,8 @@ class Threaded(Reference):
         self.placement = default_placement(flat, manager.limit) if placement is None else placement
         self.ahead = ahead
         self._parts = self.placement.parts(flat)
-        super().__init__(_with_copies(flat, self.placement.copies, manager), capacities)
+        copies = self.placement.copies - self.placement.pipelined.keys()
+        super().__init__(_with_copies(flat, copies, manager), capacities)
         self.pipeline = pipeline
         self._last: Pending[Any] = Done(lambda: None)
 
@@ -119,7 +120,7 @@ class Threaded(Reference):
 
     # --- many steps at once ---
 
-    def records(self, steps: Steps) -> Iterator[StepRecord]:
+    def records(self, steps: Steps) -> Generator[StepRecord]:
         """The records of several steps, in order; steps are read ahead of the records that are taken.
 
         Raises

@@ -194,5 +194,5 @@ class _Workers:
 
 def _checked(limit: int | None) -> int | None:
     if limit is not None and limit < 0:
-        raise PipelineError(f"a thread manager cannot have a limit of {limit}", hint="0 for no threads, None for no limit")
+        raise PipelineError(f"a thread manager cannot have a limit of {limit}", hint="0: no threads; None: no limit")
     return limit

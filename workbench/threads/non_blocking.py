@@ -1,8 +1,8 @@
 """NonBlocking: any processor, whose pushes may go on in a thread (Multiple Threads, section 4.2).
 
 The rule of this module: in everything but `push_fast` the wrapper is what it wraps, so that pipelines, models and
-drawings do not see it. Processors that keep copies of others (windows, slices) call `push_fast` on all copies before they
-wait for the first one; that is all they do, and they need not know who answers.
+drawings do not see it. Processors that keep copies of others (windows, slices) call `push_fast` on all copies before
+they wait for the first one; that is all they do, and they need not know who answers.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Generic, Self, TypeVar
 
 from workbench.core.pending import Done
 from workbench.errors import PipelineError
-from workbench.threads.manager import ThreadManager
+from workbench.threads.manager import Task, ThreadManager
 
 T = TypeVar("T")
 
@@ -51,6 +51,7 @@ class Prefetch(Generic[T]):
         self._busy = False
         """Somebody is pulling."""
         self._closed = False
+        self._task: Task[None] | None = None
         self._changed = manager.primitives.Condition()
 
     def pull(self, name: str) -> T:
@@ -64,7 +65,7 @@ class Prefetch(Generic[T]):
                     raise StopIteration
                 if not self._busy:
                     self._busy = True
-                    if self.manager.try_start(self._fill) is None:
+                    if not self._begin():
                         break
                 self._changed.wait()
             else:
@@ -89,6 +90,9 @@ class Prefetch(Generic[T]):
         with self._changed:
             while self._busy:
                 self._changed.wait()
+            task = self._task
+        if task is not None:
+            task.wait_for()
 
     def cancel(self) -> None:
         """Give nothing more, without waiting."""
@@ -105,9 +109,13 @@ class Prefetch(Generic[T]):
         if self._busy or self._failed or self._closed or not self.manager.grants:
             return
         if any(len(self._queues[name]) * 2 <= self.capacity for name, is_open in self._open.items() if is_open):
-            self._busy = True
-            if self.manager.try_start(self._fill) is None:
-                self._busy = False
+            self._busy = self._begin()
+
+    def _begin(self) -> bool:
+        """Ask for a thread that fills the queues."""
+        task = self.manager.try_start(self._fill)
+        self._task = task or self._task
+        return task is not None
 
     def _emptiest(self) -> str | None:
         """The output to pull for next; None where there is no room, or no need."""
@@ -175,5 +183,3 @@ class Ahead(Generic[T]):
     def cancel(self) -> None:
         """See `Prefetch.cancel`."""
         self._prefetch.cancel()
-
-

@@ -50,9 +50,9 @@ class Primitives(Protocol):
     """The part of the module `threading` that is used."""
 
     @property
-    def Condition(self) -> Callable[[], Condition]:
+    def Condition(self) -> Callable[[], Condition]:  # noqa: N802
         """Makes a condition with a lock of its own that may be taken again by its owner."""
 
     @property
-    def Thread(self) -> MakesThread:
+    def Thread(self) -> MakesThread:  # noqa: N802
         """Makes a thread."""

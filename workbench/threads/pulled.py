@@ -36,7 +36,7 @@ class Pulled(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Stop, and wait for what is being computed. (A thread that waits for a source's event is waited for.)"""
+        """Stop, and wait for what is being computed, also where that waits for an event of a source."""
 
     def pull(self, output: str | None = None) -> Value:
         """The next event of an output; StopIteration when no more can come, and the errors of the pipeline."""
