@@ -39,7 +39,8 @@ def pairs(x):
 
 
 INNER = [
-    Cumulate(f.ADD), Cumulate(f.MAX), CountDecimate(2), CountDecimate(2, last=True), KeepLast(), Trim(1), Stutter(2), pairs,
+    Cumulate(f.ADD), Cumulate(f.MAX), CountDecimate(2), CountDecimate(2, last=True), KeepLast(), Trim(1), Stutter(2),
+    pairs,
     Window(2, Cumulate(f.ADD)), ApplyFunction(user_function(fussy, result=INT, name="fussy")),
 ]  # fmt: skip
 

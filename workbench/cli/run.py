@@ -6,19 +6,22 @@ Streams: an event's outputs are written before the next event is read, so the co
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.backends.base import Backend
+    from workbench.backends.base import Backend, StepRecord
     from workbench.core.pipeline import Pipeline
 
 HELP = "run a pipeline on events"
-BACKENDS = ("reference",)
+BACKENDS = ("reference", "threaded")
 FORMATS = ("csv", "jsonl")
 
 
@@ -28,6 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
     parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
+    parser.add_argument("--threads", type=int, metavar="N", help="of the threaded backend (default: one per core)")
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)"
     )
@@ -41,15 +45,19 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.backends.events import format_of, read_events, write_events
 
     pipeline = _domain(o.load(args.file, args.param).pipeline, args)
-    backend = _backend(args.backend, pipeline)
+    if args.threads is not None and args.backend != "threaded":
+        raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded")
     events = read_events(args.input, pipeline, format=args.format)
     written = format_of(args.output) or args.format or format_of(args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
     # nothing is written before the input is known to be there
     events = _started(events)
-    with write_events(args.output, pipeline, format=written, idle=args.steps) as writer:
-        for step in events:
-            writer.write(backend.step(step).outputs)
+    with (
+        _backend(args, pipeline) as backend,
+        write_events(args.output, pipeline, format=written, idle=args.steps) as writer,
+    ):
+        for record in _records(backend, events, live=args.input == "-"):
+            writer.write(record.outputs)
             if live:
                 sys.stdout.flush()
         last = backend.end()
@@ -63,11 +71,24 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return itertools.chain(list(itertools.islice(events, 1)), events)
 
 
-def _backend(name: str, pipeline: Pipeline) -> Backend:
-    assert name == "reference"
-    from workbench.backends.reference import Reference
+@contextlib.contextmanager
+def _backend(args: argparse.Namespace, pipeline: Pipeline) -> Iterator[Backend]:
+    if args.backend == "threaded":
+        from workbench.threads.executor import Threaded
+        from workbench.threads.manager import ThreadManager
 
-    return Reference(pipeline)
+        with ThreadManager(os.cpu_count() if args.threads is None else args.threads) as manager:
+            yield Threaded(pipeline, manager)
+    else:
+        from workbench.backends.reference import Reference
+
+        yield Reference(pipeline)
+
+
+def _records(backend: Backend, events: Iterable[dict[str, Any]], *, live: bool) -> Iterator[StepRecord]:
+    """What each step does; where somebody waits for it, before the next step is read."""
+    several = None if live else getattr(backend, "records", None)
+    return several(events) if several else map(backend.step, events)
 
 
 def _domain(pipeline: Pipeline, args: argparse.Namespace) -> Pipeline:
