@@ -112,6 +112,33 @@ def test_it_computes_ahead_and_no_more_than_its_capacity(manager):
     assert manager.working == 0
 
 
+def test_an_event_is_given_as_soon_as_it_is_there():
+    """The reader need not wait until the queue is full: the source goes on only when the reader has the event."""
+    for seed in range(40):
+        schedule = Schedule(seed)
+
+        def run(schedule=schedule):
+            got = schedule.Condition()
+            seen = []
+
+            def source():
+                for value in range(4):
+                    yield value
+                    with got:
+                        while value not in seen:
+                            got.wait()
+
+            with ThreadManager(1, primitives=schedule) as manager:
+                group = PullGroup(alone(Cumulate(f.ADD)), manager, 4).connect(x=source())
+                for value in range(4):
+                    assert group.pull() == value * (value + 1) // 2
+                    with got:
+                        seen.append(value)
+                        got.notify_all()
+
+        schedule.run(run)
+
+
 def test_without_a_thread_it_computes_on_request():
     taken = itertools.count()
     group = PullGroup(pairs, ThreadManager(0)).connect(x=taken)
