@@ -300,24 +300,26 @@ def test_adaptive_pipelining_begins_when_the_state_has_settled():
         assert wrapped._copies.pipelining
 
 
-def test_an_error_of_a_copy_keeps_its_place_and_stays():
+@pytest.mark.parametrize("batch", [1, 2, 3, 5])
+def test_an_error_of_a_copy_keeps_its_place_and_stays(batch):
     inverse = user_function(lambda a: 6 // a, result=INT, name="inverse")
     pipeline = alone(ApplyFunction(inverse))
-    reference = Reference(pipeline).connect(x=[3, 0, 2])
-    assert reference.pull() == 2
+    reference = Reference(pipeline).connect(x=[3, 2, 0, 2])
+    assert [reference.pull(), reference.pull()] == [2, 3]
     with pytest.raises(WorkbenchError) as expected:
         reference.pull()
-    for seed in range(40):
+    for seed in range(30):
         schedule = Schedule(seed)
 
-        def run(schedule=schedule):
-            with ThreadManager(2, primitives=schedule) as manager:
-                wrapped = Pipelined(pipeline, manager, certify(pipeline)).connect(x=[3, 0, 2])
-                assert wrapped.pull() == 2
+        def run(schedule=schedule, limit=seed % 3):
+            with ThreadManager(limit, primitives=schedule) as manager:
+                wrapped = Pipelined(pipeline, manager, certify(pipeline), batch=batch).connect(x=[3, 2, 0, 2])
+                assert [wrapped.pull(), wrapped.pull()] == [2, 3]
                 for _ in range(2):
                     with pytest.raises(WorkbenchError) as found:
                         wrapped.pull()
                     assert str(found.value) == str(expected.value)
+                    assert isinstance(found.value.__cause__, WorkbenchError)
 
         schedule.run(run)
 

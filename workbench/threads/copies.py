@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.core.pending import Done, Pending
 from workbench.core.processor import Emission, Processor, State
@@ -17,7 +17,16 @@ from workbench.threads.certificate import Certificate
 from workbench.threads.manager import ThreadManager
 
 Front = tuple[Any, ...]
-Results = list[tuple[Emission, ...]]
+
+
+class Results(NamedTuple):
+    """What a processor emits on fronts that were launched together."""
+
+    emitted: list[tuple[Emission, ...]]
+    """For each front before the one on which it failed."""
+    error: Exception | None = None
+
+
 Failure = Callable[[int, Front, Exception], Exception]
 """What is raised for an error of the processor on a front, given also its position among those launched together."""
 
@@ -46,42 +55,59 @@ class Copies:
 
     @property
     def pipelining(self) -> bool:
-        """Whether there is a copy for each event now."""
-        return self._settled
+        """Whether there is a copy for each event now: not before it has settled, nor with a limit of 0."""
+        return self._settled and self.manager.grants
 
     def launch(self, fronts: Sequence[Front], fail: Failure) -> Pending[Results]:
         """Begin with what the processor emits on these fronts, which come after those of earlier launches."""
-        if not self._settled:
+        if not self.pipelining:
             return Done(partial(self._next, fronts, fail))
         shown = list(self._recent)[-(self.certificate.history - 1) :] if self.certificate.history > 1 else []
         self._recent.extend(fronts)
         return self.manager.start(partial(self._copy, self._base, shown, fronts, fail))
 
+    def step(self, front: Front) -> tuple[Emission, ...]:
+        """What the processor emits on the next front, without any copy."""
+        if self._recent:
+            self._base = self.state()
+            self._recent.clear()
+        self._base, emitted = self.processor.step(self._base, front)
+        self._settled = self._settled or self.certificate.has_settled(self._base)
+        return emitted
+
     def state(self) -> State:
         """A state from which the processor goes on as if it had seen all fronts."""
         if not self._base and self.certificate.history == 1:
             return self._base  # there is none
-        return self._run(self._base, self._recent, _as_it_is)[0]
+        return self._after(self._base, self._recent)
 
     def _next(self, fronts: Sequence[Front], fail: Failure) -> Results:
-        """The processor itself, before it has settled."""
-        state, results = self._run(self._base, fronts, fail)
-        self._base, self._settled = state, self.certificate.has_settled(state)
-        return results
-
-    def _copy(self, state: State, shown: Sequence[Front], fronts: Sequence[Front], fail: Failure) -> Results:
-        return self._run(self._run(state, shown, _as_it_is)[0], fronts, fail)[1]
-
-    def _run(self, state: State, fronts: Iterable[Front], fail: Failure) -> tuple[State, Results]:
-        results: Results = []
+        """The processor itself, one front after the other."""
+        emitted: list[tuple[Emission, ...]] = []
         for position, front in enumerate(fronts):
             try:
-                state, emitted = self.processor.step(state, front)
+                emitted.append(self.step(front))
             except Exception as error:
-                raise fail(position, front, error) from error
-            results.append(emitted)
-        return state, results
+                return Results(emitted, _because(fail(position, front, error), error))
+        return Results(emitted)
+
+    def _copy(self, state: State, shown: Sequence[Front], fronts: Sequence[Front], fail: Failure) -> Results:
+        state = self._after(state, shown)
+        emitted: list[tuple[Emission, ...]] = []
+        for position, front in enumerate(fronts):
+            try:
+                state, results = self.processor.step(state, front)
+            except Exception as error:
+                return Results(emitted, _because(fail(position, front, error), error))
+            emitted.append(results)
+        return Results(emitted)
+
+    def _after(self, state: State, fronts: Iterable[Front]) -> State:
+        for front in fronts:
+            state, _ = self.processor.step(state, front)
+        return state
 
 
-def _as_it_is(_position: int, _front: Front, error: Exception) -> Exception:
+def _because(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
     return error

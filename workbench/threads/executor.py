@@ -240,7 +240,10 @@ class Threaded(Reference):
     def _collect(self, part: Part, token: Token) -> Token:
         cell = self._cells[part.start]
         if token.results is not None:
-            cell.carry(token.results.wait_for(), token.contents)
+            results = token.results.wait_for()
+            if results.error is not None:
+                raise results.error
+            cell.carry(results.emitted, token.contents)
             token.results = None
         if token.ends:
             cell.carry(cell.finish(self._states[part.start], f"step {token.number}"), token.contents)

@@ -15,7 +15,7 @@ from workbench.backends.base import by_input, check_support
 from workbench.backends.reference_node import failure
 from workbench.backends.reference_pull import Pipe, Source
 from workbench.core.domain import Value
-from workbench.core.pending import Pending
+from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Processor, slots_of
 from workbench.errors import PipelineError
@@ -137,7 +137,7 @@ class Pipelined(Pulled):
                 source.advance()
         if not all(self._buffers):
             return None
-        return tuple(buffer.popleft() for buffer in self._buffers)
+        return tuple([buffer.popleft() for buffer in self._buffers])
 
     # --- collecting the results: by the reader ---
 
@@ -153,17 +153,42 @@ class Pipelined(Pulled):
 
     def _collect(self, prefetch: Prefetch[Pending[Results]]) -> None:
         """The results of the next copy."""
+        if self._head is None and self._held is None and prefetch.off:
+            self._step()
+            return
         if self._head is None:
             try:
                 self._head = prefetch.pull("")
             except StopIteration:
-                self._ended = True
-                self._emit(self._copies.processor.finish(self._copies.state()))
+                self._finish()
                 return
-        results = self._head.wait_for()  # a copy that has failed stays the next one: it fails again
-        self._head = None
-        for emitted in results:
+        results = self._head.wait_for()
+        for emitted in results.emitted:
             self._emit(emitted)
+        if results.error is None:
+            self._head = None
+            return
+        self._head = Done(lambda: Results([], results.error))  # what has failed stays the next one: it fails again
+        if not results.emitted:
+            raise results.error
+
+    def _step(self) -> None:
+        """One front without any copy: no thread would be granted."""
+        front = self._front()
+        if front is None:
+            self._finish()
+            return
+        try:
+            self._emit(self._copies.step(front))
+        except Exception as error:
+            for buffer, event in zip(self._buffers, front, strict=True):
+                buffer.appendleft(event)  # it fails again
+            raise failure(f"front {self._fronts}", self._node, front, error) from error
+        self._fronts += 1
+
+    def _finish(self) -> None:
+        self._ended = True
+        self._emit(self._copies.processor.finish(self._copies.state()))
 
     def _emit(self, emitted: tuple[Emission, ...]) -> None:
         for name, emission in zip(self._outputs, emitted, strict=True):

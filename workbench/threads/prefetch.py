@@ -75,6 +75,11 @@ class Prefetch(Generic[T]):
                 return done.wait_for()
         return self._pull_here(name)
 
+    @property
+    def off(self) -> bool:
+        """Whether nothing has been pulled ahead and no thread would be granted: the reader may do without this."""
+        return not (self.manager.grants or self._busy or self._closed or any(self._queues.values()))
+
     def start(self) -> None:
         """Begin before the first event is asked for."""
         with self._changed:

@@ -31,14 +31,21 @@ class PullGroup(Pulled):
         super().__init__(pipeline, manager)
         self.capacity = capacity
         self._prefetch: Prefetch[Value] | None = None
+        self._inner = Reference(pipeline, capacities={})
 
     def connect(self, **sources: Iterable[Value]) -> Self:
         self.close()
-        inner = Reference(self.pipeline, capacities={}).connect(**sources)
+        self._inner.reset()
+        self._inner.connect(**sources)
         self._prefetch = Prefetch(
-            {name: partial(inner.pull, name) for name in self._outputs}, self.manager, self.capacity
+            {name: partial(self._inner.pull, name) for name in self._outputs}, self.manager, self.capacity
         )
         return self
+
+    def pull(self, output: str | None = None) -> Value:
+        if self._prefetch is not None and self._prefetch.off:
+            return self._inner.pull(output)
+        return super().pull(output)
 
     def start(self) -> Self:
         """Begin before the first event is asked for."""
