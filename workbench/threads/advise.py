@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from workbench.backends.base import Steps
 from workbench.backends.reference import Reference
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
@@ -42,7 +41,7 @@ class Profile:
     Attributes
     ----------
     processors: by name, in the order of the pipeline.
-    total: of everything, without what measuring costs.
+    total: of everything.
     """
 
     processors: Mapping[str, float]
@@ -116,7 +115,7 @@ def advise(
     progress("measuring the run without threads")
     streams = _streams(pipeline, steps)
     plain = Reference(pipeline)
-    found = Profile(_processors(pipeline, steps), _seconds(plain, streams=streams)[0] / len(steps))
+    found = profile(pipeline, streams)
     costs = overhead()
     advice = []
     for pattern, placement, seconds in _candidates(flatten(pipeline), found, costs, threads, certificates or {}):
@@ -139,18 +138,21 @@ def overhead(tasks: int = 300) -> Overhead:
 # --- measuring ------------------------------------------------------------------------------------------------
 
 
-def _processors(pipeline: Pipeline, steps: Steps) -> dict[str, float]:
-    """Seconds that each processor takes for a step, on average."""
+def profile(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> Profile:
+    """What each processor takes for a step, in the fastest of some runs."""
     running = Reference(pipeline)
     spent = dict.fromkeys((cell.node.name for cell in running._cells), 0)
     for cell in running._cells:
         cell.processor = _timed(cell.processor, cell.node.name, spent)
     running._plan = [cell.plan(index) for index, cell in enumerate(running._cells)]
-    count = 0
-    for count, events in enumerate(steps, 1):  # noqa: B007
-        running.step(events)
-    running.end()
-    return {name: nanoseconds * 1e-9 / max(1, count) for name, nanoseconds in spent.items()}
+    steps = max(map(len, streams.values()))
+    found = []
+    for _ in range(REPEAT):
+        running.reset()
+        spent.update(dict.fromkeys(spent, 0))
+        total = _taken(partial(running.run, streams))
+        found.append(Profile({name: took * 1e-9 / steps for name, took in spent.items()}, total / steps))
+    return min(found, key=lambda each: each.total)
 
 
 def _timed(processor: Processor, name: str, spent: dict[str, int]) -> Processor:
