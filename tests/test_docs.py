@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES_OF_DOCS = ("verification", "semantics", "buffers", "monitoring", "counterexamples", "analyses", "threads")
+PAGES_OF_DOCS = (
+    "verification", "semantics", "buffers", "monitoring", "counterexamples", "analyses", "faults", "threads",
+)  # fmt: skip
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 
 

@@ -12,7 +12,7 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py"))
 
-LAYERS = ["errors", "core", "processors", "language", "ir", "backends", "verify", "lab", "conformance", "cli"]
+LAYERS = ["errors", "core", "faults", "processors", "language", "ir", "backends", "verify", "lab", "conformance", "cli"]
 """From the bottom up; a module imports only from its own layer and those below."""
 
 PLACES = {"draw": "backends", "tesla": "language", "threads": "backends"}

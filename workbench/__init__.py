@@ -20,6 +20,7 @@ _HOME = {
     "workbench.core.domain": (
         "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "Integer", "Overflowing", "Range", "Record", "Tuple",
     ),
+    "workbench.core.fault": ("Fault", "delay", "duplicate", "lose"),
     "workbench.core.function": (
         "ABS", "ADD", "AND", "DIV", "EQ", "EVEN", "GE", "GT", "IF", "IMPLIES", "LE", "LT", "MAX", "MIN", "MOD", "MUL",
         "NE", "NEG", "NOT", "ODD", "OR", "SUB", "Function", "user_function",
@@ -33,6 +34,7 @@ _HOME = {
     ),
     "workbench.processors.stream": ("Builder", "pipeline"),
     "workbench.language": ("parse", "parse_property", "read_file"),
+    "workbench.language.faults": ("faulty",),
     "workbench.ir.compose": ("compose",),
     "workbench.backends.reference": ("Reference",),
     "workbench.threads.certificate": ("Certificate",),
@@ -42,6 +44,7 @@ _HOME = {
     "workbench.threads.pipelined": ("Pipelined",),
     "workbench.threads.placement": ("Placement",),
     "workbench.threads.pull_group": ("PullGroup",),
+    "workbench.backends.reference_faults": ("RandomFaults",),
     "workbench.verify.buffers": ("Buffers", "buffers"),
     "workbench.verify.certify": ("certify", "certify_nodes"),
     "workbench.verify.check": ("Settings", "check"),
@@ -54,6 +57,7 @@ _HOME = {
         "always", "bounded_liveness", "liveness", "never_false", "no_full_queues", "no_overflow", "often_true",
         "response", "temporal",
     ),
+    "workbench.verify.tolerance": ("faultless", "tolerates"),
     "workbench.verify.verdict": ("Outcome", "Verdict"),
 }  # fmt: skip
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workbench as wb
 from workbench.backends.reference import Reference
 from workbench.conformance.differential import check
 from workbench.conformance.executables import Running
@@ -184,11 +185,12 @@ def test_pushing_fast_keeps_the_order(manager):
     assert [p.wait_for() for p in pending] == [reference.push_fast(i).wait_for() for i in range(30)]
 
 
-def test_pulling_fast_keeps_the_order(manager):
-    @pipeline(x=INT)
-    def doubled(x):
-        return x * 2
+@pipeline(x=INT)
+def doubled(x):
+    return x * 2
 
+
+def test_pulling_fast_keeps_the_order(manager):
     running = Threaded(doubled, manager).connect(x=range(5))
     pending = [running.pull_fast() for _ in range(6)]
     assert [p.wait_for() for p in pending[:5]] == [0, 2, 4, 6, 8]
@@ -204,6 +206,16 @@ def test_an_error_is_carried_to_who_waits(manager):
         with pytest.raises(WorkbenchError, match="ZeroDivisionError"):
             pending[1].wait_for()
         assert pending[2].wait_for() == [0]
+
+
+def test_faults_strike_as_in_the_reference_executor(manager):
+    """They may strike at steps that bring nothing, so such pipelines go step by step."""
+    faulty = wb.faulty(figure, "lose tripled")
+    one = Threaded(faulty, manager, oracle=wb.RandomFaults(faulty, seed=3, rate=0.5))
+    other = Reference(faulty, oracle=wb.RandomFaults(faulty, seed=3, rate=0.5))
+    assert one.trace([*STEPS, END]) == other.trace([*STEPS, END])
+    with pytest.raises(PipelineError, match="has faults"):
+        wb.certify(wb.faulty(doubled, "lose x"))
 
 
 def test_default_placement():

@@ -11,7 +11,7 @@ from workbench.conformance.schedules import Schedule
 from workbench.core import function as f
 from workbench.core.domain import INT, Integer
 from workbench.core.function import user_function
-from workbench.errors import WorkbenchError
+from workbench.errors import PipelineError, WorkbenchError
 from workbench.ir.compose import compose
 from workbench.processors import CLASSES
 from workbench.processors.apply import ApplyFunction
@@ -116,7 +116,17 @@ SAMPLES = [sample for kind in CLASSES.values() for sample in kind.samples() if n
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_the_wrapper_looks_like_what_it_wraps(sample):
     wrapped = NonBlocking(sample, ThreadManager(0))
-    for name in ("in_arity", "out_arity", "joins", "timed", "inner_queues", "ports", "label", "finishes"):
+    for name in (
+        "in_arity",
+        "out_arity",
+        "joins",
+        "timed",
+        "inner_queues",
+        "inner_pipes",
+        "ports",
+        "label",
+        "finishes",
+    ):
         assert getattr(wrapped, name) == getattr(sample, name)
     assert str(wrapped) == str(sample)
     assert not wrapped.overlaps
@@ -129,6 +139,11 @@ def test_models_do_not_see_it(inner):
         return print_model(compose(around(Window(2, processor)).resolve(Integer(3)))).text
 
     assert text(NonBlocking(inner, ThreadManager(3))) == text(inner)
+
+
+def test_what_works_on_steps_is_not_wrapped():
+    with pytest.raises(PipelineError, match="works on steps"):
+        NonBlocking(Multiplex(), ThreadManager(0))
 
 
 def test_resolving_and_typing_keep_the_wrapper():

@@ -17,11 +17,14 @@ from workbench.cli import options as o
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.backends.base import Backend, StepRecord
+    from workbench.backends.base import StepRecord
+    from workbench.backends.reference import Reference
+    from workbench.backends.reference_faults import RandomFaults
     from workbench.core.pipeline import Pipeline
 
 HELP = "run a pipeline on events"
 BACKENDS = ("reference", "threaded")
+RATE = 0.1
 FORMATS = ("csv", "jsonl")
 
 
@@ -37,6 +40,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
+    parser.add_argument(
+        "--seed", type=int, metavar="N",
+        help="let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rate", type=float, metavar="P", help="the probability that a fault strikes when it can (default: 0.1)"
+    )
     o.domain_options(parser, n=None)
 
 
@@ -44,7 +54,8 @@ def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     from workbench.backends.events import format_of, read_events, write_events
 
-    pipeline = _domain(o.load(args.file, args.param).pipeline, args)
+    pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
+    faults = _faults(args, pipeline)
     if args.threads is not None and args.backend != "threaded":
         raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded")
     events = read_events(args.input, pipeline, format=args.format)
@@ -53,13 +64,15 @@ def execute(args: argparse.Namespace) -> int:
     # nothing is written before the input is known to be there
     events = _started(events)
     with (
-        _backend(args, pipeline) as backend,
+        _backend(args, pipeline, faults) as backend,
         write_events(args.output, pipeline, format=written, idle=args.steps) as writer,
     ):
         for record in _records(backend, events, live=args.input == "-"):
             writer.write(record.outputs)
             if live:
                 sys.stdout.flush()
+            if faults:
+                _say(backend, record)
         last = backend.end()
         if any(last.values()):
             writer.write(last)
@@ -72,23 +85,43 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def _backend(args: argparse.Namespace, pipeline: Pipeline) -> Iterator[Backend]:
+def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults | None) -> Iterator[Reference]:
     if args.backend == "threaded":
         from workbench.threads.executor import Threaded
         from workbench.threads.manager import ThreadManager
 
         with ThreadManager(os.cpu_count() if args.threads is None else args.threads) as manager:
-            yield Threaded(pipeline, manager)
+            yield Threaded(pipeline, manager, oracle=faults)
     else:
         from workbench.backends.reference import Reference
 
-        yield Reference(pipeline)
+        yield Reference(pipeline, oracle=faults)
 
 
-def _records(backend: Backend, events: Iterable[dict[str, Any]], *, live: bool) -> Iterator[StepRecord]:
+def _records(backend: Reference, events: Iterable[dict[str, Any]], *, live: bool) -> Iterator[StepRecord]:
     """What each step does; where somebody waits for it, before the next step is read."""
     several = None if live else getattr(backend, "records", None)
     return several(events) if several else map(backend.step, events)
+
+
+def _faults(args: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None:
+    """What makes faults strike, where the options ask for that."""
+    if not args.fault and args.seed is None and args.rate is None:
+        return None
+    from workbench.backends.reference_faults import RandomFaults
+
+    return RandomFaults(pipeline, args.seed or 0, RATE if args.rate is None else args.rate)
+
+
+def _say(backend: Reference, record: StepRecord) -> None:
+    """The faults that struck in the last step, on the standard error."""
+    from workbench.faults import struck
+    from workbench.verify.timeline import show_value
+
+    carried = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+    for strike in struck(backend.flat, carried):
+        event = show_value(strike.event, strike.domain)
+        print(f"step {backend.steps - 1}: {event} on {strike.pipe} was {strike.what}", file=sys.stderr)
 
 
 def _domain(pipeline: Pipeline, args: argparse.Namespace) -> Pipeline:

@@ -21,7 +21,7 @@ from typing import Any
 
 from workbench.backends.base import StepRecord, Steps, by_input, input_position
 from workbench.backends.reference import Reference
-from workbench.backends.reference_node import ABSENT, failure
+from workbench.backends.reference_node import ABSENT, Oracle, failure
 from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Node, Pipeline
@@ -58,7 +58,7 @@ class Threaded(Reference):
 
     Parameters
     ----------
-    pipeline, capacities: as for `Reference`.
+    pipeline, capacities, oracle: as for `Reference`.
     manager: grants the threads; with a limit of 0 this is the reference executor.
     placement: which parts get a thread; None: as many parts as the manager's limit says, of as many processors each,
         and the copies in windows.
@@ -74,6 +74,7 @@ class Threaded(Reference):
         placement: Placement | None = None,
         *,
         capacities: Mapping[str, int] | None = None,
+        oracle: Oracle | None = None,
         ahead: int = CAPACITY,
     ) -> None:
         flat = flatten(pipeline)
@@ -82,7 +83,7 @@ class Threaded(Reference):
         self.ahead = ahead
         self._parts = self.placement.parts(flat)
         copies = self.placement.copies - self.placement.pipelined.keys()
-        super().__init__(_with_copies(flat, copies, manager), capacities)
+        super().__init__(_with_copies(flat, copies, manager), capacities, oracle)
         self.pipeline = pipeline
         self._last: Pending[Any] = Done(lambda: None)
 
@@ -155,7 +156,8 @@ class Threaded(Reference):
     def _overlaps(self) -> bool:
         """Whether anything can be done in the steps of a stream at the same time."""
         parallel = len(self._parts) > 1 or any(part.certificate for part in self._parts)
-        return parallel and self.manager.grants
+        clocked = any(cell.processor.clocked for cell in self._cells)  # they work at steps that bring nothing, too
+        return parallel and not clocked and self.manager.grants
 
     def _through(self, steps: Steps, *, watched: bool) -> Tokens:
         """The steps, when they have been through all parts."""
@@ -270,7 +272,7 @@ def _with_copies(flat: Pipeline, names: frozenset[str], manager: ThreadManager) 
         replace(node, processor=with_non_blocking_copies(node.processor, manager)) if node.name in names else node
         for node in flat.nodes
     )
-    return Pipeline(flat.name, flat.inputs, nodes, flat.outputs, flat.capacities, flat.doc)
+    return replace(flat, nodes=nodes)
 
 
 def default_placement(flat: Pipeline, limit: int | None) -> Placement:

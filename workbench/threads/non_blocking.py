@@ -7,6 +7,7 @@ they wait for the first one; that is all they do, and they need not know who ans
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Self
@@ -15,6 +16,7 @@ from workbench.core.domain import Domain
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Emission, Machine, Processor, State, Stepped, Stream
+from workbench.errors import PipelineError
 from workbench.processors.group import Group
 from workbench.processors.passthrough import Passthrough
 from workbench.threads.manager import ThreadManager
@@ -36,6 +38,8 @@ class NonBlocking(Processor):
     def __post_init__(self) -> None:
         if isinstance(self.inner, Pipeline):
             object.__setattr__(self, "inner", Group(self.inner))
+        if self.processor.merges or self.processor.clocked:
+            raise PipelineError(f"{self.inner} works on steps, and has no copies that could be pushed into")
         for name in ("step", "finish", "initial"):  # without a detour: they are called for every event
             object.__setattr__(self, name, getattr(self.inner, name))
 
@@ -74,6 +78,10 @@ class NonBlocking(Processor):
     @property
     def inner_queues(self) -> tuple[str, ...]:
         return self.processor.inner_queues
+
+    @property
+    def inner_pipes(self) -> Mapping[str, Domain]:
+        return self.processor.inner_pipes
 
     @property
     def ports(self) -> tuple[str, ...]:

@@ -37,8 +37,12 @@ def as_processor(pipeline: Pipeline) -> tuple[Node, Processor]:
     flat = flatten(pipeline)
     if len(flat.nodes) == 1 and flat.nodes[0].inputs == tuple(name for name, _ in flat.inputs):
         node = flat.nodes[0]
-        if tuple(pipe for _, pipe in flat.outputs) == node.outputs and not node.processor.merges:
+        if tuple(pipe for _, pipe in flat.outputs) == node.outputs and not node.processor.timed:
             return node, flat.typed[node.name]
+    if any(processor.clocked for processor in flat.typed.values()):
+        raise PipelineError(
+            f"pipeline {pipeline.name} has faults, which may strike at any step: it cannot be pipelined"
+        )
     if flat.in_arity != 1:
         raise PipelineError(
             f"pipeline {pipeline.name} has {flat.in_arity} inputs and several processors: it cannot be pipelined",

@@ -123,7 +123,8 @@ def upstream(pipeline: Pipeline, queue: str) -> Pipeline:
             wanted.update(node.inputs)
             kept.append(node)
     nodes: tuple[Node, ...] = tuple(reversed(kept))
-    return Pipeline(pipeline.name, pipeline.inputs, nodes, (("out", last.outputs[0]),))
+    inputs = tuple(each for each in pipeline.inputs if each[0] not in pipeline.oracles or each[0] in wanted)
+    return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),))
 
 
 class Search:

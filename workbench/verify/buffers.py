@@ -23,7 +23,8 @@ from workbench.processors.group import flatten
 from workbench.verify.buffer_search import Found, Inputs, Search
 from workbench.verify.check import Settings
 from workbench.verify.pumping import Pump
-from workbench.verify.replay import CONFIRMED, contents
+from workbench.verify.replay import CONFIRMED, contents, heard
+from workbench.verify.rests_on import misfortunes
 from workbench.verify.verdict import Trace, TraceStep
 
 MOST = 64
@@ -249,7 +250,7 @@ def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
     own = sorted(str(domain) for domain in model.integers - {settings.domain})
     if own:
         said.append(f"the pipeline's own domains: {', '.join(own)}")
-    said.append(settings.environment.describe())
+    said += [*misfortunes(model.system), settings.environment.describe()]
     end = model.system.end
     if end and end.now.name in model.system.domains:
         ends = "do not end" if settings.environment.fair else "may end at any step"
@@ -296,7 +297,8 @@ def _recorded(pipeline: Pipeline, inputs: Sequence[Mapping[str, Value]]) -> list
         except Overflow:
             break
         pipes = {name: maybe.value if maybe.present else None for name, maybe in record.pipes.items()}
-        steps.append(TraceStep(events, pipes, record.queues, (), {}, events is END))
+        given = heard(pipeline, events, pipes)
+        steps.append(TraceStep(given, pipes, record.queues, (), {}, events is END))
     held = contents(pipeline, steps)
     return [replace(step, contents=waiting) for step, waiting in zip(steps, held, strict=True)]
 

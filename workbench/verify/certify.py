@@ -77,7 +77,7 @@ def certify_nodes(pipeline: Pipeline) -> dict[str, Certificate]:
     found: dict[str, Certificate] = {}
     for node in flat.nodes:
         processor = flat.typed[node.name]
-        if not processor.merges:
+        if not processor.timed:
             certificate = by_structure(processor, tuple(flat.domains[pipe] for pipe in node.inputs))
             if certificate is not None:
                 found[node.name] = certificate

@@ -7,15 +7,17 @@ whether the overflow flag can be set and whether arithmetic wraps, since the out
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.core.domain import Integer, Overflowing
+from workbench.core.fault import Fault
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.ir.compose import DEFAULT_CAPACITY, compose
 from workbench.ir.reduce import Model, flag_alone, focus
+from workbench.language.faults import faulty
 from workbench.verify.deciders import get_decider
 from workbench.verify.decision import Decision
 from workbench.verify.engines import Answer, Limits
@@ -24,8 +26,12 @@ from workbench.verify.formula import atom, weaken
 from workbench.verify.part import Asked, Part
 from workbench.verify.properties import Property, Question
 from workbench.verify.replay import decode
-from workbench.verify.rests_on import Findings, beyond, explain, grounds
+from workbench.verify.rests_on import Findings, beyond, explain, grounds, misfortunes
 from workbench.verify.verdict import Outcome, Trace, Verdict
+
+QUIET = "steps without input"
+PATIENT = "steps without input, while no event is delayed,"
+"""The steps that are left out of a model where that is sound."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +139,10 @@ def _never(term: Term, *, side: bool = False) -> Asked:
     return Asked("invar", atom(NOT(term)), side)
 
 
-def check(pipeline: Pipeline, prop: Property, settings: Settings | None = None) -> Verdict:
-    """Decide a property of a pipeline.
+def check(
+    pipeline: Pipeline, prop: Property, settings: Settings | None = None, faults: Sequence[str | Fault] = ()
+) -> Verdict:
+    """Decide a property of a pipeline, whatever its faults (and `faults`, beside its own) do.
 
     Raises
     ------
@@ -143,7 +151,7 @@ def check(pipeline: Pipeline, prop: Property, settings: Settings | None = None) 
     """
     settings = settings or Settings()
     start = time.monotonic()
-    resolved = pipeline.resolve(settings.domain)
+    resolved = faulty(pipeline, *faults).resolve(settings.domain)
     prepared = prepare(resolved, prop, settings)
     answers, result = _asked(prepared, settings)
     verdict = _verdict(resolved, prop, settings, prepared, answers, result)
@@ -246,13 +254,13 @@ def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> 
 def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
     if prepared.trivial:
         return ()
-    found = [env.describe(prepared.question)]
+    found = [*misfortunes(prepared.model.system), env.describe(prepared.question)]
     end = prepared.model.system.end
     if end and end.now.name in prepared.model.system.domains:
         may = prepared.question.ends and env.may_end
         found.append("the input streams may end at any step" if may else "the input streams do not end")
     if prepared.question.stutter and env.reducible:
-        found.append("steps without input left out (they change nothing)")
+        found.append(f"{QUIET if prepared.model.system.waits is FALSE else PATIENT} left out (they change nothing)")
     if outcome is Outcome.UNKNOWN:
         found.append("undecided: the engine met a limit")
     return tuple(found)

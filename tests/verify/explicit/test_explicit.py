@@ -90,6 +90,32 @@ def test_machine_code_finds_what_python_finds(file: str, n: int, prop: Property)
     same(part, machine, PLAIN.decide(part, Limits(), count_states=True))
 
 
+SOMETIMES = wb.parse("""
+pipeline last(x: int) -> int { return keep_last(x) + keep_last(trim(x, 1)) }
+pipeline thirds(x: int) -> int { return x + decimate(x, 3, last = true) }
+pipeline late(x: int) -> int { a = trim(x, 1)  b = a + x  return b  fault delay a by 2 }
+pipeline once(x: int) -> int { a = passthrough(x)  return a  fault delay a by 2 at most 1 when a > 0 }
+""")
+
+
+@pytest.mark.parametrize("name", SOMETIMES.pipelines)
+@pytest.mark.parametrize("prop", [*PROPERTIES, written("always (out != 1)")], ids=str)
+def test_what_may_come_can_depend_on_the_state(name: str, prop: Property) -> None:
+    """Streams end once, and a step without input is part of a model only while an event waits for it."""
+    prepared = prepared_for(SOMETIMES.get(name).pipeline, prop, Settings(n=3, q=1))
+    for part in [] if prepared.trivial else parts(prepared):
+        same(part, PLAIN.decide(part, Limits(), count_states=True), nusmv().decide(part, Limits(), count_states=True))
+
+
+@numba
+def test_what_may_come_can_depend_on_the_state_in_machine_code() -> None:
+    for name, prop in (("thirds", written("always (out != 1)")), ("late", liveness())):
+        part = prepared_for(SOMETIMES.get(name).pipeline, prop, Settings(n=3, q=1)).main
+        machine = ExplicitDecider(plain_seconds=0.0).decide(part, Limits(), count_states=True)
+        assert "numba" in machine.engine
+        same(part, machine, PLAIN.decide(part, Limits(), count_states=True))
+
+
 @given(
     data=st.data(),
     q=st.integers(0, 2),

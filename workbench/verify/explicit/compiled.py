@@ -153,7 +153,7 @@ class CompiledSearch:
         MemoryLimitError: the edges do not fit into the memory.
         """
         good = self._hopeful(target)
-        harmless = 1 << target | (0 if escape is None else 1 << escape)
+        harmless = 1 << target | (0 if escape is None else 1 << escape) | self.space.barred
         for first in range(0, self._size, self._block):
             many = self._expanded(first)
             found = self._kernels.first_bad(
@@ -185,6 +185,15 @@ class CompiledSearch:
             )  # fmt: skip
         kernels.spread(good, sources, ends, size)
         return good
+
+    def valuations(self) -> int:
+        """See `Search.valuations`."""
+        np, total = self._np, 0
+        weights = np.array(self.space.moves.valuations, np.int64)
+        for first in range(0, self._size, self._block):
+            flags = self._flags[: self._expanded(first)].reshape(-1, self._many)
+            total += int(((flags & self.space.barred) == 0).sum(axis=0) @ weights)
+        return total
 
     def path(self, state: int) -> list[int]:
         """The words of a shortest path from the initial state."""

@@ -162,8 +162,9 @@ class _Run:
             self.deadline = time.monotonic() + patience(spent)
             self.too_late = "a side question that took much longer than the others"
         found |= self._settle(side)
-        if self.search.complete:
-            self.count = self.search.size * self.space.moves.valuations
+        if count_states and self.search.complete:
+            steady = self.search.size * sum(self.space.moves.valuations)
+            self.count = steady if self.space.steady else self.search.valuations()
         return found
 
     def _settle(self, goals: dict[str, Goal], *, whole: bool = False) -> dict[str, Answer]:

@@ -41,6 +41,9 @@ class Search(Protocol):
         Needs a complete search.
         """
 
+    def valuations(self) -> int:
+        """The number of states with the inputs that they allow, as NuSMV counts them. Needs a complete search."""
+
     def path(self, state: int) -> list[int]:
         """The words of a shortest path from the initial state to one with this number."""
 
@@ -71,6 +74,7 @@ class PlainSearch:
 
     def __init__(self, space: Space) -> None:
         self._steps = Stepper(space).steps
+        self._space = space
         self._numbers = {space.initial: 0}
         self._words = [space.initial]
         self._parents = [0]
@@ -116,7 +120,7 @@ class PlainSearch:
     def dead_end(self, escape: int | None, target: int) -> Step | None:
         """See `Search.dead_end`."""
         hopeful = self._hopeful(target)
-        harmless = 1 << target | (0 if escape is None else 1 << escape)
+        harmless = 1 << target | (0 if escape is None else 1 << escape) | self._space.barred
         for number, word in enumerate(self._words):
             for move, (after, flags) in enumerate(self._steps(word)):
                 if not flags & harmless and self._numbers[after] not in hopeful:
@@ -140,6 +144,16 @@ class PlainSearch:
             found |= fresh
             todo += fresh
         return found
+
+    def valuations(self) -> int:
+        """See `Search.valuations`."""
+        weights, barred = self._space.moves.valuations, self._space.barred
+        return sum(
+            weight
+            for word in self._words
+            for (_, flags), weight in zip(self._steps(word), weights, strict=True)
+            if not flags & barred
+        )
 
     def path(self, state: int) -> list[int]:
         """The words of a shortest path from the initial state."""

@@ -61,13 +61,13 @@ class Moves:
     ----------
     names: the input leaves.
     chosen: per move, the value of each leaf.
-    valuations: in how many ways NuSMV can choose the inputs, the values of absent inputs included.
+    valuations: per move, how many ways to choose the inputs it stands for: NuSMV counts the values of absent ones, too.
     """
 
     names: tuple[str, ...]
     domains: tuple[Domain, ...]
     chosen: tuple[tuple[Value, ...], ...]
-    valuations: int
+    valuations: tuple[int, ...]
 
     def columns(self) -> list[list[int]]:
         """Per leaf, its number in each move."""
@@ -89,21 +89,28 @@ class Space:
     Raises
     ------
     Refused: a state has too many moves, or the system has no code (`step_code`).
+
+    What is assumed may depend on the state (that streams have ended, that an event waits). A move that is not allowed
+    in a state is taken for one that changes nothing and has no label but `barred`, a last one.
     """
 
     def __init__(self, system: System, assume: Sequence[Term], labels: Sequence[Term]) -> None:
         self.layout = Layout(system.variables)
-        self.moves = moves(system, assume)
+        given = [term for term in assume if all(name in system.free for name in variables([term]))]
+        sometimes = [term for term in assume if term not in given]
+        self.moves = moves(system, given)
         self.labels = len(labels)
         self.initial = self.layout.pack([v.initial for v in system.variables])
-        self.source = expand_source(self.layout, step_code(system, labels), self.moves)
+        code = step_code(system, [*labels, as_term(conjunction(sometimes), BOOL)])
+        self.barred = 1 << self.labels
+        """The flag of a move that is not allowed."""
+        self.steady = code.labels[-1] == "True"
+        """Whether every move is allowed in every state."""
+        self.source = expand_source(self.layout, code, self.moves)
 
 
 def moves(system: System, assume: Sequence[Term]) -> Moves:
-    """Every move that the assumptions allow."""
-    unknown = [name for name in variables(assume) if name not in system.free]
-    if unknown:
-        raise Refused(f"what may come depends on '{unknown[0]}', and the explicit engine has one choice for all states")
+    """Every move that the assumptions, which are about inputs alone, allow."""
     leaves_of: list[_Leaves | _Other] = [_Leaves(source, system.free) for source in system.inputs]
     covered = {leaf.name for source in system.inputs for leaf in leaves((source.present, source.value))}
     leaves_of += [_Other(name, domain) for name, domain in system.free.items() if name not in covered]
@@ -112,14 +119,14 @@ def moves(system: System, assume: Sequence[Term]) -> Moves:
         raise Refused(f"a state has {count} choices of inputs; more than {MOST_MOVES} are too many to try one by one")
     symbols = [var(name, domain) for name, domain in system.free.items()]
     allowed = compile_terms([as_term(conjunction(assume), BOOL)], symbols)
-    chosen, valuations = [], 0
+    chosen, valuations = [], []
     for options in itertools.product(*(each.options() for each in leaves_of)):
         given = {name: value for values, _ in options for name, value in values.items()}
         move = tuple(given[name] for name in system.free)
         if allowed(*move)[0]:
             chosen.append(move)
-            valuations += math.prod(weight for _, weight in options)
-    return Moves(tuple(system.free), tuple(system.free.values()), tuple(chosen), valuations)
+            valuations.append(math.prod(weight for _, weight in options))
+    return Moves(tuple(system.free), tuple(system.free.values()), tuple(chosen), tuple(valuations))
 
 
 class _Other:
@@ -158,7 +165,8 @@ def expand_source(layout: Layout, code: StepCode, moves: Moves) -> str:
     """Source of `expand(words, count, inputs, after, flags)`.
 
     It writes, for the first `count` states in `words` and each of the moves in turn, the next state to `after`
-    and the labels, one bit each, to `flags`. `inputs` has a column per leaf.
+    and the labels, one bit each, to `flags`. `inputs` has a column per leaf. The last label of the code says whether
+    the move is allowed.
     """
     lines = ["def expand(words, count, inputs, after, flags):", "    k = 0"]
     lines += [f"    column{i} = inputs[{i}]" for i in range(len(code.inputs))]
@@ -176,9 +184,13 @@ def expand_source(layout: Layout, code: StepCode, moves: Moves) -> str:
         for value, (shift, mask, low) in zip(code.after, layout.fields, strict=True)
         if mask
     ]
-    flags = [f"int({label}) << {bit}" for bit, label in enumerate(code.labels) if label != "False"]
-    lines.append(f"            after[k] = {' | '.join(packed) or 0}")
-    lines.append(f"            flags[k] = {' | '.join(flags) or 0}")
+    *labels, allowed = code.labels
+    flags = [f"int({label}) << {bit}" for bit, label in enumerate(labels) if label != "False"]
+    after, seen = " | ".join(packed) or "0", " | ".join(flags) or "0"
+    if allowed != "True":
+        after, seen = f"{after} if {allowed} else w", f"{seen} if {allowed} else {1 << len(labels)}"
+    lines.append(f"            after[k] = {after}")
+    lines.append(f"            flags[k] = {seen}")
     lines.append("            k += 1")
     return "\n".join(lines) + "\n"
 
