@@ -18,20 +18,26 @@ __version__ = "0.1.0"
 
 _HOME = {
     "workbench.core.domain": (
-        "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "Integer", "Overflowing", "Range", "Record", "Tuple",
+        "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "FrozenMap", "Integer", "Map", "Overflowing", "Range", "Record",
+        "Tuple",
     ),
     "workbench.core.fault": ("Fault", "delay", "duplicate", "lose"),
     "workbench.core.function": (
-        "ABS", "ADD", "AND", "DIV", "EQ", "EVEN", "GE", "GT", "IF", "IMPLIES", "LE", "LT", "MAX", "MIN", "MOD", "MUL",
-        "NE", "NEG", "NOT", "ODD", "OR", "SUB", "Function", "user_function",
+        "ABS", "ADD", "ALL_VALUES", "AND", "ANY_VALUE", "DIV", "EQ", "EVEN", "GE", "GET", "GT", "HAS", "IF", "IMPLIES",
+        "LE", "LT", "MAX", "MIN", "MOD", "MUL", "NE", "NEG", "NOT", "ODD", "OR", "SIZE", "SUB", "SUM_VALUES",
+        "Function", "user_function",
     ),
     "workbench.core.pipeline": ("Node", "Pipeline"),
     "workbench.core.processor": ("END", "Processor"),
     "workbench.processors": (
-        "ApplyFunction", "Cast", "CountDecimate", "Cumulate", "Filter", "Fork", "Freeze", "Group", "History", "Insert",
-        "KeepLast",
-        "Multiplex", "Passthrough", "Prefix", "Stutter", "StutterBy", "Trim", "TurnInto", "Unpack", "Window",
+        "ApplyFunction", "Cast", "CountDecimate", "Cumulate", "Eventually", "Eventually3", "EventuallyOf", "Exists",
+        "Filter", "ForAll", "Fork", "Freeze", "Globally", "Globally3", "GloballyOf", "Group", "Historically", "History",
+        "Insert",
+        "KeepLast", "Moore", "Multiplex", "Next", "Next3", "Once", "Pack", "Passthrough", "Prefix", "Release",
+        "Release3", "ResetLast", "Since", "Slice", "SliceLast", "Stutter", "StutterBy", "Trim", "TurnInto", "Unpack",
+        "Until", "Until3", "Window", "Yesterday",
     ),
+    "workbench.processors.moore": ("Transition", "Variable"),
     "workbench.processors.stream": ("Builder", "pipeline"),
     "workbench.language": ("parse", "parse_property", "read_file"),
     "workbench.language.faults": ("faulty",),

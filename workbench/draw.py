@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from workbench.core.domain import Domain
 from workbench.core.function import Function, TypedFunction
@@ -205,15 +206,35 @@ class _Picture:
             with self.cluster(_titled(title, processor.label), "rounded,dashed"):
                 if queues:
                     reads = self.buffers(queues, reads)
+                while len(reads) < inner.in_arity:  # a quantifier gives it a value beside the events
+                    reads = [self.given(processor.symbol), *reads]
                 body = _held(inner, Pipeline)  # what is in a group is shown without a frame of its own
                 if isinstance(body, Pipeline):
                     return self.body(body, name, reads, names)
                 return self.processor(inner, "", name, reads, names)
+        if hasattr(processor, "transitions"):
+            self.states(processor)
         source = self.fresh()
         self.line(f'{source} [id="{_quoted(f"node:{name}")}", label=<{_box(processor, title, queues)}>];')
         for i, tap in enumerate(reads):
             self.edge(tap, f"{source}:q{i}:w" if queues else source)
         return [source] * processor.out_arity
+
+    def states(self, machine: Any) -> None:
+        """The states of a machine, with what they emit, and its transitions; the first state has a double line."""
+        with self.cluster("", "rounded,dotted"):
+            nodes = {name: self.fresh() for name in machine.names}
+            for name, output in machine.states:
+                said = f"<BR/>{_small(escape(output.name))}" if output is not None else ""
+                start = ", peripheries=2" if name == machine.names[0] else ""
+                self.line(f"{nodes[name]} [shape=ellipse, margin=0.05, label=<<B>{escape(name)}</B>{said}>{start}];")
+            labels: dict[tuple[str, str], list[str]] = {}  # one edge for all: labels of loops would overlap
+            for t in machine.transitions:
+                guard = [escape(t.guard.name)] if t.guard is not None else ["<I>otherwise</I>"]
+                changes = [escape(f"/ {name} := {update.name}") for name, update in t.updates]
+                labels.setdefault((t.source, t.target), []).append("<BR/>".join([*guard, *changes]))
+            for (source, target), label in labels.items():
+                self.line(f"{nodes[source]} -> {nodes[target]} [label=<{'<BR/>'.join(label)}>];")
 
     def body(self, body: Pipeline, name: str, reads: list[_Tap], names: list[str]) -> list[str]:
         """The contents of a pipeline that is used as a processor; pipes are called as in `flatten`."""
@@ -260,6 +281,12 @@ class _Picture:
         label = f"<B>{escape(name)}</B><BR/>{_small(escape(str(domain)))}"
         self.line(f"{source} [label=<{label}>, shape=plaintext, margin=0.05];")
         return source
+
+    def given(self, sign: str) -> _Tap:
+        """What a processor gives to the one inside it."""
+        source = self.fresh()
+        self.line(f"{source} [label=<{escape(sign)}>, shape=plaintext, margin=0.05];")
+        return _Tap(source, "", source)
 
     def label(self, name: str, pipe: str, domain: Domain) -> str:
         """What is written on a pipe: its name, its domain, and its value if there is one."""

@@ -34,7 +34,11 @@ SYNTAX = {
     "open brace": ("pipeline p(x: int) -> int {\n return x§", "the end of the text", "the '{' of line 1"),
     "chain": (body("return filter(x, 1 < x §< 3)"), "found '<'", "comparisons do not chain"),
     "digit": (body("§3x = x\nreturn 3x"), "'3' has no meaning here", "a name begins with a letter"),
-    "stray statement": ("§a = b", "expected 'check', 'function', 'monitor', 'pipeline'", "inside the braces"),
+    "stray statement": (
+        "§a = b",
+        "expected 'check', 'function', 'machine', 'monitor', 'pipeline'",
+        "inside the braces",
+    ),
     "missing type": ("pipeline p(x:§) -> int { return x }", "expected a type, found ')'", ""),
     "missing expression": (body("return\n§)"), "expected an expression, found ')'", ""),
     "missing condition": (body("return filter(x, if b then x§)"), "found ')'", ""),

@@ -3,14 +3,15 @@ from hypothesis import given
 
 from workbench.backends.reference import Reference
 from workbench.conformance.differential import check, check_streams
-from workbench.conformance.executables import Denoting, Running
+from workbench.conformance.executables import Denoting, GroupMachine, Running
 from workbench.conformance.strategies import pipelines_and_traces
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Integer
+from workbench.core.domain import BOOL, INT, Integer, Range
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import Overflow, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
+from workbench.processors.filter import Filter
 from workbench.processors.group import Group, flatten
 from workbench.processors.stream import Builder, pipeline
 from workbench.processors.trim import Trim
@@ -91,9 +92,18 @@ def test_resolving_reaches_into_groups():
     assert small.denote([[1, 2, 2]]) == ([0, 1], [1, 2, 2])
 
 
-def test_a_group_outside_a_window_has_no_single_machine():
-    with pytest.raises(Refused, match="flatten"):
-        Group(outer.resolve(Integer(3))).machine((Integer(3),))
+def test_a_group_is_one_machine_where_its_queues_are_bounded():
+    """`x + trim(x, 1)`: one event waits on the left, none on the right, however many fronts come."""
+    whole = outer.resolve(Integer(3))
+    machine = Group(whole).machine((Integer(3),))
+    assert [slot.domain for slot in machine.slots if slot.name.endswith("lead")] == [Range(0, 1)]
+    steps = [{"a": value} for value in (1, 2, 0, 2, 2)]
+    check(whole, steps, Running(whole), GroupMachine(whole, None))
+    builder = Builder("odd")
+    x = builder.input("x", Integer(3))
+    kept = Filter()(x, ApplyFunction(f.ODD)(x))
+    with pytest.raises(Refused, match=r"the queues of 'add' in odd may get longer and longer"):
+        Group(builder.build(x + kept)).machine((Integer(3),))
 
 
 def test_ports_are_the_inputs():

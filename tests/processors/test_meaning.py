@@ -22,9 +22,22 @@ from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
+from workbench.processors.past import Historically, Once, Since, Yesterday
 from workbench.processors.prefix import Prefix
 from workbench.processors.stutter import Stutter
 from workbench.processors.stutter_by import StutterBy
+from workbench.processors.temporal import (
+    Eventually,
+    Eventually3,
+    Globally,
+    Globally3,
+    Next,
+    Next3,
+    Release,
+    Release3,
+    Until,
+    Until3,
+)
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
 from workbench.processors.unpack import Unpack
@@ -92,6 +105,23 @@ EXAMPLES = [
     (History(2, Freeze()), [N5], [[1, 2, 3]], [[1, 1, 2]]),
     (History(1, KeepLast()), [N5], [[1, 2, 3]], [[3]]),
     (History(2, CountDecimate(3, True)), [N5], [[1, 2, 3]], [[1, 3]]),
+    # verdicts of positions as soon as they are known (BeepBeep 3.13 gives the same on these)
+    (Globally(3), [BOOL], [[T, T, F, T, F, F]], [[F, F, F, F, F, F]]),
+    (Globally(3), [BOOL], [[T, T]], [[]]),
+    (Eventually(3), [BOOL], [[F, F, T, F]], [[T, T, T]]),
+    (Until(3), [BOOL, BOOL], [[T, T, F, T], [F, F, T, F]], [[T, T, T]]),
+    (Until(3), [BOOL, BOOL], [[T, F, F], [F, F, T]], [[F, F, T]]),
+    (Release(3), [BOOL, BOOL], [[F, T, F, F], [T, T, T, F]], [[T, T, F, F]]),
+    (Next(), [BOOL], [[T, F, T]], [[F, T]]),
+    (Globally3(), [BOOL], [[T, F, T]], [["unknown", "fails", "fails"]]),
+    (Eventually3(), [BOOL], [[F, T, F]], [["unknown", "holds", "holds"]]),
+    (Until3(), [BOOL, BOOL], [[T, F, T], [F, T, F]], [["unknown", "holds", "holds"]]),
+    (Release3(), [BOOL, BOOL], [[F, F, T], [T, F, T]], [["unknown", "fails", "fails"]]),
+    (Next3(), [BOOL], [[T, F, T]], [["unknown", "fails", "fails"]]),
+    (Once(), [BOOL], [[F, T, F]], [[F, T, T]]),
+    (Historically(), [BOOL], [[T, F, T]], [[T, F, F]]),
+    (Since(), [BOOL, BOOL], [[T, F, T, F], [F, T, F, F]], [[F, T, T, F]]),
+    (Yesterday(), [BOOL], [[T, F, T]], [[F, T, F]]),
     (Cast(Integer(3)), [N5], [[1, 4]], [[1, 1]]),
     (Cast(Integer(3, Overflowing.SATURATING)), [Range(-2, 9)], [[-2, 9]], [[0, 2]]),
     (Cast(Range(-1, 9)), [N5], [[4]], [[4]]),
@@ -108,7 +138,8 @@ def test_examples(processor, domains, streams, expected):
 
 def test_every_processor_has_an_example():
     shown = {type(example[0]) for example in EXAMPLES}
-    assert set(CLASSES.values()) - shown == {CLASSES["window"], CLASSES["Group"]}
+    elsewhere = "window slice slice_last Group globally_of eventually_of forall exists Moore reset_last pack".split()
+    assert set(CLASSES.values()) - shown == {CLASSES[key] for key in elsewhere}
 
 
 def test_the_last_event_of_a_decimation():

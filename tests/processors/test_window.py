@@ -13,11 +13,12 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.group import Group
+from workbench.processors.held import bits
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.stream import Builder, pipeline
 from workbench.processors.trim import Trim
-from workbench.processors.window import Window, bits
+from workbench.processors.window import Window
 
 N7 = Integer(7)
 SUM = Cumulate(f.ADD)

@@ -9,8 +9,9 @@ from workbench.backends.reference import Reference
 from workbench.backends.smv import print_model
 from workbench.conformance.schedules import Schedule
 from workbench.core import function as f
-from workbench.core.domain import INT, Integer
+from workbench.core.domain import BOOL, INT, Integer
 from workbench.core.function import user_function
+from workbench.core.ops import equal
 from workbench.errors import PipelineError, WorkbenchError
 from workbench.ir.compose import compose
 from workbench.processors import CLASSES
@@ -19,12 +20,15 @@ from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
+from workbench.processors.quantifiers import Exists, ForAll
+from workbench.processors.slice import Slice
+from workbench.processors.spawn import EventuallyOf, GloballyOf
 from workbench.processors.stream import Builder, pipeline
 from workbench.processors.stutter import Stutter
 from workbench.processors.trim import Trim
 from workbench.processors.window import Window
 from workbench.threads.manager import ThreadManager
-from workbench.threads.non_blocking import NonBlocking
+from workbench.threads.non_blocking import NonBlocking, with_non_blocking_copies
 
 
 def fussy(n):
@@ -86,6 +90,45 @@ def test_windows_push_their_copies_under_every_schedule(inner, width, stream, se
     assert schedule.run(run) == expected
 
 
+def fussy_verdict(n, e):
+    if e == 3:
+        raise ValueError("three")
+    return n <= e
+
+
+FUSSY = ApplyFunction(user_function(fussy, result=INT, name="fussy"))
+SOME = f.Function("some", 1, lambda e: (e, 4 - e, e + 1))
+COPYING = [
+    Slice(f.EVEN, Cumulate(f.ADD), to_all=f.Function("zero", 1, lambda e: equal(e, 0))),
+    Slice(f.EVEN, CountDecimate(2, last=True), to_all=f.ODD, until=f.ODD, forget=True),
+    Slice(f.EVEN, FUSSY, to_all=f.Function("large", 1, lambda e: e > 2)),
+    GloballyOf(ApplyFunction(f.EVEN)),
+    EventuallyOf(ApplyFunction(f.ODD)),
+    ForAll(SOME, ApplyFunction(f.LE)),
+    Exists(SOME, ApplyFunction(f.LT)),
+    ForAll(SOME, ApplyFunction(user_function(fussy_verdict, arity=2, result=BOOL, name="fussy"))),
+]
+
+
+@given(
+    st.sampled_from(COPYING),
+    st.lists(st.integers(0, 4), max_size=8),
+    st.integers(0, 2**32),
+    st.sampled_from([1, 2, None]),
+)
+def test_all_that_keep_copies_push_them_under_every_schedule(processor, stream, seed, limit):
+    expected = outcomes(Reference(around(processor)), stream)
+    schedule = Schedule(seed)
+
+    def run():
+        with ThreadManager(limit, primitives=schedule) as manager:
+            wrapped = with_non_blocking_copies(processor, manager)
+            assert wrapped is not processor
+            return outcomes(Reference(around(wrapped)), stream)
+
+    assert schedule.run(run) == expected
+
+
 def test_copies_are_pushed_into_at_the_same_time():
     together = threading.Barrier(3)
 
@@ -123,6 +166,7 @@ def test_the_wrapper_looks_like_what_it_wraps(sample):
         "timed",
         "inner_queues",
         "inner_pipes",
+        "lag",
         "ports",
         "label",
         "finishes",

@@ -15,8 +15,10 @@ from workbench.core.domain import (
     Bool,
     Domain,
     Enum,
+    FrozenMap,
     Integer,
     Integers,
+    Map,
     Range,
     Reals,
     Record,
@@ -51,6 +53,8 @@ def expected(domain: Domain) -> str:
         return f"an object {domain}"
     if isinstance(domain, Tuple):
         return f"an array {domain}"
+    if isinstance(domain, Map):
+        return f"an object {domain}"
     return "a text" if isinstance(domain, Texts) else str(domain)
 
 
@@ -71,6 +75,10 @@ def _typed(data: Any, domain: Domain) -> Value:
         if not isinstance(data, list) or len(data) != len(domain.fields):
             raise UnreadableError(expected(domain))
         return tuple(from_json(d, f) for d, f in zip(data, domain.fields, strict=True))
+    if isinstance(domain, Map):
+        if not isinstance(data, dict):
+            raise UnreadableError(expected(domain))
+        return FrozenMap({from_text(key, domain.key): from_json(item, domain.value) for key, item in data.items()})
     if isinstance(domain, Bool) and type(data) is int and data in (0, 1):
         return bool(data)
     if isinstance(domain, Reals) and type(data) is int:
@@ -97,7 +105,7 @@ def _parsed(cell: str, text: str, domain: Domain) -> Value:
         return text
     if isinstance(domain, Bool):
         return TRUTH.get(text.lower())
-    if isinstance(domain, Tuple | Anything):
+    if isinstance(domain, Tuple | Map | Anything):
         try:
             return from_json(json.loads(text), domain)
         except (json.JSONDecodeError, RecursionError):
@@ -116,6 +124,8 @@ def to_json(value: Value, domain: Domain) -> Any:
         return {label: to_json(item, field) for label, item, field in fields}
     if isinstance(domain, Tuple):
         return [to_json(item, field) for item, field in zip(value, domain.fields, strict=True)]
+    if isinstance(domain, Map):
+        return {key: to_json(item, domain.value) for key, item in domain.shown(value)}
     if isinstance(domain, Anything) and not _plain(value):
         return repr(value)
     return value

@@ -8,18 +8,18 @@ steps before it (`trace` is a generator, or a list where nothing can overflow).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from workbench.backends.reference import Reference
-from workbench.core.domain import BOOL, Domain, Tuple, Value
+from workbench.core.domain import BOOL, Domain, Value, joined, split
 from workbench.core.evaluate import compile_terms
 from workbench.core.ops import as_term
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Machine, Maybe, carried, slots_of
-from workbench.core.term import leaves, var
+from workbench.core.term import concrete, var
 from workbench.core.unfolding import Unfolding
 from workbench.processors.group import Group, flatten
-from workbench.processors.window import as_state
+from workbench.processors.held import as_state
 
 Steps = Sequence[Mapping[str, Value]]
 
@@ -107,7 +107,7 @@ class MachineRun:
     """A finite machine, its step compiled from terms."""
 
     def __init__(self, machine: Machine, inputs: Sequence[Domain]) -> None:
-        self.slots = machine.slots
+        self.slots, self.inputs = machine.slots, tuple(inputs)
         state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(self.slots))
         front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
         after, outputs = machine.step(state, front)
@@ -130,20 +130,24 @@ class MachineRun:
         """What each output carries at the end of the stream (see `carried`)."""
         if self._finish is None:
             return [None] * len(self._outputs)
-        return self._carried(self._last, iter(self._finish(*leaves(self.state))))
+        return self._carried(self._last, iter(self._finish(*self._flat(self.state))))
 
     def step(self, front: Sequence[Value]) -> list[Value | None]:
         """What each output carries for one front (see `carried`)."""
-        flat = iter(self._run(*leaves(self.state), *leaves(tuple(front))))
-        self.state = tuple(_rebuilt(slot.domain, flat) for slot in self.slots)
+        events = (part for domain, event in zip(self.inputs, front, strict=True) for part in split(domain, event))
+        flat = iter(self._run(*self._flat(self.state), *events))
+        self.state = tuple(joined(slot.domain, flat) for slot in self.slots)
         for slot, value in zip(self.slots, self.state, strict=True):
             slot.domain.check(value)
         return self._carried(self._outputs, flat)
 
+    def _flat(self, state: Sequence[Value]) -> Iterator[Value]:
+        return (part for slot, value in zip(self.slots, state, strict=True) for part in split(slot.domain, value))
+
     def _carried(self, outputs: Sequence[Sequence[Maybe]], flat: Iterator[Value]) -> list[Value | None]:
         shown = []
         for slots in outputs:
-            events = [(next(flat), _like(slot.value, flat)) for slot in slots]
+            events = [(next(flat), concrete(slot.value, flat)) for slot in slots]
             shown.append(carried([value for present, value in events if present], len(slots)))
         return shown
 
@@ -151,7 +155,7 @@ class MachineRun:
 class GroupMachine:
     """A whole pipeline as the one machine that a window holds; for traces whose steps are complete fronts."""
 
-    def __init__(self, pipeline: Pipeline, horizon: int) -> None:
+    def __init__(self, pipeline: Pipeline, horizon: int | None) -> None:
         self.pipeline = pipeline
         machine = Group(pipeline).machine(pipeline.input_domains, horizon)
         self.machine = MachineRun(machine, pipeline.input_domains)
@@ -164,13 +168,3 @@ class GroupMachine:
             shown = self.machine.step([events[name] for name, _ in self.pipeline.inputs])
             pipes = [pipe for _, pipe in self.pipeline.outputs]
             yield Seen(dict(zip(pipes, shown, strict=True)), {})
-
-
-def _rebuilt(domain: Domain, flat: Iterator[Value]) -> Value:
-    if isinstance(domain, Tuple):
-        return tuple(_rebuilt(part, flat) for part in domain.fields)
-    return next(flat)
-
-
-def _like(shape: Any, flat: Iterator[Value]) -> Value:
-    return tuple(_like(part, flat) for part in shape) if isinstance(shape, tuple) else next(flat)

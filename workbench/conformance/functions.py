@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from workbench.core import maps, ops
 from workbench.core.domain import BOOL, Range
 from workbench.core.function import LIBRARY, Function, user_function
 from workbench.errors import PipelineError
@@ -45,8 +46,23 @@ def field(position: int) -> Function:
     return _written(f"field({position})", Function(f"field {position}", 1, lambda a: a[position]))
 
 
+def of_event(function: Function) -> Function:
+    """The same of an event, beside a variable that it does not look at."""
+    return _written(f"of_event({source_of(function)})", Function(function.name, 2, lambda a, _: function.build(a)))
+
+
+def entry(key: Any, default: Any) -> Function:
+    """The value that a map has for a key."""
+    return _written(f"entry({key!r}, {default!r})", Function(f"entry {key}", 1, lambda m: maps.get(m, key, default)))
+
+
 PAIR = _written("PAIR", Function("pair", 2, lambda a, b: (a, b)))
+ITSELF = _written("ITSELF", Function("itself", 1, lambda a: a))
+NEIGHBOURS = _written("NEIGHBOURS", Function("neighbours", 1, lambda a: (a, ops.ADD(a, 1))))
 SWAP = _written("SWAP", Function("swap", 1, lambda a: (a[1], a[0])))
+NEVER = _written("NEVER", Function("never", 1, lambda _: False))
+VARIABLE = _written("VARIABLE", Function("n", 2, lambda _, n: n))
+UP = _written("UP", Function("up", 2, lambda _, n: ops.MIN(ops.ADD(n, 1), 2)))
 COUNT = _written("COUNT", Function("count", 2, lambda total, _event: total + 1, start=0))
 
 

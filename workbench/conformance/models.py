@@ -10,10 +10,10 @@ from typing import Any
 
 from workbench.backends.smv import SmvModel, print_model
 from workbench.conformance.executables import Seen, Steps
-from workbench.core.domain import Value
+from workbench.core.domain import Value, split
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, carried
-from workbench.core.term import leaves
+from workbench.core.term import concrete, leaves
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
 from workbench.ir.reduce import FLAG, Model, focus
@@ -80,8 +80,8 @@ class Simulated:
         for source in self.system.inputs:
             present = source.name in events
             value = events[source.name] if present else source.domain.default
-            pairs = zip(leaves((source.present, source.value)), leaves((present, value)), strict=True)
-            for leaf, chosen in pairs:
+            chosen_parts = (present, *split(source.domain, value))
+            for leaf, chosen in zip(leaves((source.present, source.value)), chosen_parts, strict=True):
                 if leaf.name in self.smv.names:
                     fixed[self.smv.names[leaf.name]] = self.smv.constant(leaf.name, chosen)
         if self.system.end and self.system.end.now.name in self.smv.names:
@@ -94,7 +94,11 @@ class Simulated:
                 raise Overflow(f"the flag is set at step {position}")
             pipes = {
                 name: carried(
-                    [self._value(state, slot.value) for slot in pipe.slots if self._read(state, slot.present.name)],
+                    [
+                        concrete(slot.value, (self._read(state, leaf.name) for leaf in leaves(slot.value)))
+                        for slot in pipe.slots
+                        if self._read(state, slot.present.name)
+                    ],
                     pipe.width,
                 )
                 for name, pipe in self.system.pipes.items()
@@ -103,8 +107,3 @@ class Simulated:
 
     def _read(self, state: Mapping[str, str], name: str) -> Any:
         return self.smv.value(name, state[self.smv.names[name]])
-
-    def _value(self, state: Mapping[str, str], shape: Any) -> Value:
-        if isinstance(shape, tuple):
-            return tuple(self._value(state, part) for part in shape)
-        return self._read(state, shape.name)

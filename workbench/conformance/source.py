@@ -6,13 +6,13 @@ import dataclasses
 from typing import Any
 
 from workbench.conformance.functions import source_of
-from workbench.core.domain import Domain
+from workbench.core.domain import Domain, FrozenMap
 from workbench.core.fault import Fault
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.processors.group import Group
-from workbench.processors.window import Window
+from workbench.processors.moore import Transition, Variable
 
 HEADER = """\
 from workbench.conformance.functions import *
@@ -21,6 +21,7 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.function import LIBRARY
 from workbench.faults import *
 from workbench.processors import *
+from workbench.processors.moore import Transition, Variable
 from workbench.processors.stream import Builder
 """
 
@@ -64,10 +65,9 @@ def _fault(fault: Fault) -> str:
 
 
 def _inner(processor: Processor) -> Pipeline | None:
-    """The pipeline inside a processor, through windows."""
-    while isinstance(processor, Window):
-        assert isinstance(processor.inner, Processor)
-        processor = processor.inner
+    """The pipeline inside a processor, through windows and slices."""
+    while isinstance(held := getattr(processor, "inner", None), Processor):
+        processor = held
     return processor.body if isinstance(processor, Group) else None
 
 
@@ -88,6 +88,13 @@ def _parameter(value: Any, made: dict[Pipeline, str]) -> str:
         return source_of(value)
     if isinstance(value, Processor):
         return _processor(value, made)
+    if isinstance(value, tuple):
+        return "(" + "".join(f"{_parameter(part, made)}, " for part in value) + ")"
+    if isinstance(value, Transition | Variable):
+        given = (f"{i.name}={_parameter(getattr(value, i.name), made)}" for i in dataclasses.fields(value) if i.compare)
+        return f"{type(value).__name__}({', '.join(given)})"
+    if isinstance(value, FrozenMap):
+        return f"FrozenMap({dict(value)!r})"
     return literal(value) if isinstance(value, Domain) else repr(value)
 
 
@@ -98,6 +105,8 @@ def literal(domain: Domain) -> str:
         value = getattr(domain, item.name)
         if item.name == "fields":
             given.append("(" + "".join(f"{literal(part)}, " for part in value) + ")")
+        elif isinstance(value, Domain):
+            given.append(literal(value))
         else:
             given.append(repr(str(value)) if item.name == "overflow" else repr(value))
     return f"{type(domain).__name__}({', '.join(given)})"

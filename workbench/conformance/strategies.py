@@ -21,8 +21,10 @@ from workbench.core.domain import (
     Domain,
     Enum,
     Integer,
+    Map,
     Overflowing,
     Range,
+    Record,
     Tuple,
     Value,
 )
@@ -38,19 +40,38 @@ from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
 from workbench.processors.group import Group, flatten
+from workbench.processors.held import bits
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
+from workbench.processors.moore import Moore, Transition, Variable
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
+from workbench.processors.past import Historically, Once, Since, Yesterday
 from workbench.processors.prefix import Prefix
+from workbench.processors.quantifiers import Exists, ForAll
+from workbench.processors.reset_last import ResetLast
+from workbench.processors.slice import Slice
+from workbench.processors.slice_last import SliceLast
 from workbench.processors.stream import Builder
 from workbench.processors.stream import Stream as Building
 from workbench.processors.stutter import Stutter
 from workbench.processors.stutter_by import StutterBy
+from workbench.processors.temporal import (
+    Eventually,
+    Eventually3,
+    Globally,
+    Globally3,
+    Next,
+    Next3,
+    Release,
+    Release3,
+    Until,
+    Until3,
+)
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
 from workbench.processors.unpack import Unpack
-from workbench.processors.window import Window, bits
+from workbench.processors.window import Window
 
 MOST_EVENTS = 4
 """The most events that a pipe carries in one step."""
@@ -77,7 +98,9 @@ ranges = st.builds(lambda lo, size: Range(lo, lo + size), st.integers(-2, 1), st
 enums = st.builds(lambda n: Enum(("red", "green", "blue")[:n]), st.integers(1, 3))
 scalars = st.one_of(integers, st.just(BOOL), ranges, enums)
 domains: st.SearchStrategy[Domain] = st.one_of(
-    scalars, st.builds(lambda a, b: Tuple((a, b)), st.one_of(integers, st.just(BOOL)), st.one_of(scalars))
+    scalars,
+    st.builds(lambda a, b: Tuple((a, b)), st.one_of(integers, st.just(BOOL)), st.one_of(scalars)),
+    st.builds(lambda a, b: Record((a, b), ("kind", "size")), enums, st.one_of(scalars)),
 )
 """Finite domains of pipes."""
 
@@ -109,6 +132,14 @@ def _unary(draw: Draw, domain: Domain) -> f.Function:
         choices += [f.NOT, g.WIGGLE]
     elif isinstance(domain, Tuple):
         choices += [g.field(i) for i in range(len(domain.fields))] + [g.SWAP]
+    elif isinstance(domain, Map):
+        choices += [f.SIZE]
+        if not isinstance(domain.value, Tuple | Map):
+            choices.append(g.entry(draw(values(domain.key)), draw(values(domain.value))))
+        if isinstance(domain.value, Bool):
+            choices += [f.ALL_VALUES, f.ANY_VALUE]
+        if _numbers(domain.value):
+            choices.append(f.SUM_VALUES)
     else:
         constant = draw(values(domain))
         choices += [g.fixed_right("=", constant), g.fixed_right("!=", constant)]
@@ -163,7 +194,13 @@ def _single(draw: Draw, domain: Domain) -> Processor:
     """A processor of one input and one output, without anything inside."""
     kinds = ["apply", "trim", "cumulate", "decimate", "turn", "cast", "freeze", "prefix"]
     kinds += ["stutter", "insert", "unpack", "keep_last", "passthrough"]
+    if isinstance(domain, Bool):
+        kinds += ["streaming", "verdict"]
     kind = draw(st.sampled_from(kinds))
+    if kind == "streaming":
+        return draw(st.sampled_from([Globally, Eventually]))(draw(st.integers(1, 3)))  # type: ignore[no-any-return]
+    if kind == "verdict":
+        return draw(st.sampled_from([Next(), Once(), Historically(), Yesterday(), Globally3(), Eventually3(), Next3()]))  # type: ignore[no-any-return]
     if kind == "unpack" and isinstance(domain, Tuple) and len(set(domain.fields)) == 1:
         return Unpack()
     if kind == "stutter":
@@ -190,6 +227,11 @@ def _single(draw: Draw, domain: Domain) -> Processor:
         wider = Range(domain.lo - draw(st.integers(0, 1)), domain.hi + draw(st.integers(0, 1)))
         return Cast(draw(st.one_of(integers, st.just(wider))))
     return Passthrough()
+
+
+def _few(domain: Domain) -> bool:
+    """Whether the values may be keys of slices."""
+    return (domain.size or 5) <= 4
 
 
 def _counts(domain: Domain) -> bool:
@@ -228,12 +270,16 @@ class _Growing:
         """One more processor (none where it would make the model too large)."""
         kinds: list[Callable[[], tuple[Processor, list[Pipe]]]] = [self.single, self.binary]
         if self.has(lambda d: isinstance(d, Bool)):
-            kinds += [self.filter, self.conditional]
+            kinds += [self.filter, self.conditional, self.temporal, self.batches]
         if self.has(_counts):
             kinds.append(self.repeated)
-        kinds += [self.fork, self.multiplex]
+        kinds += [self.fork, self.multiplex, self.machine]
         if self.depth:
             kinds += [self.window, self.group]
+            if self.has(lambda d: isinstance(d, Integer)):
+                kinds.append(self.quantifier)
+            if self.has(_few):
+                kinds.append(self.slice)
         processor, read = self.draw(st.sampled_from(kinds))()
         inputs = tuple(pipe.domain for pipe in read)
         typed = processor.typed(inputs)
@@ -270,9 +316,20 @@ class _Growing:
     def repeated(self) -> tuple[Processor, list[Pipe]]:
         return StutterBy(), [self.pick(), self.pick(_counts)]
 
+    def batches(self) -> tuple[Processor, list[Pipe]]:
+        pipe = self.pick()
+        inner = _cumulation(self.draw, pipe.domain) if self.draw(st.booleans()) else _single(self.draw, pipe.domain)
+        return ResetLast(inner), [pipe, self.pick(lambda d: isinstance(d, Bool))]
+
     def conditional(self) -> tuple[Processor, list[Pipe]]:
         condition, then = self.pick(lambda d: isinstance(d, Bool)), self.pick()
         return ApplyFunction(f.IF), [condition, then, self.pick(lambda d: d == then.domain)]
+
+    def temporal(self) -> tuple[Processor, list[Pipe]]:
+        waiting = self.draw(st.integers(1, 3))
+        operators = [Until(waiting), Release(waiting), Since(), Until3(), Release3()]
+        read = [self.pick(lambda d: isinstance(d, Bool)) for _ in range(2)]
+        return self.draw(st.sampled_from(operators)), read
 
     def fork(self) -> tuple[Processor, list[Pipe]]:
         return Fork(2), [self.pick()]
@@ -280,6 +337,19 @@ class _Growing:
     def multiplex(self) -> tuple[Processor, list[Pipe]]:
         first = self.pick()
         return Multiplex(), [first, self.pick(lambda d: d == first.domain)]
+
+    def machine(self) -> tuple[Processor, list[Pipe]]:
+        pipe = self.pick()
+        names = ("a", "b", "c")[: self.draw(st.integers(1, 3))]
+        states = tuple((name, self.draw(st.sampled_from([None, g.VARIABLE]))) for name in names)
+        transitions: list[Transition] = []
+        for _ in range(self.draw(st.integers(0, 4))):
+            source, target = self.draw(st.sampled_from(names)), self.draw(st.sampled_from(names))
+            if not any(t.source == source and t.guard is None for t in transitions):
+                guard = self.draw(st.sampled_from([None, g.of_event(self.condition(pipe.domain))]))
+                updates = self.draw(st.sampled_from([(), (("n", g.UP),)]))
+                transitions.append(Transition(source, target, guard, updates))
+        return Moore(states, tuple(transitions), (Variable("n", Range(0, 2), 0),)), [pipe]
 
     def group(self) -> tuple[Processor, list[Pipe]]:
         read = [self.pick() for _ in range(self.draw(st.integers(1, 2)))]
@@ -300,6 +370,30 @@ class _Growing:
         else:
             inner = Window(2, _cumulation(self.draw, pipe.domain))
         return Window(width, inner, encoding), [pipe]
+
+    def slice(self) -> tuple[Processor, list[Pipe]]:
+        pipe = self.pick(_few)
+        key = self.draw(st.sampled_from([g.ITSELF, *([f.EVEN] if _numbers(pipe.domain) else [])]))
+        inner = _cumulation(self.draw, pipe.domain) if self.draw(st.booleans()) else _single(self.draw, pipe.domain)
+        (result,) = inner.typed((pipe.domain,)).results((pipe.domain,))
+        to_all = self.draw(st.sampled_from([None, self.condition(pipe.domain)]))
+        until = self.draw(st.sampled_from([None, self.condition(result)]))
+        if self.draw(st.booleans()):
+            return SliceLast(key, inner, to_all, until), [pipe]
+        return Slice(key, inner, to_all, until, until is not None and self.draw(st.booleans())), [pipe]
+
+    def quantifier(self) -> tuple[Processor, list[Pipe]]:
+        pipe = self.pick(lambda d: isinstance(d, Integer))
+        inner = ApplyFunction(self.draw(st.sampled_from([f.LT, f.NE, f.GE])))
+        return self.draw(st.sampled_from([ForAll, Exists]))(g.NEIGHBOURS, inner), [pipe]
+
+    def condition(self, domain: Domain) -> f.Function:
+        """A condition on one event of this domain."""
+        if isinstance(domain, Bool):
+            return f.NOT
+        if _numbers(domain):
+            return self.draw(st.sampled_from([f.ODD, f.EVEN]))  # type: ignore[no-any-return]
+        return g.NEVER if isinstance(domain, Map | Tuple) else g.fixed_right("=", self.draw(values(domain)))
 
     def inner(self, inputs: Sequence[Domain], most_outputs: int) -> Pipeline:
         """A pipeline to be put into a group or a window."""

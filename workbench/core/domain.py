@@ -4,6 +4,9 @@ The rule of this module: a value of a domain is a plain, hashable Python value (
 or a tuple of values for tuples and records). Finite domains are what a model can hold; `Integers`,
 `Reals`, `Texts` and `Anything` are for running, and `resolve` replaces `Integers` by a finite domain when
 a pipeline is checked (the paper's N, TIME 2021 section 3.1).
+
+The value of a `Map` is an immutable mapping that shares what it can with those it is made from
+(`immutables.Map`, a hash array mapped trie): an update costs O(log n), not a copy.
 """
 
 from __future__ import annotations
@@ -12,9 +15,15 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
+import immutables
+
 from workbench.errors import DomainError
+
+FrozenMap = immutables.Map
+"""The type of the values of a `Map`."""
 
 Value = Any
 """A plain Python value of some domain; the domain says which."""
@@ -351,6 +360,71 @@ class Record(Tuple):
         return "{" + ", ".join(f"{n}: {f}" for n, f in zip(self.labels, self.fields, strict=True)) + "}"
 
 
+MOST_KEYS = 64
+"""The most keys of a map in a model: each has a flag and a value of its own."""
+
+
+@dataclass(frozen=True)
+class Map(Domain):
+    """Immutable maps from some of the values of `key` to values of `value`: `map(0..3, bool)`.
+
+    It is finite where both are and there are at most `MOST_KEYS` keys. In a model it is then, per key, a flag
+    that says whether the key is present, and the value, which is the default where it is not.
+    """
+
+    key: Domain
+    value: Domain
+
+    @cached_property
+    def size(self) -> int | None:
+        keys, values = self.key.size, self.value.size
+        if keys is None or values is None or keys > MOST_KEYS:
+            return None
+        return int((values + 1) ** keys)
+
+    @property
+    def default(self) -> FrozenMap[Value, Value]:
+        return FrozenMap()
+
+    def __contains__(self, value: Value) -> bool:
+        return isinstance(value, FrozenMap) and all(k in self.key and v in self.value for k, v in value.items())
+
+    def values(self) -> Iterator[FrozenMap[Value, Value]]:
+        keys = tuple(self.key.values())
+        for chosen in itertools.product((None, *((v,) for v in self.value.values())), repeat=len(keys)):
+            yield FrozenMap({k: v[0] for k, v in zip(keys, chosen, strict=True) if v is not None})
+
+    @cached_property
+    def slots(self) -> tuple[tuple[Value, str], ...]:
+        """The keys of a finite map and what each is called inside a model."""
+        return tuple((key, _word(key, i)) for i, key in enumerate(self.key.values()))
+
+    def shown(self, value: FrozenMap[Value, Value]) -> list[tuple[str, Value]]:
+        """The keys of a map as texts, with their values, in an order that does not depend on how it was made."""
+        keys = [key for key, _ in self.slots if key in value] if self.finite else sorted(value, key=_rank)
+        return [(str(key).lower() if isinstance(key, bool) else str(key), value[key]) for key in keys]
+
+    @cached_property
+    def slot(self) -> Record:
+        """What a model has for each key."""
+        return Record((BOOL, self.value), ("present", "value"))
+
+    def __str__(self) -> str:
+        return f"map({self.key}, {self.value})"
+
+
+def _rank(key: Value) -> tuple[str, Value]:
+    return type(key).__name__, key
+
+
+def _word(key: Value, position: int) -> str:
+    if isinstance(key, bool):
+        return str(key).lower()
+    if isinstance(key, int):
+        return str(key) if key >= 0 else f"minus{-key}"
+    return key if isinstance(key, str) and key.isidentifier() else f"key{position}"
+
+
 BOOL = Bool()
 INT = Integers()
 FLOAT = Reals()
@@ -364,6 +438,8 @@ def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
         return Record(tuple(rewrite(f, replace) for f in domain.fields), domain.labels)
     if isinstance(domain, Tuple):
         return Tuple(tuple(rewrite(f, replace) for f in domain.fields))
+    if isinstance(domain, Map):
+        return Map(rewrite(domain.key, replace), rewrite(domain.value, replace))
     return replace(domain)
 
 
@@ -372,12 +448,49 @@ def resolve(domain: Domain, integers: Domain) -> Domain:
     return rewrite(domain, lambda d: integers if isinstance(d, Integers) else d)
 
 
+def parts(domain: Domain) -> tuple[tuple[str, Domain], ...]:
+    """The parts that a value of the domain has in a model, with their names; none for a scalar."""
+    if isinstance(domain, Tuple):
+        return tuple(zip(domain.names(), domain.fields, strict=True))
+    if isinstance(domain, Map) and domain.finite:
+        return tuple((name, domain.slot) for _, name in domain.slots)
+    return ()
+
+
+def within(domain: Domain) -> Iterator[Domain]:
+    """The domain and all its parts, those of maps (keys and values) included."""
+    yield domain
+    inside = (domain.key, domain.value) if isinstance(domain, Map) else getattr(domain, "fields", ())
+    for part in inside:
+        yield from within(part)
+
+
 def scalars(domain: Domain) -> tuple[tuple[tuple[str, ...], Domain], ...]:
     """The scalar parts of a domain with the path of field names that leads to each."""
-    if isinstance(domain, Tuple):
-        return tuple(
-            ((name, *path), part)
-            for name, field in zip(domain.names(), domain.fields, strict=True)
-            for path, part in scalars(field)
-        )
+    inside = parts(domain)
+    if inside or isinstance(domain, Tuple):
+        return tuple(((name, *path), part) for name, field in inside for path, part in scalars(field))
     return (((), domain),)
+
+
+def split(domain: Domain, value: Value) -> Iterator[Value]:
+    """The values of the scalar parts of a value, in the order of `scalars`."""
+    if isinstance(domain, Tuple):
+        for field, item in zip(domain.fields, value, strict=True):
+            yield from split(field, item)
+    elif isinstance(domain, Map) and domain.finite:
+        for key, _ in domain.slots:
+            yield key in value
+            yield from split(domain.value, value.get(key, domain.value.default))
+    else:
+        yield value
+
+
+def joined(domain: Domain, flat: Iterator[Value]) -> Value:
+    """The value of a domain whose scalar parts come next in `flat`: the inverse of `split`."""
+    if isinstance(domain, Tuple):
+        return tuple(joined(field, flat) for field in domain.fields)
+    if isinstance(domain, Map) and domain.finite:
+        found = [(key, joined(domain.slot, flat)) for key, _ in domain.slots]
+        return FrozenMap({key: value for key, (present, value) in found if present})
+    return next(flat)

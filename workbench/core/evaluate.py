@@ -8,7 +8,7 @@ reported only where it is used.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Integer, Overflowing
@@ -103,6 +103,36 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
     exec(compile(text, "<compiled terms>", "exec"), scope)
     function: Callable[..., tuple[Any, ...]] = scope["compiled"]
     return function
+
+
+def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
+    """A Python function from values of the shape of the parameters to one of the shape of the output.
+
+    All are terms or nested tuples of terms, but no maps; parameters are variables.
+    """
+    names = {term: f"v{i}" for i, term in enumerate(leaf for p in parameters for leaf in leaves(p))}
+    constants: dict[str, Any] = {}
+    assignments, results = straight_line(list(leaves(output)), Source(names, constants))
+    given = [names[p] if isinstance(p, Term) else f"a{i}" for i, p in enumerate(parameters)]
+    taken_apart = [f"{_pattern(p, names)} = a{i}" for i, p in enumerate(parameters) if not isinstance(p, Term)]
+    lines = [*taken_apart, *(f"{name} = {text}" for name, text, _ in assignments)]
+    found = _shaped(output, iter(results))
+    text = f"def compiled({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in [*lines, f"return {found}"])
+    scope: dict[str, Any] = dict(constants)
+    exec(compile(text, "<compiled function>", "exec"), scope)
+    function: Callable[..., Any] = scope["compiled"]
+    return function
+
+
+def _pattern(shape: Any, names: dict[Term, str]) -> str:
+    """The left side of an assignment that takes a value of this shape apart."""
+    return names[shape] if isinstance(shape, Term) else "[" + ", ".join(_pattern(part, names) for part in shape) + "]"
+
+
+def _shaped(shape: Any, results: Iterator[str]) -> str:
+    if isinstance(shape, Term):
+        return next(results)
+    return "(" + "".join(f"{_shaped(part, results)}, " for part in shape) + ")"
 
 
 def escape_condition(roots: Sequence[Any], kind: Overflowing, given: Term = TRUE) -> Term:

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from workbench.core.domain import Domain
-from workbench.core.term import Term, leaves
+from workbench.core.term import Term, leaves, like
 from workbench.errors import UnsupportedNode
 
 R = TypeVar("R")
@@ -102,5 +102,5 @@ def substitute(value: Any, bindings: dict[Term, Term]) -> Any:
 def map_leaves(function: Any, value: Any) -> Any:
     """Apply a function to every leaf of a nested tuple."""
     if isinstance(value, tuple):
-        return tuple(map_leaves(function, item) for item in value)
+        return like(value, (map_leaves(function, item) for item in value))
     return function(value)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core import ops
-from workbench.core.domain import Bool, Domain, Integer, Overflowing, Range, Tuple, Value, resolve
-from workbench.core.evaluate import compile_terms, escape_condition
+from workbench.core import maps, ops
+from workbench.core.domain import Bool, Domain, Integer, Map, Overflowing, Range, Value, joined, resolve, split, within
+from workbench.core.evaluate import compile_terms, compile_value, escape_condition
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import Operator
 from workbench.core.term import FALSE, Term, const, domain_of, is_symbolic, leaves, unnamed, var
@@ -183,22 +183,22 @@ class TypedFunction:
     def _compiled(self) -> Callable[..., Any]:
         if self.function.opaque:
             return self._opaque
-        values = compile_terms([self.body], self.symbols)
         flag = escape_condition([self.body], Overflowing.CHECKED)
-        plain = not any(isinstance(d, Tuple) for d in (*self.domains, self.result))
-        if plain and flag is FALSE:
-            return lambda *args: values(*args)[0]
+        parts = (part for domain in (*self.domains, self.result) for part in within(domain))
+        if flag is FALSE and not any(isinstance(part, Map) and part.finite for part in parts):
+            return compile_value(self.body, self.symbols)
+        values = compile_terms([self.body], self.symbols)
         escaped = compile_terms([flag], self.symbols)
 
         def run(*args: Any) -> Any:
-            flat = list(leaves(args))
+            flat = [part for domain, arg in zip(self.domains, args, strict=True) for part in split(domain, arg)]
             if escaped(*flat)[0]:
                 shown = ", ".join(map(str, args))
                 raise Overflow(
                     f"'{self.name}' on {shown} leaves the checked domain {self.result}",
                     hint="choose a larger domain, or modular or saturating integers",
                 )
-            return _shape(self.result, iter(values(*flat)))
+            return joined(self.result, iter(values(*flat)))
 
         return run
 
@@ -211,12 +211,6 @@ class TypedFunction:
 
     def __repr__(self) -> str:
         return f"{self.name}: {', '.join(map(str, self.domains))} -> {self.result}"
-
-
-def _shape(domain: Domain, flat: Any) -> Any:
-    if isinstance(domain, Tuple):
-        return tuple(_shape(f, flat) for f in domain.fields)
-    return next(flat)
 
 
 def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = "") -> Function:
@@ -232,6 +226,15 @@ def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None
 def same_domain(a: Domain, b: Domain) -> bool:
     """Whether two domains hold the same values under the same arithmetic (record names aside)."""
     return unnamed(a) == unnamed(b)
+
+
+def fits(result: Domain, domain: Domain) -> bool:
+    """Whether results of one domain can be kept as values of another without being changed."""
+    if same_domain(result, domain) or (result.numeric and domain.numeric and not domain.finite):
+        return True
+    if isinstance(result, Range) and isinstance(domain, Range | Integer):
+        return domain.lo <= result.lo and result.hi <= domain.hi
+    return False
 
 
 # --- the library: operators with the start values of their cumulations ---------------------------------------
@@ -261,6 +264,9 @@ EQ, NE = Function("=", 2, ops.equal), Function("!=", 2, lambda a, b: ops.negate(
 LT, LE, GT, GE = _of(ops.LT), _of(ops.LE), _of(ops.GT), _of(ops.GE)
 NOT, AND, OR, IMPLIES = _of(ops.NOT), _of(ops.AND, True), _of(ops.OR, False), _of(ops.IMPLIES)
 IF = Function("if", 3, ops.ite)
+GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Function("size", 1, maps.size)
+ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
+SUM_VALUES = Function("sum_values", 1, maps.sum_values)
 NEG = Function("neg", 1, lambda a: ops.SUB(0, a))
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LT(a, 0), ops.SUB(0, a), a))
 
@@ -268,6 +274,7 @@ LIBRARY: dict[str, Function] = {
     f.name: f
     for f in (
         ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, IF, NEG, ABS,
+        GET, HAS, SIZE, ALL_VALUES, ANY_VALUE, SUM_VALUES,
     )
 }  # fmt: skip
 """The functions that have a name in the language."""

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from workbench.core import typing_rules as rules
-from workbench.core.domain import BOOL, Bool, Domain, Integer, Range
-from workbench.core.term import FALSE, TRUE, Term, const, intern, is_symbolic
+from workbench.core.domain import BOOL, Bool, Domain, Integer, Range, parts
+from workbench.core.term import FALSE, TRUE, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
 
@@ -313,7 +313,7 @@ def ite(condition: Any, then: Any, otherwise: Any) -> Any:
         return then if condition else otherwise
     if isinstance(then, tuple) and isinstance(otherwise, tuple):
         _same_length("'if ... then ... else'", then, otherwise)
-        return tuple(ite(condition, a, b) for a, b in zip(then, otherwise, strict=True))
+        return like(then, (ite(condition, a, b) for a, b in zip(then, otherwise, strict=True)))
     if not is_symbolic((then, otherwise)):
         # two literals: a range (or bool) that holds both
         domain = unify("'if'", literal_domain(then), literal_domain(otherwise))
@@ -367,9 +367,8 @@ def disjunction(items: Any) -> Any:
 
 def as_term(value: Any, domain: Domain) -> Any:
     """A value or term as a term of exactly this domain (conversion where the domains differ)."""
-    if isinstance(value, tuple):
-        fields = getattr(domain, "fields", ())
-        return tuple(as_term(v, d) for v, d in zip(value, fields, strict=True))
+    if isinstance(value, tuple) and is_symbolic(value):
+        return like(value, (as_term(v, d) for v, (_, d) in zip(value, parts(domain), strict=True)))
     if not isinstance(value, Term):
         return const(value, domain)
     return value if value.domain == domain else Cast.to(value, domain)

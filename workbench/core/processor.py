@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -125,6 +125,8 @@ class Processor(ABC):
     streams, outs: input and output arity (instances with a variable arity override the properties).
     merges: it takes the events of all its inputs as they come, as if on one (those of a step in the order of the
         inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
+    lockstep: every front makes every output carry exactly one event.
+    constants: the labels of enumerations that it makes itself; a text that calls it may use them.
     clocked: it works on steps, not on fronts: it is stepped once in every step, and its front is a `Tick`. It says
         what it does in `unfold`; `denote` is what it does when its oracles are silent.
     refusals: backend name to the reason why it cannot run this processor; raised before the first event.
@@ -135,6 +137,8 @@ class Processor(ABC):
     streams: ClassVar[int] = 1
     outs: ClassVar[int] = 1
     merges: ClassVar[bool] = False
+    lockstep: ClassVar[bool] = False
+    constants: ClassVar[tuple[str, ...]] = ()
     clocked: ClassVar[bool] = False
 
     # --- shape ---
@@ -258,6 +262,14 @@ class Processor(ABC):
         """The most events that the end of the stream makes any output carry."""
         return 0
 
+    @property
+    def lag(self) -> int | None:
+        """How many fronts it consumes before, from then on, each makes every output carry exactly one event.
+
+        None where that is not known. It says how long queues behind it can get.
+        """
+        return 0 if self.lockstep else None
+
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""
         del state
@@ -309,6 +321,13 @@ class Processor(ABC):
         shown = [f for f in dataclasses.fields(self) if f.repr and getattr(self, f.name) != f.default]
         values = ", ".join(_show(getattr(self, f.name)) for f in shown)
         return f"{type(self).__name__}({values})" if shown else type(self).__name__
+
+
+def pushes(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> Iterator[Callable[[], Stepped]]:
+    """`push_all`, as functions that give the results in order; where pushes do not overlap, each steps when called."""
+    if processor.overlaps:
+        return (done.wait_for for done in push_all(processor, jobs))
+    return (partial(processor.step, state, front) for state, front in jobs)
 
 
 def push_all(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> list[Done[Stepped]]:

@@ -4,16 +4,17 @@ One type serves every consumer; printers, evaluators and analyses are folds over
 terms are one object, so identity is equality and a fold's memo is a plain dictionary. A constant's key
 carries its type, because Python's `True == 1` would otherwise merge them.
 
-Values of tuple and record domains are never terms: they are Python tuples whose leaves are terms.
+Values of tuple and record domains are never terms: they are Python tuples whose leaves are terms. A value of a
+finite map is such a tuple too, `Entries`: for each key a flag and a value. One of a map that is not finite is a term.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import BOOL, Domain, Record, Tuple, Value
+from workbench.core.domain import BOOL, Domain, Map, Record, Tuple, Value, joined, parts, scalars, split
 from workbench.errors import TypingError
 
 if TYPE_CHECKING:
@@ -101,6 +102,28 @@ class Name(str):
     __slots__ = ()
 
 
+class Entries(tuple[Any, ...]):
+    """A symbolic value of a finite map: per key whether it is present, and its value."""
+
+    domain: Map
+
+    @classmethod
+    def of(cls, domain: Map, items: Iterable[Any]) -> Entries:
+        """These entries, in the order of the keys."""
+        made = cls(items)
+        made.domain = domain
+        return made
+
+    def items(self) -> Iterator[tuple[Value, tuple[Any, Any]]]:
+        """Each key with its flag and its value."""
+        return zip((key for key, _ in self.domain.slots), self, strict=True)
+
+
+def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
+    """A tuple of these items, or a map's entries if `shape` is that."""
+    return Entries.of(shape.domain, items) if isinstance(shape, Entries) else tuple(items)
+
+
 def _ops() -> Any:
     from workbench.core import ops
 
@@ -125,17 +148,33 @@ def intern(op: Operator | None, args: tuple[Term, ...], domain: Domain, payload:
 def const(value: Value, domain: Domain) -> Any:
     """A constant of a domain (a tuple of constants for tuples); DomainError when it is not in it."""
     domain.check(value)
-    if isinstance(domain, Tuple):
-        return tuple(const(v, d) for v, d in zip(value, domain.fields, strict=True))
+    if parts(domain) or isinstance(domain, Tuple):
+        pairs = zip(scalars(domain), split(domain, value), strict=True)
+        return _whole(domain, (intern(None, (), part, item) for (_, part), item in pairs))
     return intern(None, (), domain, value)
 
 
 def var(name: str, domain: Domain) -> Any:
     """A variable of a domain; for tuples and records a tuple of variables `name.field`."""
-    if isinstance(domain, Tuple):
-        pairs = zip(domain.names(), domain.fields, strict=True)
-        return tuple(var(f"{name}.{label}", field) for label, field in pairs)
+    if parts(domain) or isinstance(domain, Tuple):
+        return _whole(domain, (intern(None, (), d, Name(".".join((name, *path)))) for path, d in scalars(domain)))
     return intern(None, (), domain, Name(name))
+
+
+def _whole(domain: Domain, flat: Iterator[Term]) -> Any:
+    """The symbolic value of a domain whose scalar parts come next in `flat`."""
+    if isinstance(domain, Map) and domain.finite:
+        return Entries.of(domain, [_whole(domain.slot, flat) for _ in domain.slots])
+    if isinstance(domain, Tuple):
+        return tuple(_whole(field, flat) for field in domain.fields)
+    return next(flat)
+
+
+def concrete(shape: Any, flat: Iterator[Value]) -> Value:
+    """The plain value of the shape of a symbolic one whose scalar parts have the values that come next in `flat`."""
+    if isinstance(shape, Entries):
+        return joined(shape.domain, flat)
+    return tuple(concrete(part, flat) for part in shape) if isinstance(shape, tuple) else next(flat)
 
 
 TRUE = intern(None, (), BOOL, True)
@@ -154,12 +193,17 @@ def leaves(value: Any) -> Iterator[Any]:
 def is_symbolic(value: Any) -> bool:
     """Whether any leaf is a term."""
     if isinstance(value, tuple):
-        return any(map(is_symbolic, value))
+        for item in value:  # noqa: SIM110  a generator costs more, and every event that is a tuple comes here
+            if isinstance(item, Term) or (isinstance(item, tuple) and is_symbolic(item)):
+                return True
+        return False
     return isinstance(value, Term)
 
 
 def domain_of(value: Any) -> Domain:
     """The domain of a symbolic value. Tuples come back as `Tuple` (records lose their names)."""
+    if isinstance(value, Entries):
+        return value.domain
     if isinstance(value, tuple):
         return Tuple(tuple(map(domain_of, value)))
     if isinstance(value, Term):
@@ -171,4 +215,6 @@ def unnamed(domain: Domain) -> Domain:
     """`domain` with records turned into tuples: what `domain_of` can see."""
     if isinstance(domain, Record | Tuple):
         return Tuple(tuple(unnamed(f) for f in domain.fields))
+    if isinstance(domain, Map):
+        return Map(unnamed(domain.key), unnamed(domain.value))
     return domain

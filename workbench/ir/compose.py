@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.core.domain import BOOL, Domain, Range, scalars
+from workbench.core.domain import BOOL, Domain, Map, Range, parts, scalars, split, within
 from workbench.core.join import Join
 from workbench.core.ops import AND, NOT, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
-from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
+from workbench.core.term import FALSE, TRUE, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
 from workbench.ir.system import Definition, End, Input, Instance, Pipe, Queue, System, Variable, packed
 from workbench.processors.group import flatten
@@ -104,6 +104,11 @@ class _Crawl:
             raise Refused(
                 f"input '{name}' carries {domain}, which is not finite: the model needs finite domains",
                 hint="choose one with -N, or a finite type such as 0..7",
+            )
+        if any(isinstance(part, Map) for part in within(domain)):
+            raise Refused(
+                f"input '{name}' carries {domain}: an environment that chooses whole maps is not modelled",
+                hint="let the pipeline make the map, with slice",
             )
         found = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
         self.inputs.append(Input(name, domain, *found))
@@ -239,9 +244,9 @@ class _Crawl:
         return tuple((fires, tuple(front)) for (fires, _), front in zip(result.rounds, fronts, strict=True))
 
     def _store(self, slot: Slot, old: Any, new: Any) -> None:
-        initial = list(leaves(slot.initial)) if isinstance(slot.initial, tuple) else [slot.initial]
-        parts = zip(scalars(slot.domain), leaves(old), leaves(new), initial, strict=True)
-        for (_, domain), symbol, following, value in parts:
+        initial = split(slot.domain, slot.initial)
+        scalar_parts = zip(scalars(slot.domain), leaves(old), leaves(new), initial, strict=True)
+        for (_, domain), symbol, following, value in scalar_parts:
             self.variables.append(Variable(symbol.name, domain, value, following))
 
     def _shared_value(self, name: str, value: Any) -> Any:
@@ -260,8 +265,8 @@ class _Crawl:
 
     def _define_value(self, name: str, value: Any, domain: Domain, present: Term) -> Any:
         if isinstance(value, tuple):
-            fields = zip(getattr(domain, "names")(), value, getattr(domain, "fields"), strict=True)  # noqa: B009
-            return tuple(self._define_value(f"{name}.{n}", v, d, present) for n, v, d in fields)
+            fields = zip(value, parts(domain), strict=True)
+            return like(value, [self._define_value(f"{name}.{n}", v, d, present) for v, (n, d) in fields])
         self.uses[name] = present
         return self._define(name, as_term(value, domain))
 
@@ -284,8 +289,8 @@ def _finishing(now: Term, slots: list[Maybe], last: Sequence[Maybe], *, late: bo
 def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
     """The next state: the new one when the processor fires, else the old one. Ranges stay exact."""
     if isinstance(new, tuple):
-        fields = getattr(domain, "fields", ())
-        return tuple(_guarded(fires, n, o, d) for n, o, d in zip(new, old, fields, strict=True))
+        fields = zip(new, old, parts(domain), strict=True)
+        return like(old, [_guarded(fires, n, o, d) for n, o, (_, d) in fields])
     if not isinstance(domain, Range) or not isinstance(new, Term):
         new = as_term(new, domain)
     return ite(fires, new, old)

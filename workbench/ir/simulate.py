@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Value
+from workbench.core.domain import Value, split
 from workbench.core.evaluate import compile_terms
 from workbench.core.processor import END, carried
-from workbench.core.term import Term, leaves, var
+from workbench.core.term import Term, concrete, var
 from workbench.errors import DomainError
 from workbench.ir.system import System
 
@@ -54,7 +54,7 @@ class Simulator:
         for source in self.system.inputs:
             present = source.name in events
             value = source.domain.check(events[source.name]) if present else source.domain.default
-            given += [present, *leaves(value)]
+            given += [present, *split(source.domain, value)]
         if self.system.end:
             given.append(events is END)
         flat = iter(self._run(*self.state, *given))
@@ -62,7 +62,7 @@ class Simulator:
         self.state = tuple(next(flat) for _ in self.system.variables)
         pipes: dict[str, Value | None] = {}
         for name, pipe in self._pipes:
-            slots = [(next(flat), _rebuild(slot.value, flat)) for slot in pipe.slots]
+            slots = [(next(flat), concrete(slot.value, flat)) for slot in pipe.slots]
             pipes[name] = carried([value for present, value in slots if present], pipe.width)
         lengths = {name: next(flat) for name in self.system.queues}
         overflows = tuple(name for name in self.system.queues if next(flat))
@@ -88,9 +88,3 @@ class Simulator:
             if found[-1].overflows:
                 break
         return found
-
-
-def _rebuild(shape: Any, flat: Any) -> Any:
-    if isinstance(shape, tuple):
-        return tuple(_rebuild(part, flat) for part in shape)
-    return next(flat)

@@ -50,7 +50,7 @@ def _insertion(text: str, syntax: s.PipelineSyntax, lines: list[str]) -> tuple[i
         gap = "" if text[syntax.closing - 1].isspace() else " "
         return syntax.closing, syntax.closing, gap + " ".join(lines) + " "
     end = "\r\n" if text[:start].endswith("\r\n") else "\n"
-    last = syntax.statements[-1].where.text
+    last = syntax.statements[-1].where.text if syntax.statements else ""
     indent = last[: len(last) - len(last.lstrip())] or " " * 4
     return start, start, "".join(indent + line + end for line in lines)
 

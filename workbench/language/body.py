@@ -273,7 +273,12 @@ class Body(args.Reader):
             return False
         if types.is_type(e):
             return False
-        found = [self._is_stream(part, words) for part in e.parts]  # all: each may hold an unknown name
+        parts = e.parts
+        if isinstance(e, s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
+            cls = PROCESSORS[e.name]
+            words |= args.words(cls)
+            parts = tuple(part for part in parts if args.keyword_argument(cls, part, self) is None)
+        found = [self._is_stream(part, words) for part in parts]  # all: each may hold an unknown name
         return any(found)
 
     def _stream(self, e: s.Expression) -> Stream:

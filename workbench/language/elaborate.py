@@ -14,8 +14,9 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
 from workbench.language.body import Body
-from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, words
+from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, walk, words
 from workbench.language.faults import fault
+from workbench.language.machines import machine
 from workbench.language.types import labels
 from workbench.processors import PROCESSORS
 from workbench.processors.stream import Stream
@@ -28,7 +29,12 @@ class Elaborator:
         self.pipelines = {p.name: p for p in file.pipelines}
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
         bodies = [e for p in file.pipelines for x in p.statements for e in _expressions(x)]
-        self.labels = frozenset[str]().union(*map(labels, [*ports, *bodies]))
+        machines = [p.machine for p in file.pipelines if p.machine is not None]
+        ports += [v.type for machine in machines for v in machine.variables]
+        called = {part.name for e in bodies for part in walk(e) if isinstance(part, s.Call)}
+        made = (PROCESSORS[name].constants for name in sorted(called & set(PROCESSORS)))
+        self.labels = frozenset[str]().union(*map(labels, [*ports, *bodies]), *made)
+        self.labels |= {state.name for machine in machines for state in machine.states}
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
         """Functions that come before processors of the same name; the library's come after."""
         self.functions = defined_functions(file, {**LIBRARY, **functions}, self.labels)
@@ -131,6 +137,10 @@ class Elaborator:
         return self._made[key]
 
     def _make(self, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> Pipeline:
+        if syntax.machine is not None:
+            made = machine(self, syntax, constants)
+            capacities = _capacities(syntax, made, Evaluator(constants, self.functions, self.labels))
+            return made.with_capacities(capacities) if capacities else made
         body = Body(self, syntax, constants)
         streams = body.run()
         names = _output_names(syntax)

@@ -21,9 +21,13 @@ _TEMPORAL = frozenset("AG AF AX EG EF EX G F X ALL EXISTS".split())
 _TYPE = frozenset("LEFT MINUS LBRACE NAME INT".split())
 _OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT NOT BANG IF".split()) | _TEMPORAL
 
+_ELSEWHERE = frozenset({"SLASH", "ASSIGN"})
+"""Signs that have a meaning in machines only, and are slips elsewhere."""
+
 WORDS = {
     "PIPELINE": "'pipeline'", "FUNCTION": "'function'", "CHECK": "'check'", "RETURN": "'return'",
     "MONITOR": "'monitor'", "WHEN": "'when'",
+    "MACHINE": "'machine'", "STATE": "'state'", "VAR": "'var'", "ASSIGN": "':='", "SLASH": "'/'",
     "CAPACITY": "'capacity queue'",
     "FAULT": "'fault'", "BY": "'by'", "UP_TO": "'at most'", "PROVIDED": "'when'",
     "IF": "'if'", "THEN": "'then'", "ELSE": "'else'", "TRUE": "'true'", "FALSE": "'false'",
@@ -79,7 +83,7 @@ def _met(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
 
 
 def _expected(error: UnexpectedInput) -> frozenset[str]:
-    if isinstance(error, UnexpectedToken):
+    if isinstance(error, UnexpectedToken) and error.token.type not in _ELSEWHERE:
         return frozenset(error.accepts or error.expected)
     return frozenset()  # a character that begins no word: what the lexer could have read says nothing
 
@@ -119,12 +123,14 @@ def _habit(expected: frozenset[str], found: str) -> str:
         return "say the type of what comes out: -> int {"
     if found in ("'<'", "'<='", "'>'", "'>='", "'='", "'!='") and expected & {"AND", "OR"}:
         return "comparisons do not chain: write a < b and b < c"
+    if found == "'if'" and "WHEN" in expected:
+        return "the guard of a transition begins with 'when'"
     if found in ("'if'", "'not'") and "LEFT" in expected:
         return f"put {found[1:-1]} ... in parentheses here"
     if found == "'return'" and "NAME" not in expected and "EQUAL" in expected:
         return "the statement above is not complete"
-    if expected == {"PIPELINE", "FUNCTION", "CHECK", "MONITOR", "$END"}:
-        return "a file holds pipelines, functions and checks; statements stand inside the braces of a pipeline"
+    if expected == {"PIPELINE", "MACHINE", "FUNCTION", "CHECK", "MONITOR", "$END"}:
+        return "a file holds pipelines, machines, functions and checks; statements stand inside the braces of one"
     if found == "'='" and expected & {"RPAR"}:
         return "a name is given in a statement of its own"
     return ""

@@ -133,6 +133,47 @@ class _Builder(Transformer[Token, Any]):
             capacities=sizes, faults=faults, closing=closing,
         )  # fmt: skip
 
+    def machine(self, meta: Meta, children: list[Any]) -> s.PipelineSyntax:
+        name, parameters, *rest = (child for child in children if not _is_arrow(child))
+        state = next((i for i, c in enumerate(rest) if not isinstance(c, s.Port)), len(rest))
+        arrow = any(map(_is_arrow, children))
+        inputs, outputs = (rest[: state - 1], rest[state - 1 : state]) if arrow else (rest[:state], [])
+        body = s.MachineSyntax(
+            tuple(c for c in rest if isinstance(c, s.VariableSyntax)),
+            tuple(c for c in rest if isinstance(c, s.StateSyntax)),
+            tuple(c for c in rest if isinstance(c, s.TransitionSyntax)),
+        )
+        return s.PipelineSyntax(
+            str(name),
+            parameters or (),
+            tuple(inputs),
+            tuple(outputs),
+            (),
+            tuple(c for c in rest if isinstance(c, s.Check)),
+            self._comment_above(meta.line),
+            self._place(name),
+            capacities=tuple(c for c in rest if isinstance(c, s.Capacity)),
+            closing=meta.end_pos - 1,
+            machine=body,
+        )
+
+    def variable(self, meta: Meta, children: list[Any]) -> s.VariableSyntax:
+        name, kind, _, start = children
+        return s.VariableSyntax(str(name), kind, start, self._place(name))
+
+    def state(self, meta: Meta, children: list[Any]) -> s.StateSyntax:
+        name, output = children
+        return s.StateSyntax(str(name), output, self._place(name))
+
+    def transition(self, meta: Meta, children: list[Any]) -> s.TransitionSyntax:
+        source, _, target, _, guard, *updates = children
+        found = tuple(update for update in updates if update is not None)
+        return s.TransitionSyntax(str(source), str(target), guard, found, self._place(source))
+
+    def update(self, meta: Meta, children: list[Any]) -> s.UpdateSyntax:
+        name, value = children
+        return s.UpdateSyntax(str(name), value, self._place(name))
+
     def _comment_above(self, line: int) -> str:
         """The block of `#` lines right above a line."""
         block: list[str] = []
@@ -226,6 +267,10 @@ class _Builder(Transformer[Token, Any]):
     def record_type(self, meta: Meta, children: list[Any]) -> s.RecordType:
         return s.RecordType(tuple(children), where=self._place(meta))
 
+    def map_type(self, meta: Meta, children: list[Any]) -> s.MapType:
+        base, key, value = children
+        return s.MapType(str(base), key, value, where=self._place(meta))
+
     def tuple_type(self, meta: Meta, children: list[Any]) -> s.TupleOf:
         return s.TupleOf(tuple(children), where=self._place(meta))
 
@@ -313,6 +358,10 @@ class _Builder(Transformer[Token, Any]):
 
 def _present(children: list[Any]) -> tuple[Any, ...]:
     return tuple(c for c in children if c is not None)
+
+
+def _is_arrow(child: Any) -> bool:
+    return isinstance(child, Token) and child.type == "ARROW"
 
 
 def _with_check(pipeline: s.PipelineSyntax, check: s.Check) -> s.PipelineSyntax:

@@ -179,6 +179,19 @@ class RecordType(Expression):
     ports: tuple[Port, ...]
 
 
+@dataclass(frozen=True)
+class MapType(Expression):
+    """`map(int, bool)`: maps from keys to values."""
+
+    base: str
+    key: Expression
+    value: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.key, self.value)
+
+
 # --- statements and definitions -------------------------------------------------------------------------
 
 
@@ -277,8 +290,56 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class VariableSyntax:
+    """`var last: int = 0` in a machine."""
+
+    name: str
+    type: Expression
+    start: Expression
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
+class StateSyntax:
+    """`state open: true` in a machine, with what it emits."""
+
+    name: str
+    output: Expression | None
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
+class UpdateSyntax:
+    """`last := e.amount` in a transition."""
+
+    name: str
+    value: Expression
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
+class TransitionSyntax:
+    """`idle -> open when e.kind = create / last := 0`."""
+
+    source: str
+    target: str
+    guard: Expression | None
+    updates: tuple[UpdateSyntax, ...]
+    where: Location = _where()
+
+
+@dataclass(frozen=True)
+class MachineSyntax:
+    """What stands between the braces of a machine."""
+
+    variables: tuple[VariableSyntax, ...]
+    states: tuple[StateSyntax, ...]
+    transitions: tuple[TransitionSyntax, ...]
+
+
+@dataclass(frozen=True)
 class PipelineSyntax:
-    """A pipeline as written."""
+    """A pipeline as written; a machine is one whose statements are its states and transitions."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -293,6 +354,7 @@ class PipelineSyntax:
     faults: tuple[FaultSyntax, ...] = ()
     closing: int = field(default=0, compare=False, repr=False)
     """The offset of the closing brace in the text."""
+    machine: MachineSyntax | None = None
 
     @property
     def signature(self) -> str:

@@ -13,6 +13,7 @@ from workbench.core.domain import (
     Domain,
     Enum,
     Integer,
+    Map,
     Overflowing,
     Range,
     Record,
@@ -26,7 +27,9 @@ PLAIN: dict[str, Domain] = {"bool": BOOL, "int": INT, "float": FLOAT, "str": STR
 """The types that are one word."""
 
 _KINDS = {"mod": Overflowing.MODULAR, "sat": Overflowing.SATURATING, "checked": Overflowing.CHECKED}
-EXAMPLES = "types are bool, int, int mod 5, 0..7, {red, green}, (int, bool), {price: int}, float, str, any"
+EXAMPLES = (
+    "types are bool, int, int mod 5, 0..7, {red, green}, (int, bool), {price: int}, map(int, bool), float, str, any"
+)
 
 
 def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domain:
@@ -54,6 +57,12 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domai
             return Enum(e.labels)
         if isinstance(e, s.RecordType):
             return Record(tuple(inner(p.type) for p in e.ports), tuple(p.name or "" for p in e.ports))
+        if isinstance(e, s.Call) and e.name == "map" and len(e.arguments) == 2:
+            return Map(*map(inner, e.arguments))
+        if isinstance(e, s.MapType):
+            if e.base != "map":
+                raise LanguageError(f"'{e}' is not a type", where=e.where, hint=f"write map({e.key}, {e.value})")
+            return Map(inner(e.key), inner(e.value))
         if isinstance(e, s.TupleOf):
             return Tuple(tuple(map(inner, e.items)))
     raise LanguageError(f"'{e}' is not a type", where=e.where, hint=EXAMPLES)
@@ -67,6 +76,8 @@ def is_type(e: s.Expression) -> bool:
         return e.operator == "mod" and isinstance(e.operands[0], s.Name) and e.operands[0].name == "int"
     if isinstance(e, s.TupleOf):
         return any(map(is_type, e.items))
+    if isinstance(e, s.Call):
+        return e.name == "map" and len(e.arguments) == 2 and all(map(is_type, e.arguments))
     return isinstance(e, s.FiniteType | s.RangeType | s.EnumType | s.RecordType)
 
 

@@ -105,5 +105,6 @@ _RULES: dict[type[s.Expression], Callable[[Any], tuple[str, int]]] = {
     s.RangeType: lambda e: (f"{e.lo}..{e.hi}", _POSTFIX),
     s.EnumType: lambda e: ("{" + ", ".join(e.labels) + "}", _POSTFIX),
     s.Port: _port,
+    s.MapType: lambda e: (f"{e.base}({e.key}, {e.value})", _POSTFIX),
     s.RecordType: lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
 }

@@ -18,7 +18,7 @@ def _discover() -> dict[str, type[Processor]]:
     found: dict[str, type[Processor]] = {}
     for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
         for _, item in inspect.getmembers(importlib.import_module(f"{__name__}.{module}"), inspect.isclass):
-            if not issubclass(item, Processor) or item is Processor or item.__module__ != f"{__name__}.{module}":
+            if not issubclass(item, Processor) or inspect.isabstract(item) or item.__module__ != f"{__name__}.{module}":
                 continue
             key = item.keyword or item.__name__
             if key in found:

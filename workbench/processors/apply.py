@@ -19,6 +19,7 @@ class ApplyFunction(Processor):
 
     keyword: ClassVar[str] = "apply"
     symbol: ClassVar[str] = "ƒ"
+    lockstep: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, TypedFunction):

@@ -19,6 +19,7 @@ class Cast(Processor):
     domain: Domain
 
     keyword: ClassVar[str] = "cast"
+    lockstep: ClassVar[bool] = True
 
     @property
     def label(self) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Range, Value
-from workbench.core.function import Function, TypedFunction, as_function, same_domain
+from workbench.core.domain import BOOL, INT, Bool, Domain, Range, Value
+from workbench.core.function import Function, TypedFunction, as_function, fits
 from workbench.core.ops import as_term
 from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
 from workbench.core.term import is_symbolic
@@ -33,6 +33,7 @@ class Cumulate(Processor):
 
     keyword: ClassVar[str] = "cumulate"
     symbol: ClassVar[str] = "Σ"
+    lockstep: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, TypedFunction):
@@ -64,7 +65,7 @@ class Cumulate(Processor):
                 else "choose a start value in the domain",
             )
         function = typed_function(self.function, (domain, events))
-        if not _fits(function.result, domain):
+        if not fits(function.result, domain):
             raise TypingError(
                 f"'{function.name}' turns {domain} and {events} into {function.result}, "
                 f"which does not fit the accumulated {domain}",
@@ -111,11 +112,3 @@ class Cumulate(Processor):
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
         return (*map(cls, (f.ADD, f.MUL, f.AND, f.OR, f.MIN, f.MAX)), cls(f.SUB, 1))
-
-
-def _fits(result: Domain, domain: Domain) -> bool:
-    if same_domain(result, domain) or (result.numeric and domain.numeric and not domain.finite):
-        return True
-    if isinstance(result, Range) and isinstance(domain, Range | Integer):
-        return domain.lo <= result.lo and result.hi <= domain.hi
-    return False

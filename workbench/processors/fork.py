@@ -21,6 +21,7 @@ class Fork(Processor):
 
     keyword: ClassVar[str] = "fork"
     symbol: ClassVar[str] = "●"
+    lockstep: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.branches < 1:

@@ -16,6 +16,7 @@ class Freeze(Processor):
 
     keyword: ClassVar[str] = "freeze"
     symbol: ClassVar[str] = "❄"
+    lockstep: ClassVar[bool] = True
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         (stream,) = streams

@@ -157,8 +157,6 @@ class Group(Processor):
         return next((reason for reason in reasons if reason), "")
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        if horizon is None:
-            raise Refused(f"the group {self.body.name} has no single machine: flatten the pipeline around it")
         parts = [self._part(node, horizon) for node in self.flat.nodes]
         slots = tuple(
             Slot(f"{node.name}.{slot.name}", slot.domain, slot.initial)
@@ -175,8 +173,40 @@ class Group(Processor):
 
         return Machine(slots, step, finish if self.finishes else None)
 
-    def _part(self, node: Node, horizon: int) -> tuple[Machine, Join | None]:
+    @cached_property
+    def lags(self) -> dict[str, int | None]:
+        """For each pipe, what `Processor.lag` says of what leads to it."""
+        found: dict[str, int | None] = {name: 0 for name, _ in self.flat.inputs}
+        for node in self.flat.nodes:
+            before, own = [found[pipe] for pipe in node.inputs], self.flat.typed[node.name].lag
+            known = [lag for lag in before if lag is not None]
+            lag = max(known) + own if own is not None and len(known) == len(before) else None
+            found.update(dict.fromkeys(node.outputs, lag))
+        return found
+
+    @property
+    def lag(self) -> int | None:
+        found = {self.lags[pipe] for _, pipe in self.flat.outputs}
+        return found.pop() if len(found) == 1 else None
+
+    def _capacities(self, node: Node) -> tuple[int, ...]:
+        """How long the queues of a node get, however many fronts come."""
+        before = [self.lags[pipe] for pipe in node.inputs]
+        known = [lag for lag in before if lag is not None]
+        if len(known) < len(before):
+            raise Refused(
+                f"the queues of '{node.name}' in {self.body.name} may get longer and longer there, so that it has no"
+                " finite machine",
+                where=node.where,
+                hint="join streams that have an event for every event of the input (a filter has not)",
+            )
+        return tuple(max(known) - lag for lag in known)
+
+    def _part(self, node: Node, horizon: int | None) -> tuple[Machine, Join | None]:
         domains = tuple(self.flat.domains[pipe] for pipe in node.inputs)
+        if horizon is None:
+            machine = self.flat.typed[node.name].machine(domains)
+            return machine, Join(domains, self._capacities(node)) if node.queues else None
         widths = [self.flat.widths[pipe] or 1 for pipe in node.inputs]
         if self.flat.late.intersection(node.inputs):
             horizon += 1  # the end of the stream is one more step

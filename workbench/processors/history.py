@@ -21,9 +21,9 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
 from workbench.processors.group import Group
+from workbench.processors.held import as_state
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.trim import Trim
-from workbench.processors.window import as_state
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.ops import negate
 from workbench.core.processor import Burst, Emission, Maybe, Processor, State, Stream, event
-from workbench.core.term import const, is_symbolic
+from workbench.core.term import const, domain_of, is_symbolic
 from workbench.errors import DomainError, PipelineError
 
 
@@ -55,17 +55,10 @@ class Insert(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (started,), (latest,) = state, front
-        value = _constant(self.value, latest) if is_symbolic(front) else self.value
+        value = const(self.value, domain_of(latest)) if is_symbolic(front) else self.value
         slots = [*[Maybe(negate(started), value)] * self.times, event(latest)]
         return (True,), (Burst(slots) if self.times else slots[0],)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
         return (cls(1), cls(0, 2))
-
-
-def _constant(value: Value, like: Any) -> Any:
-    """A value as terms, of the shape of an event."""
-    if isinstance(like, tuple):
-        return tuple(_constant(part, term) for part, term in zip(value, like, strict=True))
-    return const(value, like.domain)

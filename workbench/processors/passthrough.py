@@ -15,6 +15,7 @@ class Passthrough(Processor):
 
     keyword: ClassVar[str] = "passthrough"
     symbol: ClassVar[str] = "→"
+    lockstep: ClassVar[bool] = True
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0]),)

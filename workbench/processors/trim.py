@@ -27,6 +27,10 @@ class Trim(Processor):
     def label(self) -> str:
         return f"✂ {self.count}"
 
+    @property
+    def lag(self) -> int | None:
+        return self.count
+
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][self.count :]),)
 

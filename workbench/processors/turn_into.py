@@ -39,6 +39,7 @@ class TurnInto(Processor):
     integers: Domain = INT
 
     keyword: ClassVar[str] = "turn"
+    lockstep: ClassVar[bool] = True
 
     @property
     def label(self) -> str:

@@ -18,28 +18,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from workbench.core import function as f
-from workbench.core.domain import Bool, Domain, Overflowing, Range, Tuple, Value
-from workbench.core.evaluate import escape_condition
-from workbench.core.ops import EQ, GE, LT, as_term, both, either, ite
+from workbench.core.domain import Bool, Domain, Range, Tuple, Value
+from workbench.core.ops import EQ, GE, LT, both, ite
 from workbench.core.pending import Done
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import (
-    NOTHING,
-    Emission,
-    Machine,
-    Maybe,
-    Processor,
-    Slot,
-    State,
-    Stepped,
-    Stream,
-    push_all,
-    slots_of,
-)
-from workbench.core.term import FALSE, TRUE, const, var
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stream, push_all
+from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.group import Group
+from workbench.processors.held import advance, always_emits, bits, ended, last_event, leaves_checked_domain, wrapped
 
 Encoding = Literal["auto", "events", "copies"]
 
@@ -64,15 +51,7 @@ class Window(Processor):
     def __post_init__(self) -> None:
         if self.width < 1:
             raise PipelineError(f"a window needs a width of at least 1, not {self.width}")
-        if isinstance(self.inner, Pipeline):
-            object.__setattr__(self, "inner", Group(self.inner))
-        if isinstance(self.inner, Group) and self.inner.faults:
-            raise PipelineError(
-                f"pipeline {self.inner.body.name} has faults, and stands in a window",
-                hint="a window starts its processor afresh for every event: faults are on the pipes around it",
-            )
-        if self._inner.out_arity != 1:
-            raise PipelineError(f"the processor in a window has one output, {self.inner} has {self._inner.out_arity}")
+        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
 
     @property
     def _inner(self) -> Processor:
@@ -86,6 +65,11 @@ class Window(Processor):
     @property
     def label(self) -> str:
         return f"▭{self.width} {self._inner.label}"
+
+    @property
+    def lag(self) -> int | None:
+        inner = self._inner.lag
+        return self.width - 1 if inner is not None and inner < self.width else None
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         return replace(self, inner=self._inner.typed(inputs))
@@ -119,13 +103,13 @@ class Window(Processor):
         inner, last = processor.initial(), NOTHING
         for events in fronts:
             inner, (out,) = processor.step(inner, events)
-            last = _last(out, last)
+            last = last_event(out, last)
         return inner, last
 
     def _emitted(self, copy: Copy) -> tuple[Maybe]:
         inner, last = copy
         (final,) = self._inner.finish(inner)  # the end of the window is the end of the inner stream
-        return (_last(final, last),)
+        return (last_event(final, last),)
 
     def _step_copies(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         """The same where pushes can overlap: a copy for each window that has begun, last in the state."""
@@ -146,7 +130,7 @@ class Window(Processor):
         del horizon
         inner = self._inner.machine(inputs, self.width)
         events, copies = self._events(inner, inputs), self._copies(inner, inputs)
-        if _checked(inner, inputs):
+        if leaves_checked_domain(inner, inputs):
             # copies compute on windows that may never fill, so they would report an escape too early
             return events
         if self.encoding == "auto":
@@ -170,9 +154,9 @@ class Window(Processor):
             seen, *kept = state
             current, last = start, Maybe(FALSE, const(self._default(inputs), self.results(inputs)[0]))
             for events in reversed(kept):
-                current, last = _advance(inner, current, last, (events,) if single else events)
-            current, last = _advance(inner, current, last, front)
-            last = _ended(inner, current, last)
+                current, last = advance(inner, current, last, (events,) if single else events)
+            current, last = advance(inner, current, last, front)
+            last = ended(inner, current, last)
             latest = front[0] if single else front
             full = EQ(seen, self.width - 1)
             return (self._count(seen), *(latest, *kept)[: self.width - 1]), (
@@ -184,7 +168,7 @@ class Window(Processor):
     def _copies(self, inner: Machine, inputs: tuple[Domain, ...]) -> Machine:
         """Slots `age<i>.*`: the inner state after i events; `output<i>.*`: its last output, where it may be silent."""
         (result,) = self.results(inputs)
-        silent = not _always_emits(inner, inputs)
+        silent = not always_emits(inner, inputs)
         output = [Slot("present", Bool(), False), Slot("value", result, result.default)] if silent else []
         own = [*inner.slots, *output]
         slots = [
@@ -204,11 +188,11 @@ class Window(Processor):
             after, following, last = [], (), nothing
             for age, copy in enumerate(copies):
                 before = Maybe(*copy[size:]) if silent else nothing
-                following, last = _advance(inner, copy[:size], before, front)
+                following, last = advance(inner, copy[:size], before, front)
                 advanced = (*following, *((last.present, last.value) if silent else ()))
                 # copies that have not seen their first event yet stay as they are: the state is canonical
                 after.append(tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
-            last = _ended(inner, following, last)
+            last = ended(inner, following, last)
             full = EQ(seen, self.width - 1)
             flat = tuple(part for copy in after[: self.width - 1] for part in copy)
             return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
@@ -258,65 +242,8 @@ def _advanced(pushed: Done[Stepped], last: Maybe) -> Copy | None:
         state, (out,) = pushed.wait_for()
     except Exception:
         return None
-    return state, _last(out, last)
+    return state, last_event(out, last)
 
 
 def _without_copies(state: State) -> State:
     return state[:-1] if state and isinstance(state[-1], _Copies) else state
-
-
-def _last(out: Emission, before: Maybe) -> Maybe:
-    """The last event emitted, `before` if there is none."""
-    return next((maybe for maybe in reversed(slots_of(out)) if maybe.present), before)
-
-
-def _advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) -> tuple[State, Maybe]:
-    """One inner step, and the last event emitted so far."""
-    following, (out,) = inner.step(state, front)
-    typed = tuple(as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
-    return typed, _later(out, last)
-
-
-def _later(out: Emission, last: Maybe) -> Maybe:
-    """The last event of all that came: `last`, and then `out`."""
-    for maybe in slots_of(out):
-        present = as_term(maybe.present, Bool())
-        last = Maybe(either(present, last.present), ite(present, maybe.value, last.value))
-    return last
-
-
-def _ended(inner: Machine, state: State, last: Maybe) -> Maybe:
-    """The last event, given what the inner processor emits at the end of the window."""
-    if inner.finish is None:
-        return last
-    (out,) = inner.finish(state)
-    return _later(out, last)
-
-
-def as_state(value: Any, slot: Slot) -> Any:
-    """A next-state value as a term. Ranges are left as wide as arithmetic made them: the step keeps in bounds."""
-    return value if isinstance(slot.domain, Range) and not isinstance(value, int) else as_term(value, slot.domain)
-
-
-def _symbolic_step(inner: Machine, inputs: tuple[Domain, ...]) -> tuple[State, Emission]:
-    """One step from any state on any front."""
-    state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(inner.slots))
-    front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
-    following, (out,) = inner.step(state, front)
-    return following, out
-
-
-def _always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
-    _, out = _symbolic_step(inner, inputs)
-    return any(maybe.present is True or maybe.present is TRUE for maybe in slots_of(out))
-
-
-def _checked(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
-    """Whether the inner processor does arithmetic that can leave a checked domain."""
-    following, out = _symbolic_step(inner, inputs)
-    return escape_condition([following, out], Overflowing.CHECKED) is not FALSE
-
-
-def bits(machine: Machine) -> int:
-    """State bits of a finite machine."""
-    return sum(((slot.domain.size or 1) - 1).bit_length() for slot in machine.slots)

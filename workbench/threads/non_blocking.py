@@ -80,6 +80,10 @@ class NonBlocking(Processor):
         return self.processor.inner_queues
 
     @property
+    def lag(self) -> int | None:
+        return self.processor.lag
+
+    @property
     def inner_pipes(self) -> Mapping[str, Domain]:
         return self.processor.inner_pipes
 

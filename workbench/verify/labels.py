@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.domain import Bool, Domain, Enum, Tuple
+from workbench.core.domain import Bool, Domain, Enum, parts, within
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import EQ, conjunction, disjunction, either, negate
 from workbench.core.term import TRUE, Term, const, is_symbolic
@@ -30,8 +30,8 @@ class Labels(Evaluator):
     """Evaluates expressions over the labels of one system."""
 
     def __init__(self, system: System) -> None:
-        domains = system.domains_of_pipes.values()
-        labels = frozenset(label for d in domains if isinstance(d, Enum) for label in d.labels)
+        parts = (part for domain in system.domains_of_pipes.values() for part in within(domain))
+        labels = frozenset(label for part in parts if isinstance(part, Enum) for label in part.labels)
         super().__init__({}, LIBRARY, labels)
         self.system = system
         self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
@@ -156,8 +156,9 @@ class Labels(Evaluator):
 
 
 def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) -> tuple[Any, Domain]:
-    if not isinstance(domain, Tuple) or label not in domain.names():
-        fields = ", ".join(domain.names()) if isinstance(domain, Tuple) else "present, value"
+    names = [name for name, _ in parts(domain)]
+    if label not in names:
+        fields = ", ".join(names) if names else "present, value"
         raise LanguageError(f"pipe '{pipe}' ({domain}) has no '{label}'", where=e.where, hint=f"it has: {fields}")
-    position = domain.names().index(label)
-    return value[position], domain.fields[position]
+    position = names.index(label)
+    return value[position], parts(domain)[position][1]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.core.domain import Domain, Record, Tuple, Value
+from workbench.core.domain import Domain, Map, Record, Tuple, Value
 from workbench.core.pipeline import Pipeline
 from workbench.faults.struck import place
 from workbench.processors.group import flatten
@@ -76,6 +76,8 @@ def show_value(value: Value, domain: Domain | None = None) -> str:
     if isinstance(domain, Record) and isinstance(value, tuple):
         fields = zip(domain.labels, value, domain.fields, strict=True)
         return "{" + ", ".join(f"{label}: {show_value(v, d)}" for label, v, d in fields) + "}"
+    if isinstance(domain, Map):
+        return "{" + ", ".join(f"{key}: {show_value(v, domain.value)}" for key, v in domain.shown(value)) + "}"
     if isinstance(value, tuple):
         domains: tuple[Domain | None, ...] = (None,) * len(value)
         if isinstance(domain, Tuple):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Record, Tuple, Value
+from workbench.core.domain import Domain, Map, Record, Tuple, Value
 from workbench.core.pipeline import Pipeline
 from workbench.faults.struck import place, struck
 from workbench.processors.group import flatten
@@ -153,6 +153,8 @@ def plain(value: Value | None, domain: Domain | None) -> Any:
     if isinstance(domain, Record):
         fields = zip(domain.labels, value, domain.fields, strict=True)
         return {label: plain(v, d) for label, v, d in fields}
+    if isinstance(domain, Map):
+        return {key: plain(item, domain.value) for key, item in domain.shown(value)}
     if isinstance(domain, Tuple):
         return [plain(v, d) for v, d in zip(value, domain.fields, strict=True)]
     return value

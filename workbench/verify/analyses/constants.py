@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from workbench.core.domain import Value
+from workbench.core.domain import Value, split
 from workbench.core.ops import EQ, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import leaves
+from workbench.core.term import domain_of, leaves
 from workbench.ir.system import System
 from workbench.processors.group import flatten
 from workbench.verify.analyses.runs import run_of
@@ -89,7 +89,8 @@ def always_carries(pipe: str, value: Value) -> Property:
     def question(system: System) -> Question:
         terms = []
         for slot in system.pipes[system_pipe(system, pipe)].slots:
-            equal = [EQ(a, b) for a, b in zip(leaves(slot.value), leaves(value), strict=True)]
+            constant = split(domain_of(slot.value), value)
+            equal = [EQ(a, b) for a, b in zip(leaves(slot.value), constant, strict=True)]
             terms.append(either(negate(slot.present), conjunction(equal)))
         return Question(system, "invar", atom(conjunction(terms)), failure=f"'{pipe}' carries another value")
 

@@ -1,0 +1,106 @@
+"""Functions on maps: what they say of Python's own dictionaries, on values and in terms."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.conformance.strategies import values
+from workbench.core import function as f
+from workbench.core.domain import (
+    BOOL,
+    INT,
+    STR,
+    Enum,
+    FrozenMap,
+    Integer,
+    Map,
+    Range,
+    Record,
+    Tuple,
+    joined,
+    resolve,
+    scalars,
+    split,
+)
+from workbench.core.term import const, domain_of, var
+from workbench.errors import DomainError, TypingError
+
+COLOURS = Enum(("red", "green", "blue"))
+PRICES = Map(COLOURS, Range(0, 2))
+FLAGS = Map(Range(-1, 1), BOOL)
+
+
+@given(values(PRICES), st.sampled_from(COLOURS.labels), st.integers(0, 2))
+def test_numbers(m, key, default):
+    plain = dict(m)
+    for domain in (PRICES, Map(STR, INT)):  # written out over the keys, and as Python runs it
+        assert f.GET.typed((domain, domain.key, domain.value))(m, key, default) == plain.get(key, default)
+        assert f.HAS.typed((domain, domain.key))(m, key) == (key in plain)
+        assert f.SIZE.typed((domain,))(m) == len(plain)
+        assert f.SUM_VALUES.typed((domain,))(m) == sum(plain.values())
+        assert f.EQ.typed((domain, domain))(m, FrozenMap(plain)) is True
+
+
+@given(values(FLAGS))
+def test_truth(m):
+    for domain in (FLAGS, Map(INT, BOOL)):
+        assert f.ALL_VALUES.typed((domain,))(m) == all(m.values())
+        assert f.ANY_VALUE.typed((domain,))(m) == any(m.values())
+
+
+def test_functions_may_give_maps():
+    for domain in (PRICES, Map(STR, INT)):
+        typed = f.IF.typed((BOOL, domain, domain))
+        assert typed.result == domain
+        maps = FrozenMap({"red": 1}), FrozenMap()
+        assert [typed(True, *maps), typed(False, *maps)] == [*maps]
+
+
+@given(values(Map(BOOL, Tuple((BOOL, Integer(2))))))
+def test_a_map_is_split_into_scalars_and_joined_again(m):
+    domain = Map(BOOL, Tuple((BOOL, Integer(2))))
+    flat = list(split(domain, m))
+    assert [d for _, d in scalars(domain)] == [BOOL, BOOL, Integer(2)] * 2
+    assert joined(domain, iter(flat)) == m
+    assert all(value == False for value in flat) == (not m)  # noqa: E712  absent keys hold defaults
+    assert domain_of(const(m, domain)) == domain
+
+
+def test_sizes_and_values():
+    assert PRICES.size == 4**3 == len(set(PRICES.values()))
+    assert all(value in PRICES for value in PRICES.values())
+    assert FrozenMap({"red": 3}) not in PRICES
+    assert FrozenMap({"pink": 1}) not in PRICES
+    assert {"red": 1} not in PRICES
+    assert PRICES.default == FrozenMap()
+    assert not Map(INT, BOOL).finite
+    assert not Map(Range(0, 64), BOOL).finite
+    assert Map(Range(0, 63), BOOL).finite
+    assert resolve(Map(INT, Tuple((INT,))), Integer(3)) == Map(Integer(3), Tuple((Integer(3),)))
+    assert str(PRICES) == "map({red, green, blue}, 0..2)"
+
+
+def test_keys_are_shown_in_the_order_of_their_domain():
+    assert PRICES.shown(FrozenMap({"blue": 1, "red": 2})) == [("red", 2), ("blue", 1)]
+    assert Map(STR, INT).shown(FrozenMap({"b": 1, "a": 2})) == [("a", 2), ("b", 1)]
+    assert Map(BOOL, BOOL).shown(FrozenMap({True: False})) == [("true", False)]
+    assert next(path for path, _ in scalars(Map(Range(-1, 0), BOOL))) == ("minus1", "present")
+
+
+def test_mistakes():
+    for function, domains in [
+        (f.SIZE, (INT,)),
+        (f.SIZE, (Tuple((BOOL,)),)),
+        (f.GET, (PRICES, INT, Range(0, 1))),
+        (f.GET, (Map(INT, INT), STR, INT)),
+        (f.GET, (Map(INT, INT), INT, STR)),
+        (f.ALL_VALUES, (PRICES,)),
+        (f.ANY_VALUE, (Map(INT, INT),)),
+        (f.SUM_VALUES, (FLAGS,)),
+        (f.GET, (Map(INT, Record((INT,), ("a",))), INT, INT)),
+    ]:
+        with pytest.raises((TypingError, DomainError)):
+            function.typed(domains)
+    with pytest.raises(TypingError, match="slice"):
+        f.SIZE.build(3)
+    assert not var("m", Map(INT, BOOL)).args

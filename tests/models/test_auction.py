@@ -1,0 +1,92 @@
+"""The auction property of the 2016 competition, on the real trace where it is there and on made-up ones."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments import auction_trace
+from workbench.backends.reference import Reference
+from workbench.language import read_file
+from workbench.verify.check import Settings
+from workbench.verify.check import check as verify
+from workbench.verify.from_syntax import property_from
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "models" / "crv2016" / "auction.pipe"
+TRACE = ROOT.parent / "shared" / "data" / "auction_trace_invalid1.csv.gz"
+
+
+def first_false(events):
+    """The number of the first event (from 1) after which some item has broken the property, and all that have."""
+    out = Reference(read_file(FILE).get("auctions").pipeline).run(events)["out"]
+    items = Reference(read_file(FILE).get("broken").pipeline).run(events)["out"]
+    return out.index(False) + 1 if False in out else None, set(items)
+
+
+def by_hand(events):
+    """The property in plain Python, after its description."""
+    state, found = {}, None
+    for number, (kind, item, amount, period) in enumerate(events, 1):
+        if kind == "end_of_day":
+            for key, (phase, last, least, days) in list(state.items()):
+                if phase == "open" and days == 1:
+                    if last >= least:
+                        return number
+                    state[key] = ("closed", last, least, days)
+                elif phase == "open":
+                    state[key] = (phase, last, least, days - 1)
+            continue
+        phase, last, least, days = state.get(item, ("new", 0, 0, 0))
+        if kind == "create" and phase == "new":
+            state[item] = ("open", 0, amount, period)
+        elif kind == "bid" and phase == "open" and amount > last:
+            state[item] = ("open", amount, least, days)
+        elif kind == "sold" and phase == "open" and last >= least:
+            state[item] = ("closed", last, least, days)
+        else:
+            return number
+    return found
+
+
+@pytest.mark.parametrize("broken", [None, 0, 7, 29])
+def test_made_up_traces(broken):
+    events = list(auction_trace.generate(30, broken))
+    number, items = first_false(events)
+    assert number == by_hand(events)
+    assert (number is None) == (broken is None)
+    assert items == (set() if broken is None else {broken})
+
+
+@pytest.mark.parametrize(
+    ("events", "number"),
+    [
+        ([("bid", 1, 5, 0)], 1),
+        ([("end_of_day", 0, 0, 0), ("create", 1, 5, 1), ("create", 1, 5, 1)], 3),
+        ([("create", 1, 5, 1), ("bid", 1, 2, 0), ("end_of_day", 0, 0, 0)], None),
+        ([("create", 1, 5, 1), ("bid", 1, 5, 0), ("end_of_day", 0, 0, 0)], 3),
+        ([("create", 1, 5, 2), ("bid", 1, 2, 0), ("bid", 1, 2, 0)], 3),
+        ([("create", 1, 5, 1), ("end_of_day", 0, 0, 0), ("bid", 1, 9, 0)], 3),
+        ([("create", 1, 5, 2), ("bid", 1, 9, 0), ("sold", 1, 0, 0), ("end_of_day", 0, 0, 0)], None),
+        ([("create", 1, 5, 2), ("bid", 1, 9, 0), ("sold", 1, 0, 0), ("sold", 1, 0, 0)], 4),
+    ],
+)
+def test_rules(events, number):
+    assert first_false(events)[0] == number == by_hand(events)
+
+
+def test_the_state_machine_is_checked():
+    """No state is dead, and what may follow what."""
+    loaded = read_file(FILE).get("auction")
+    assert {str(verify(loaded.pipeline, property_from(c), Settings(n=4)).outcome) for c in loaded.checks} == {"holds"}
+    assert len(loaded.checks) == 9
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not TRACE.exists(), reason="the trace of the competition is not there")
+def test_the_real_trace():
+    """As verified with an independent monitor: item 3790287 is sold for 132, below its least price 140."""
+    events = list(auction_trace.read(TRACE))
+    number, items = first_false(events)
+    assert number == 84_683
+    assert events[number - 1] == ("sold", 3790287, 0, 0)
+    assert items == {3790287}

@@ -1,0 +1,166 @@
+"""Functions on maps, for plain values and for terms.
+
+The rule of this module: a map over a finite domain is a flag and a value per key in a model (`term.Entries`), and
+a function on it is written out over the keys. A map that is not finite is a scalar term that only runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.core.domain import BOOL, INT, Bool, Domain, FrozenMap, Map, Range, Tuple, Value
+from workbench.core.ops import (
+    ADD,
+    Operator,
+    both,
+    conjunction,
+    disjunction,
+    either,
+    equal,
+    ite,
+    negate,
+)
+from workbench.core.term import Entries, Name, Term, const, intern, is_symbolic
+from workbench.core.typing_rules import unify
+from workbench.errors import TypingError
+
+
+def _map_of(op: Operator, term: Term) -> Map:
+    if not isinstance(term.domain, Map):
+        raise TypingError(f"'{op.symbol}' needs a map, not values of {term.domain}")
+    return term.domain
+
+
+def _scalar(op: Operator, domain: Domain) -> Domain:
+    if isinstance(domain, Tuple | Map):
+        raise TypingError(
+            f"'{op.symbol}' on a map of {domain} works over finite domains only",
+            hint="let the map have scalar values, or use a Python function (user_function)",
+        )
+    return domain
+
+
+def _got(op: Operator, args: tuple[Term, ...]) -> Domain:
+    found = _map_of(op, args[0])
+    unify(f"'{op.symbol}'", found.key, args[1].domain)
+    return unify(f"'{op.symbol}'", _scalar(op, found.value), args[2].domain)
+
+
+def _has(op: Operator, args: tuple[Term, ...]) -> Domain:
+    unify(f"'{op.symbol}'", _map_of(op, args[0]).key, args[1].domain)
+    return BOOL
+
+
+def _size(op: Operator, args: tuple[Term, ...]) -> Domain:
+    _map_of(op, args[0])
+    return INT
+
+
+def _truth(op: Operator, args: tuple[Term, ...]) -> Domain:
+    domain = _map_of(op, args[0]).value
+    if not isinstance(domain, Bool):
+        raise TypingError(f"'{op.symbol}' needs a map of bool, not of {domain}")
+    return BOOL
+
+
+def _total(op: Operator, args: tuple[Term, ...]) -> Domain:
+    domain = _scalar(op, _map_of(op, args[0]).value)
+    if not domain.numeric:
+        raise TypingError(f"'{op.symbol}' needs a map of numbers, not of {domain}")
+    return INT if isinstance(domain, Range) else domain
+
+
+_GET = Operator("map_get", 3, "get", _got, lambda m, k, d: m.get(k, d), "{0}.get({1}, {2})")
+_HAS = Operator("map_has", 2, "has", _has, lambda m, k: k in m, "({1} in {0})")
+_SIZE = Operator("map_size", 1, "size", _size, len, "len({0})")
+_ALL = Operator("map_all", 1, "all_values", _truth, lambda m: all(m.values()), "all({0}.values())")
+_ANY = Operator("map_any", 1, "any_value", _truth, lambda m: any(m.values()), "any({0}.values())")
+_SUM = Operator("map_sum", 1, "sum_values", _total, lambda m: sum(m.values()), "sum({0}.values())")
+
+
+def _expanded(op: Operator, m: Any) -> bool:
+    """Whether a map is there key by key; TypingError for what is no map."""
+    if isinstance(m, Term):
+        _map_of(op, m)
+    elif not isinstance(m, Entries | FrozenMap):
+        raise TypingError(f"'{op.symbol}' needs a map", hint="slice(x, key, pipeline) gives one")
+    return isinstance(m, Entries)
+
+
+def _literal(value: Any, domain: Domain) -> Any:
+    """A literal beside a map as a constant of the domain that it belongs to there."""
+    return value if is_symbolic(value) else const(value, domain)
+
+
+def _key(op: Operator, m: Entries, key: Any) -> Callable[[Value], Any]:
+    """The condition that a key is a given one."""
+    key = _literal(key, m.domain.key)
+    if isinstance(key, Term):
+        unify(f"'{op.symbol}'", m.domain.key, key.domain)
+    return lambda value: equal(key, const(value, m.domain.key))
+
+
+def get(m: Any, key: Any, default: Any) -> Any:
+    """The value of a key, `default` where the map does not have it."""
+    if not _expanded(_GET, m):
+        if isinstance(m, Term):
+            domain = _map_of(_GET, m)
+            key, default = _literal(key, domain.key), _literal(default, domain.value)
+        return _GET(m, key, default)
+    same, found = _key(_GET, m, key), _literal(default, m.domain.value)
+    for candidate, (present, value) in m.items():
+        found = ite(both(present, same(candidate)), value, found)
+    return found
+
+
+def has(m: Any, key: Any) -> Any:
+    """Whether the map has a key."""
+    if not _expanded(_HAS, m):
+        return _HAS(m, _literal(key, _map_of(_HAS, m).key) if isinstance(m, Term) else key)
+    same = _key(_HAS, m, key)
+    return disjunction(both(present, same(candidate)) for candidate, (present, _) in m.items())
+
+
+def size(m: Any) -> Any:
+    """The number of keys that the map has."""
+    if not _expanded(_SIZE, m):
+        return _SIZE(m)
+    total: Any = const(0, Range(0, 0))
+    for _, (present, _) in m.items():
+        total = ADD(total, ite(present, const(1, Range(0, 1)), const(0, Range(0, 1))))
+    return total
+
+
+def all_values(m: Any) -> Any:
+    """Whether all values are true; true for the empty map."""
+    if not _expanded(_ALL, m):
+        return _ALL(m)
+    _truth(_ALL, (_stand_in(m),))
+    return conjunction(either(negate(present), value) for _, (present, value) in m.items())
+
+
+def any_value(m: Any) -> Any:
+    """Whether some value is true; false for the empty map."""
+    if not _expanded(_ANY, m):
+        return _ANY(m)
+    _truth(_ANY, (_stand_in(m),))
+    return disjunction(both(present, value) for _, (present, value) in m.items())
+
+
+def sum_values(m: Any) -> Any:
+    """The sum of the values, in their domain; 0 for the empty map. A map from ranges runs with the sum as `int`."""
+    if not _expanded(_SUM, m):
+        return _SUM(m)
+    _total(_SUM, (_stand_in(m),))
+    domain, total = m.domain.value, None
+    zero = const(0, domain if 0 in domain else Range(0, 0))
+    for _, (present, value) in m.items():
+        addend = ite(present, value, zero)
+        total = addend if total is None else ADD(total, addend)
+    return total
+
+
+def _stand_in(m: Entries) -> Term:
+    """A term of the map's domain, for the typing rules."""
+    return intern(None, (), m.domain, Name("map"))

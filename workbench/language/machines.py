@@ -1,0 +1,144 @@
+"""State machines of the language: a `machine` becomes a pipeline around one Moore processor.
+
+Guards, updates and outputs are functions of the inputs and the variables, by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import Domain, Tuple, Value
+from workbench.core.function import Function
+from workbench.core.pipeline import Node, Pipeline
+from workbench.errors import LanguageError
+from workbench.language import syntax as s
+from workbench.language.evaluate import Evaluator, FunctionBody, at, suggestion, walk
+from workbench.language.types import domain
+from workbench.processors.moore import Moore, Transition, Variable
+
+if TYPE_CHECKING:
+    from workbench.language.elaborate import Elaborator
+
+STATE = "state"
+"""The pipe that carries the state of a machine."""
+
+
+class _Action(FunctionBody):
+    """An expression over inputs, variables and parameters; fields have the names that the domains give them."""
+
+    def __init__(self, scope: Mapping[str, Any], file: Elaborator, domains: Mapping[str, Domain]) -> None:
+        super().__init__(scope, file.functions, file.labels)
+        self.domains = domains
+
+    def field(self, e: s.Field) -> Any:
+        found = self._domain(e.value)
+        if isinstance(found, Tuple):
+            if e.name in found.names():
+                return self.value(e.value)[found.names().index(e.name)]
+            hint = suggestion(e.name, found.names(), "its fields are: ")
+            raise LanguageError(f"'{e.value}' ({found}) has no field '{e.name}'", where=e.where, hint=hint)
+        return super().field(e)
+
+    def _domain(self, e: s.Expression) -> Domain | None:
+        """The domain of an input, a variable, or a field of one."""
+        if isinstance(e, s.Name):
+            return self.domains.get(e.name)
+        outer = self._domain(e.value) if isinstance(e, s.Field) else None
+        if isinstance(outer, Tuple) and isinstance(e, s.Field) and e.name in outer.names():
+            return outer.fields[outer.names().index(e.name)]
+        return None
+
+
+class _Machine:
+    """One machine under elaboration."""
+
+    def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
+        self.file, self.syntax, self.constants = file, syntax, constants
+        plain = Evaluator(constants, file.functions, file.labels)
+        self.value = plain.value
+        self.inputs = tuple((str(port.name), domain(port.type, plain.value)) for port in syntax.inputs)
+        self.domains: dict[str, Domain] = dict(self.inputs)
+
+    def pipeline(self) -> Pipeline:
+        syntax, body = self.syntax, self.syntax.machine
+        assert body is not None
+        taken = {*self.constants, *self.domains}
+        if STATE in taken:
+            raise LanguageError(f"'{STATE}' is the machine's own state", where=syntax.where, hint="rename the input")
+        variables = tuple(self._variable(v, taken) for v in body.variables)
+        states = tuple((state.name, self._action(state.output)) for state in body.states)
+        self._check_outputs(body)
+        transitions = tuple(
+            Transition(t.source, t.target, self._action(t.guard), self._updates(t), t.where) for t in body.transitions
+        )
+        port = next(iter(syntax.outputs), None)
+        result = domain(port.type, self.value) if port else None
+        with at(syntax.where):
+            moore = Moore(states, transitions, variables, len(self.inputs), result)
+            out = (port.name or "out") if port else STATE
+            pipes = (STATE, out) if port else (STATE,)
+            node = Node("machine", moore, tuple(name for name, _ in self.inputs), pipes, syntax.where)
+            return Pipeline(syntax.name, self.inputs, (node,), ((out, out),), doc=syntax.doc)
+
+    def _variable(self, v: s.VariableSyntax, taken: set[str]) -> Variable:
+        if v.name in taken:
+            raise LanguageError(f"the name '{v.name}' is taken", where=v.where, hint="choose another")
+        taken.add(v.name)
+        found = Variable(v.name, domain(v.type, self.value), self.value(v.start))
+        self.domains[v.name] = found.domain
+        return found
+
+    def _check_outputs(self, body: s.MachineSyntax) -> None:
+        if not body.states:
+            raise LanguageError(
+                f"machine {self.syntax.name} has no state", where=self.syntax.where, hint="write state NAME: OUTPUT"
+            )
+        speaking = next((state for state in body.states if state.output is not None), None)
+        if self.syntax.outputs and speaking is None:
+            raise LanguageError(
+                f"no state of machine {self.syntax.name} emits anything",
+                where=self.syntax.outputs[0].where,
+                hint=f"write state {body.states[0].name}: OUTPUT; or leave out '->', and the machine emits its state",
+            )
+        if not self.syntax.outputs and speaking is not None:
+            raise LanguageError(
+                f"machine {self.syntax.name} does not say the type of what state {speaking.name} emits",
+                where=speaking.where,
+                hint="write machine NAME(...) -> TYPE {",
+            )
+
+    def _updates(self, t: s.TransitionSyntax) -> tuple[tuple[str, Function], ...]:
+        known = [v.name for v in self.syntax.machine.variables] if self.syntax.machine else []
+        for update in t.updates:
+            if update.name not in known:
+                raise LanguageError(
+                    f"there is no variable '{update.name}'",
+                    where=update.where,
+                    hint=suggestion(update.name, known, "variables are: ") or "write var NAME: TYPE = START",
+                )
+        return tuple((update.name, self._function(update.value)) for update in t.updates)
+
+    def _action(self, e: s.Expression | None) -> Function | None:
+        return None if e is None else self._function(e)
+
+    def _function(self, e: s.Expression) -> Function:
+        assert self.syntax.machine is not None
+        names = (*(name for name, _ in self.inputs), *(v.name for v in self.syntax.machine.variables))
+        body = _Action({**self.constants, **dict.fromkeys(names)}, self.file, self.domains)
+        for part in walk(e):
+            if isinstance(part, s.Name):
+                body.named(part)
+            elif isinstance(part, s.Call) and part.name not in self.file.functions:
+                body.call(part)
+
+        def build(*arguments: Any) -> Any:
+            scope = {**self.constants, **dict(zip(names, arguments, strict=True))}
+            return _Action(scope, self.file, self.domains).value(e)
+
+        return Function(str(e), len(names), build)
+
+
+def machine(file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> Pipeline:
+    """The pipeline of a machine with values for its parameters."""
+    return _Machine(file, syntax, constants).pipeline()

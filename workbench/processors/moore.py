@@ -1,0 +1,312 @@
+"""Moore machines with guards and variables (BeepBeep's `MooreMachine`).
+
+For every front the transitions of the current state are tried in the order in which they are written; the first whose
+guard is true is taken, its updates are made all at once, and the output of the state that is reached is emitted, which
+may depend on the front and the new values. Where no guard is true the machine stays: state and variables are as before,
+and the state's output is emitted again. Nothing is emitted before the first front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from workbench.core import function as f
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Value, resolve
+from workbench.core.function import Function, TypedFunction, fits, same_domain
+from workbench.core.ops import EQ, MIN, as_term, both, disjunction, ite
+from workbench.core.processor import RUNS_PYTHON, Maybe, Processor, State, Stream, event, typed_function
+from workbench.core.term import TRUE, const
+from workbench.errors import DomainError, Location, PipelineError, TypingError, WorkbenchError
+
+Action = Function | TypedFunction
+"""A function of the events of a front and of all variables, in this order."""
+
+
+@dataclass(frozen=True)
+class Transition:
+    """From one state to another, where a guard is true (always, if there is none), with new values of variables."""
+
+    source: str
+    target: str
+    guard: Action | None = None
+    updates: tuple[tuple[str, Action], ...] = ()
+    where: Location | str = field(default="", compare=False)
+    """Where the user wrote it."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a machine: its name, domain and first value."""
+
+    name: str
+    domain: Domain
+    start: Value
+
+
+@dataclass(frozen=True)
+class Moore(Processor):
+    """A state machine. Its outputs: the state that is reached, and what this state emits, where any emits something.
+
+    Parameters
+    ----------
+    states: the states, the first one being where the machine begins, with what each emits (None: nothing).
+    transitions: in the order in which they are tried.
+    variables: what it remembers beside its state.
+    ways: number of inputs.
+    result: the domain of what states emit; None takes it from what they emit.
+    """
+
+    states: tuple[tuple[str, Action | None], ...]
+    transitions: tuple[Transition, ...]
+    variables: tuple[Variable, ...] = ()
+    ways: int = 1
+    result: Domain | None = None
+
+    symbol: ClassVar[str] = "⚙"
+
+    def __post_init__(self) -> None:
+        names = self.names
+        for kind, found in (("state", names), ("variable", tuple(v.name for v in self.variables))):
+            twice = next((name for i, name in enumerate(found) if name in found[:i]), None)
+            if twice is not None:
+                raise PipelineError(f"the machine has two {kind}s called '{twice}'", hint="rename one")
+        if not names:
+            raise PipelineError("a machine has at least one state")
+        closed: set[str] = set()
+        for transition in self.transitions:
+            self._check(transition, names, closed)
+            if transition.guard is None:
+                closed.add(transition.source)
+        for name, output in self.states:
+            self._check_arity(f"the output of '{name}'", output, "")
+
+    def _check(self, transition: Transition, names: Sequence[str], closed: set[str]) -> None:
+        shown, where = f"the transition {transition.source} -> {transition.target}", transition.where
+        for name in (transition.source, transition.target):
+            if name not in names:
+                raise PipelineError(
+                    f"{shown}: there is no state '{name}'", where=where, hint=f"states are: {', '.join(names)}"
+                )
+        if transition.source in closed:
+            raise PipelineError(
+                f"{shown} is never taken: one above it, from the same state, has no guard",
+                where=where,
+                hint="transitions are tried in the order in which they are written; move it up",
+            )
+        self._check_arity(f"the guard of {shown}", transition.guard, where)
+        known = [variable.name for variable in self.variables]
+        for i, (name, update) in enumerate(transition.updates):
+            if name not in known:
+                raise PipelineError(
+                    f"{shown}: there is no variable '{name}'",
+                    where=where,
+                    hint=f"variables are: {', '.join(known) or 'none'}",
+                )
+            if name in dict(transition.updates[:i]):
+                raise PipelineError(f"{shown} gives '{name}' two values", where=where)
+            self._check_arity(f"'{name}' in {shown}", update, where)
+
+    def _check_arity(self, what: str, action: Action | None, where: Location | str) -> None:
+        wanted = self.ways + len(self.variables)
+        function = action.function if isinstance(action, TypedFunction) else action
+        if function is not None and function.arity != wanted:
+            raise PipelineError(
+                f"{what} is a function of {function.arity}, not of the {wanted} events and variables", where=where
+            )
+
+    # --- shape ---
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the states."""
+        return tuple(name for name, _ in self.states)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether any state emits something."""
+        return any(output is not None for _, output in self.states)
+
+    @property
+    def in_arity(self) -> int:
+        return self.ways
+
+    @property
+    def out_arity(self) -> int:
+        return 2 if self.speaks else 1
+
+    @property
+    def lag(self) -> int | None:
+        return 0 if not self.speaks or all(output is not None for _, output in self.states) else None
+
+    # --- typing ---
+
+    def resolve(self, integers: Domain) -> Self:
+        def inner(action: Action | None) -> Any:
+            return action.resolve(integers) if isinstance(action, Function) else action
+
+        return replace(
+            self,
+            states=tuple((name, inner(output)) for name, output in self.states),
+            transitions=tuple(
+                replace(t, guard=inner(t.guard), updates=tuple((n, inner(u)) for n, u in t.updates))
+                for t in self.transitions
+            ),
+            variables=tuple(replace(v, domain=resolve(v.domain, integers)) for v in self.variables),
+            result=None if self.result is None else resolve(self.result, integers),
+        )
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        domains = (*inputs, *(variable.domain for variable in self.variables))
+        for variable in self.variables:
+            if variable.start not in variable.domain:
+                raise DomainError(
+                    f"the variable '{variable.name}' begins with {variable.start!r}, not a value of {variable.domain}",
+                    hint="choose a larger domain, or another start",
+                )
+        states = tuple((name, output and _typed(output, domains, f"state {name}", "")) for name, output in self.states)
+        transitions = tuple(self._transition(t, domains) for t in self.transitions)
+        result = self.result or _common([output.result for _, output in states if isinstance(output, TypedFunction)])
+        for name, output in states:
+            if isinstance(output, TypedFunction) and result is not None and not fits(output.result, result):
+                raise TypingError(f"state {name} emits {output.result}, not {result}")
+        return replace(self, states=states, transitions=transitions, result=result)
+
+    def _transition(self, t: Transition, domains: tuple[Domain, ...]) -> Transition:
+        shown = f"the transition {t.source} -> {t.target}"
+        guard = t.guard and _typed(t.guard, domains, shown, t.where)
+        if guard is not None and not isinstance(guard.result, Bool | Anything):
+            raise TypingError(f"{shown}: '{guard.name}' is a condition, and gives {guard.result}", where=t.where)
+        own = {variable.name: variable.domain for variable in self.variables}
+        updates = tuple((name, _typed(update, domains, shown, t.where)) for name, update in t.updates)
+        for name, update in updates:
+            if not fits(update.result, own[name]):
+                raise TypingError(
+                    f"{shown}: '{name}' of {own[name]} gets {update.result}",
+                    where=t.where,
+                    hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain",
+                )
+        return replace(t, guard=guard, updates=updates)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        shown = (self.result,) if self.speaks and self.result is not None else ()
+        return (Enum(self.names), *shown)
+
+    # --- meaning ---
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        name, values = self.names[0], {variable.name: variable.start for variable in self.variables}
+        visited, emitted = list[Value](), list[Value]()
+        for front in zip(*streams, strict=False):
+            given = (*front, *values.values())
+            enabled = [t for t in self.transitions if t.source == name and (t.guard is None or t.guard(*given))]
+            if enabled:
+                name = enabled[0].target
+                values = {**values, **{n: update(*given) for n, update in enabled[0].updates}}
+            visited.append(name)
+            output = dict(self.states)[name]
+            if output is not None:
+                emitted.append(output(*front, *values.values()))
+        return (visited, emitted) if self.speaks else (visited,)
+
+    def initial(self) -> State:
+        return (self.names[0], *(variable.start for variable in self.variables))
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        return (("state", Enum(self.names)), *((variable.name, variable.domain) for variable in self.variables))
+
+    @cached_property
+    def _leaving(self) -> dict[str, list[tuple[Transition, tuple[Any, ...]]]]:
+        """The transitions out of each state, with an update, or None, for each variable."""
+        found: dict[str, list[tuple[Transition, tuple[Any, ...]]]] = {name: [] for name in self.names}
+        for t in self.transitions:
+            found[t.source].append((t, tuple(dict(t.updates).get(variable.name) for variable in self.variables)))
+        return found
+
+    @cached_property
+    def _emitting(self) -> dict[str, Any]:
+        return dict(self.states)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        if not isinstance(state[0], str):
+            return self._symbolic(state, front)
+        for t, updates in self._leaving[state[0]]:
+            given = (*front, *state[1:])
+            if t.guard is None or t.guard(*given):
+                if t.updates:
+                    new = (old if u is None else u(*given) for u, old in zip(updates, state[1:], strict=True))
+                    state = (t.target, *new)
+                else:
+                    state = (t.target, *state[1:])
+                break
+        if not self.speaks:
+            return state, (event(state[0]),)
+        output = self._emitting[state[0]]
+        said = Maybe(False, None) if output is None else event(output(*front, *state[1:]))
+        return state, (event(state[0]), said)
+
+    def _symbolic(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        """The same step on terms; what is tried first is the outermost condition."""
+        states, (name, *values) = Enum(self.names), state
+        given, after = (*front, *values), [name, *values]
+        domains = [variable.domain for variable in self.variables]
+        for t in reversed(self.transitions):
+            fires = both(EQ(name, t.source), TRUE if t.guard is None else as_term(t.guard(*given), BOOL))
+            changes = dict(t.updates)
+            new = [changes[v.name](*given) if v.name in changes else old
+                   for v, old in zip(self.variables, values, strict=True)]  # fmt: skip
+            wanted = [const(t.target, states), *map(as_term, new, domains)]
+            after = [ite(fires, a, b) for a, b in zip(wanted, after, strict=True)]
+        reached = event(after[0])
+        if not self.speaks or self.result is None:
+            return tuple(after), (reached,)
+        value: Any = const(self.result.default, self.result)
+        for shown, output in self.states:
+            if output is not None:
+                value = ite(EQ(after[0], shown), as_term(output(*front, *after[1:]), self.result), value)
+        speaking = [EQ(after[0], shown) for shown, output in self.states if output is not None]
+        present = TRUE if len(speaking) == len(self.states) else disjunction(speaking)
+        return tuple(after), (reached, Maybe(present, value))
+
+    def refusal(self, backend: str) -> str:
+        if backend in RUNS_PYTHON:
+            return ""
+        actions = [a for t in self.transitions for a in (t.guard, *(u for _, u in t.updates))]
+        actions += [output for _, output in self.states]
+        return next((a.obstacle for a in actions if isinstance(a, TypedFunction) and a.obstacle), "")
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        even, up = Function("even", 2, lambda a, _: f.EVEN(a)), Function("up", 2, lambda _, n: MIN(n + 1, 3))
+        count = Function("n", 2, lambda _, n: n)
+        turn = (Transition("a", "b", even, (("n", up),)), Transition("b", "a"))
+        plain = Transition("off", "on", Function("true", 1, lambda a: a))
+        return (
+            cls((("a", count), ("b", None)), turn, (Variable("n", Range(0, 3), 0),)),
+            cls((("off", None), ("on", None)), (plain,)),
+        )
+
+    def __str__(self) -> str:
+        return f"Moore({', '.join(self.names)})"
+
+
+def _typed(action: Action, domains: tuple[Domain, ...], what: str, where: Location | str) -> TypedFunction:
+    try:
+        return typed_function(action, domains)
+    except WorkbenchError as error:
+        raise type(error)(f"{what}: {error.what}", where=error.where or where, hint=error.hint) from error
+
+
+def _common(found: Sequence[Domain]) -> Domain | None:
+    """The one domain of what states emit; of ranges, the range around them."""
+    if not found:
+        return None
+    ranges = [domain for domain in found if isinstance(domain, Range)]
+    if len(ranges) == len(found):
+        return Range(min(r.lo for r in ranges), max(r.hi for r in ranges))
+    odd = next((domain for domain in found if not same_domain(domain, found[0])), None)
+    if odd is not None:
+        raise TypingError(f"states emit {found[0]} and {odd}", hint="give the machine a result domain")
+    return found[0]

@@ -1,0 +1,75 @@
+"""Pack: the events of a batch as one tuple (BeepBeep, `Lists.Pack`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import ANY, Anything, Bool, Domain, Value
+from workbench.core.processor import NOTHING, RUNS_PYTHON, Maybe, Processor, State, Stream, event
+from workbench.errors import TypingError
+
+
+@dataclass(frozen=True)
+class Pack(Processor):
+    """Emits a tuple of the events since the last one, where the second input is true; that event begins the next tuple.
+
+    The tuple may be empty. At the end of the stream come the events that are left, unless there are none.
+    """
+
+    keyword: ClassVar[str] = "pack"
+    symbol: ClassVar[str] = "→▤"
+    streams: ClassVar[int] = 2
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        if not isinstance(inputs[1], Bool | Anything):
+            raise TypingError(f"the second stream of 'pack' says where a tuple begins, and carries {inputs[1]}")
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (ANY,)
+
+    @property
+    def finishes(self) -> int:
+        return 1
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        length = min(map(len, streams))
+        whole, (complete,) = list(streams[0][:length]), self.denote_open(streams)
+        left = whole[sum(map(len, complete)) :]
+        return ([*complete, tuple(left)] if left else complete,)
+
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        length = min(map(len, streams))
+        starts = [i for i in range(length) if streams[1][i]]
+        return ([tuple(streams[0][a:b]) for a, b in zip([0, *starts], starts, strict=False)],)
+
+    def initial(self) -> State:
+        return (None,)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        """The state is the events so far as pairs of the earlier ones and the last, so that a step costs O(1)."""
+        (packed,), (value, begins) = state, front
+        if not begins:
+            return ((packed, value),), (NOTHING,)
+        return ((None, value),), (event(_listed(packed)),)
+
+    def finish(self, state: State) -> tuple[Maybe, ...]:
+        (packed,) = state
+        return (Maybe(packed is not None, _listed(packed)),)
+
+    def refusal(self, backend: str) -> str:
+        return "" if backend in RUNS_PYTHON else "its tuples have no bounded length"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+
+def _listed(packed: Any) -> tuple[Value, ...]:
+    """The events, the oldest first."""
+    found = []
+    while packed is not None:
+        packed, value = packed
+        found.append(value)
+    return tuple(reversed(found))

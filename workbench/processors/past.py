@@ -1,0 +1,94 @@
+"""The operators of temporal logic that look back: one truth value for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.ops import both, either
+from workbench.core.processor import Maybe, State, Stream, event
+from workbench.processors.temporal import Truth
+
+
+class Look(NamedTuple):
+    """An operator, twice: of all fronts up to now, and of the front and what it said before."""
+
+    prefix: Callable[..., bool]
+    start: bool
+    update: Callable[..., Any]
+
+
+ONCE = Look(any, False, either)
+HISTORICALLY = Look(all, True, both)
+SINCE = Look(
+    lambda left, right: any(right[j] and all(left[j + 1 :]) for j in range(len(right))),
+    False,
+    lambda before, a, b: either(b, both(a, before)),
+)
+
+
+@dataclass(frozen=True)
+class LookingBack(Truth):
+    """Base of the operators whose value follows from the front and from their value before it."""
+
+    lockstep: ClassVar[bool] = True
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        lengths = range(1, min(map(len, streams)) + 1)
+        return ([self.rule.prefix(*(stream[:n] for stream in streams)) for n in lengths],)
+
+    def initial(self) -> State:
+        return (self.rule.start,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        return (("before", BOOL),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        now = self.rule.update(*state, *front)
+        return (now,), (event(now),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+
+@dataclass(frozen=True)
+class Once(LookingBack):
+    """Whether some event was true, this one or an earlier one."""
+
+    keyword: ClassVar[str] = "once"
+    symbol: ClassVar[str] = "◇⁻"
+    rule: ClassVar[Look] = ONCE
+
+
+@dataclass(frozen=True)
+class Historically(LookingBack):
+    """Whether all events were true, this one and the earlier ones."""
+
+    keyword: ClassVar[str] = "historically"
+    symbol: ClassVar[str] = "□⁻"
+    rule: ClassVar[Look] = HISTORICALLY
+
+
+@dataclass(frozen=True)
+class Since(LookingBack):
+    """Whether right was true, now or earlier, and left has been true ever since (after that front)."""
+
+    keyword: ClassVar[str] = "since"
+    symbol: ClassVar[str] = "S"
+    streams: ClassVar[int] = 2
+    rule: ClassVar[Look] = SINCE
+
+
+@dataclass(frozen=True)
+class Yesterday(LookingBack):
+    """The event before; false at the first one."""
+
+    keyword: ClassVar[str] = "yesterday"
+    symbol: ClassVar[str] = "Y"
+    rule: ClassVar[Look] = Look(lambda x: len(x) > 1 and x[-2], False, lambda _, x: x)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        return front, (event(state[0]),)

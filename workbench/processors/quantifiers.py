@@ -1,0 +1,226 @@
+"""Quantifiers over the values in an event (LTL-FO+; Event Stream Processing with Multiple Threads, section 4.2).
+
+For every position a function of its front gives some values, and each of them a copy of the inner processor, which
+reads the value beside every front from there on; its first event is its verdict. The verdict of a position is that of
+all copies together, and is emitted, in order, as soon as it is known.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from workbench.core import function as f
+from workbench.core.domain import BOOL, INT, Anything, Bool, Domain, Map, Tuple, Value
+from workbench.core.function import Function, TypedFunction, as_function, same_domain
+from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import (
+    NOTHING,
+    RUNS_PYTHON,
+    Emission,
+    Machine,
+    Processor,
+    State,
+    Stepped,
+    Stream,
+    emission,
+    event,
+    pushes,
+    slots_of,
+    typed_function,
+)
+from workbench.core.term import TRUE, Entries, const
+from workbench.errors import PipelineError, Refused, TypingError
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.filter import Filter
+from workbench.processors.held import wrapped
+
+
+@dataclass(frozen=True)
+class ForAll(Processor):
+    """Whether the inner processor holds of every value that a front has.
+
+    Parameters
+    ----------
+    domain: the values of a front: a function that gives a tuple of them, or a map, whose keys they are.
+    inner: a processor, or a pipeline, with one output of truth values. Its first input carries the value, the others
+        the fronts.
+    """
+
+    domain: Function | TypedFunction
+    inner: Processor | Pipeline
+
+    keyword: ClassVar[str] = "forall"
+    symbol: ClassVar[str] = "∀"
+    breaks: ClassVar[bool] = False
+    """The verdict of one copy that decides a position; without copies it is the other one."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, TypedFunction):
+            object.__setattr__(self, "domain", as_function(self.domain))
+        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+        if self._inner.in_arity < 2:
+            raise PipelineError(
+                f"the processor in '{self.keyword}' reads a value and a stream, {self.inner} has one input"
+            )
+
+    @property
+    def _inner(self) -> Processor:
+        assert isinstance(self.inner, Processor)
+        return self.inner
+
+    @property
+    def in_arity(self) -> int:
+        return self._inner.in_arity - 1
+
+    @property
+    def label(self) -> str:
+        return f"{self.symbol} {self.domain.name}"
+
+    @property
+    def lag(self) -> int | None:
+        return 0 if self._inner.lag == 0 else None
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return 1 if self.lag == 0 else None
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        domain = typed_function(self.domain, inputs)
+        inner = self._inner.typed((_element(self.keyword, domain), *inputs))
+        (result,) = inner.results((_element(self.keyword, domain), *inputs))
+        if not isinstance(result, Bool | Anything):
+            raise TypingError(f"'{self.keyword}' takes a processor that emits bool, '{inner}' emits {result}")
+        return replace(self, domain=domain, inner=inner)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (BOOL,)
+
+    def _values(self, front: tuple[Value, ...]) -> tuple[Value, ...]:
+        return tuple(dict.fromkeys(self.domain(*front)))
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        length, out = min(map(len, streams)), list[Value]()
+        for i in range(length):
+            suffix = tuple(stream[i:length] for stream in streams)
+            said = [
+                next(iter(self._inner.denote_open(([value] * (length - i), *suffix))[0]), None)
+                for value in self._values(tuple(stream[i] for stream in streams))
+            ]
+            if self.breaks in said:
+                out.append(self.breaks)
+            elif None in said:
+                break
+            else:
+                out.append(not self.breaks)
+        return (out,)
+
+    # --- operation: for each position that waits its verdict, or the copies that have not given theirs -----------
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        fresh = tuple((value, self._inner.initial()) for value in self._values(front))
+        positions = (*state, fresh)
+        jobs = [(copy, (value, *front)) for each in positions if not isinstance(each, bool) for value, copy in each]
+        results = pushes(self._inner, jobs)
+        after = [self._fed(position, results) for position in positions]
+        known = next((i for i, position in enumerate(after) if not isinstance(position, bool)), len(after))
+        return tuple(after[known:]), (emission(after[:known]),)
+
+    def _fed(self, position: Any, results: Iterator[Callable[[], Stepped]]) -> Any:
+        """A position after its copies have seen the front, with what they gave."""
+        if isinstance(position, bool):
+            return position
+        silent = []
+        own = list(itertools.islice(results, len(position)))
+        for (value, _), result in zip(position, own, strict=True):
+            following, (out,) = result()
+            said = next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
+            if not said.present:
+                silent.append((value, following))
+            elif said.value is self.breaks:
+                return self.breaks
+        return tuple(silent) if silent else not self.breaks
+
+    # --- the finite machine: where a copy gives its verdict at once, it has no state ------------------------------
+
+    def refusal(self, backend: str) -> str:
+        inner = super().refusal(backend) or self._inner.refusal(backend)
+        if inner or backend in RUNS_PYTHON:
+            return inner
+        if isinstance(self.domain, TypedFunction) and not self.domain.result.finite:
+            return f"the values it ranges over, {self.domain.result}, are not finitely many"
+        return "" if self.lag == 0 else "nothing bounds the number of copies that wait for a verdict"
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        reason = self.refusal("smv")
+        if reason:
+            raise Refused(f"{self} is not supported by the model: {reason}")
+        assert isinstance(self.domain, TypedFunction)
+        element = _element(self.keyword, self.domain)
+        inner = self._inner.machine((element, *inputs), 1)
+        initial = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+            verdicts = []
+            for there, value in _elements(self.domain(*front), element):
+                _, (out,) = inner.step(initial, (value, *front))
+                (said,) = slots_of(out)
+                verdicts.append(both(there, said.value) if self.breaks else either(negate(there), said.value))
+            whole = disjunction(verdicts) if self.breaks else conjunction(verdicts)
+            return state, (event(as_term(whole, BOOL)),)
+
+        return Machine((), step)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        pair, single = Function("pair", 2, lambda a, b: (a, b)), Function("single", 1, lambda a: (a,))
+        smallest = Function("smallest", 3, lambda v, a, b: both(v <= a, v <= b))
+        return cls(pair, ApplyFunction(smallest)), cls(single, _greater()), cls(single, ApplyFunction(f.EQ))
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.domain.name}, {self.inner})"
+
+
+@dataclass(frozen=True)
+class Exists(ForAll):
+    """Whether the inner processor holds of some value that a front has; the parameters are those of `ForAll`."""
+
+    keyword: ClassVar[str] = "exists"
+    symbol: ClassVar[str] = "∃"
+    breaks: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return f"Exists({self.domain.name}, {self.inner})"
+
+
+def _greater() -> Pipeline:
+    """Whether the first event that differs from the value is greater."""
+    reads = (("v", INT), ("x", INT))
+    differs = Node("differs", ApplyFunction(f.NE), ("v", "x"), ("differs",))
+    more = Node("more", ApplyFunction(f.LT), ("v", "x"), ("more",))
+    kept = Node("kept", Filter(), ("more", "differs"), ("kept",))
+    return Pipeline("greater", reads, (differs, more, kept), (("out", "kept"),))
+
+
+def _element(keyword: str, function: TypedFunction) -> Domain:
+    """The domain of the values that a function gives."""
+    given = function.result
+    if isinstance(given, Map):
+        return given.key
+    if isinstance(given, Anything):
+        return given
+    if not isinstance(given, Tuple) or not given.fields:
+        raise TypingError(f"'{keyword}' ranges over the fields of a tuple or the keys of a map, not over {given}")
+    odd = next((field for field in given.fields if not same_domain(field, given.fields[0])), None)
+    if odd is not None:
+        raise TypingError(f"'{keyword}' ranges over values of one domain, not of {given.fields[0]} and {odd}")
+    return given.fields[0]
+
+
+def _elements(value: Any, element: Domain) -> list[tuple[Any, Any]]:
+    """The values that a symbolic one stands for, and whether each is there."""
+    if isinstance(value, Entries):
+        return [(present, const(key, element)) for key, (present, _) in value.items()]
+    return [(TRUE, as_term(field, element)) for field in value]

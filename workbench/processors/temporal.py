@@ -1,0 +1,324 @@
+"""Linear temporal logic on streams of truth values (Event Stream Processing with Multiple Threads, section 4.2).
+
+The streaming ones emit the verdict of every position, in order, as soon as it is known, and none at the end of the
+stream. The three-valued ones (`globally3`, ...) emit for each event what is known of the position of the first.
+
+The rule of this module: an event decides all positions that wait, or none. So it is enough to count those that wait,
+and a step costs as much as what it emits. `spawn` has the form of the paper, with a copy for each position.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Value
+from workbench.core.ops import EQ, GE, both, either, ite, negate
+from workbench.core.processor import (
+    NOTHING,
+    RUNS_PYTHON,
+    Burst,
+    Emission,
+    Maybe,
+    Processor,
+    State,
+    Stream,
+    emission,
+    event,
+)
+from workbench.core.term import const, is_symbolic
+from workbench.errors import Overflow, PipelineError, TypingError
+
+VERDICT = Enum(("unknown", "holds", "fails"))
+"""What three-valued operators emit."""
+
+
+class Rule(NamedTuple):
+    """A temporal operator, twice: of a suffix of the streams, and of one front."""
+
+    suffix: Callable[..., bool | None]
+    """The verdict on a suffix, as far as it is known: None where it is not known yet."""
+    decided: Callable[..., Any]
+    """Whether a front decides all positions that wait."""
+    verdict: Callable[..., Any]
+    """What it decides."""
+
+
+def _until(left: Sequence[bool], right: Sequence[bool]) -> bool | None:
+    for a, b in zip(left, right, strict=False):
+        if b or not a:
+            return b
+    return None
+
+
+def _release(left: Sequence[bool], right: Sequence[bool]) -> bool | None:
+    for a, b in zip(left, right, strict=False):
+        if a or not b:
+            return b
+    return None
+
+
+GLOBALLY = Rule(lambda x: False if False in x else None, negate, lambda x: x)
+EVENTUALLY = Rule(lambda x: True if True in x else None, lambda x: x, lambda x: x)
+UNTIL = Rule(_until, lambda a, b: either(b, negate(a)), lambda _, b: b)
+RELEASE = Rule(_release, lambda a, b: either(a, negate(b)), lambda _, b: b)
+
+
+class Truth(Processor):
+    """Base of the processors on streams of truth values."""
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        odd = next((domain for domain in inputs if not isinstance(domain, Bool | Anything)), None)
+        if odd is not None:
+            raise TypingError(f"'{self.keyword}' takes bool, not {odd}", hint="compare it, e.g. x > 0")
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (BOOL,)
+
+    @property
+    @abstractmethod
+    def rule(self) -> Any:
+        """What tells this operator from the others."""
+
+
+@dataclass(frozen=True)
+class Streaming(Truth):
+    """Base of the operators that emit the verdict of every position as soon as it is known.
+
+    `pending` is the most positions that may wait for their verdict: more are an overflow. A model needs it.
+    """
+
+    pending: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.pending is not None and self.pending < 1:
+            raise PipelineError(f"at least one position has to be able to wait, not {self.pending}")
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return None if self.pending is None else self.pending + 1
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        length = min(map(len, streams))
+        if self.pending is not None:
+            for n in range(length + 1):
+                if n - len(self._known([stream[:n] for stream in streams])) > self.pending:
+                    raise self._overflow()
+        return (self._known([stream[:length] for stream in streams]),)
+
+    def _known(self, streams: Sequence[Stream]) -> list[Value]:
+        """The verdicts of the positions up to the first that is not known yet."""
+        out: list[Value] = []
+        for i in range(len(streams[0])):
+            verdict = self.rule.suffix(*(stream[i:] for stream in streams))
+            if verdict is None:
+                break
+            out.append(verdict)
+        return out
+
+    def _overflow(self) -> Overflow:
+        return Overflow(
+            f"more than {self.pending} positions wait for their verdict", hint="let more wait: pending = ..."
+        )
+
+    def initial(self) -> State:
+        return (0,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        assert self.pending is not None
+        return (("waiting", Integer(self.pending + 1, Overflowing.CHECKED)),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        (waiting,) = state
+        decided, verdict = self.rule.decided(*front), self.rule.verdict(*front)
+        if not isinstance(waiting, int):
+            assert self.pending is not None
+            said = Burst(Maybe(both(decided, GE(waiting, i)), verdict) for i in range(self.pending + 1))
+            return (ite(decided, 0, waiting + 1),), (said,)
+        if decided:
+            return (0,), (emission([verdict] * (waiting + 1)),)
+        if waiting == self.pending:
+            raise self._overflow()
+        return (waiting + 1,), (NOTHING,)
+
+    def refusal(self, backend: str) -> str:
+        if self.pending is None and backend not in RUNS_PYTHON:
+            return f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"
+        return ""
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(), cls(1), cls(3))
+
+
+@dataclass(frozen=True)
+class Globally(Streaming):
+    """False for every position from which on some event is false."""
+
+    keyword: ClassVar[str] = "globally"
+    symbol: ClassVar[str] = "□"
+    rule: ClassVar[Rule] = GLOBALLY
+
+
+@dataclass(frozen=True)
+class Eventually(Streaming):
+    """True for every position from which on some event is true."""
+
+    keyword: ClassVar[str] = "eventually"
+    symbol: ClassVar[str] = "◇"
+    rule: ClassVar[Rule] = EVENTUALLY
+
+
+@dataclass(frozen=True)
+class Until(Streaming):
+    """Whether, from a position on, left is true up to an event at which right is."""
+
+    keyword: ClassVar[str] = "until"
+    symbol: ClassVar[str] = "U"
+    streams: ClassVar[int] = 2
+    rule: ClassVar[Rule] = UNTIL
+
+
+@dataclass(frozen=True)
+class Release(Streaming):
+    """Whether, from a position on, right is true up to and including an event at which left is, or for ever."""
+
+    keyword: ClassVar[str] = "release"
+    symbol: ClassVar[str] = "R"
+    streams: ClassVar[int] = 2
+    rule: ClassVar[Rule] = RELEASE
+
+
+@dataclass(frozen=True)
+class Next(Truth):
+    """For every position the event after it."""
+
+    keyword: ClassVar[str] = "next"
+    symbol: ClassVar[str] = "X"
+    rule: ClassVar[None] = None
+
+    @property
+    def lag(self) -> int | None:
+        return 1
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return (list(streams[0][1:]),)
+
+    def initial(self) -> State:
+        return (False,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        return (("started", BOOL),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        return (True,), (Maybe(state[0], front[0]),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+
+# --- three values -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Latched(Truth):
+    """Base of the operators that emit for each event what is known of the position of the first one."""
+
+    lockstep: ClassVar[bool] = True
+    constants: ClassVar[tuple[str, ...]] = VERDICT.labels
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (VERDICT,)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        words = {None: "unknown", True: "holds", False: "fails"}
+        lengths = range(1, min(map(len, streams)) + 1)
+        return ([words[self.rule.suffix(*(stream[:n] for stream in streams))] for n in lengths],)
+
+    def initial(self) -> State:
+        return ("unknown",)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        return (("verdict", VERDICT),)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        (known,) = state
+        known = _concluded(known, self.rule.decided(*front), self.rule.verdict(*front))
+        return (known,), (event(known),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+
+def _concluded(known: Any, decided: Any, verdict: Any) -> Any:
+    """The verdict, which does not change once it is known."""
+    now = both(EQ(known, "unknown"), decided)
+    holds, fails = (const(word, VERDICT) if is_symbolic((known, now)) else word for word in ("holds", "fails"))
+    return ite(both(now, verdict), holds, ite(both(now, negate(verdict)), fails, known))
+
+
+@dataclass(frozen=True)
+class Globally3(Latched):
+    """Fails from the first false event on; unknown before."""
+
+    keyword: ClassVar[str] = "globally3"
+    symbol: ClassVar[str] = "□?"
+    rule: ClassVar[Rule] = GLOBALLY
+
+
+@dataclass(frozen=True)
+class Eventually3(Latched):
+    """Holds from the first true event on; unknown before."""
+
+    keyword: ClassVar[str] = "eventually3"
+    symbol: ClassVar[str] = "◇?"
+    rule: ClassVar[Rule] = EVENTUALLY
+
+
+@dataclass(frozen=True)
+class Until3(Latched):
+    """Holds from the first front on at which right is true, if left was true at all before; fails if it was not."""
+
+    keyword: ClassVar[str] = "until3"
+    symbol: ClassVar[str] = "U?"
+    streams: ClassVar[int] = 2
+    rule: ClassVar[Rule] = UNTIL
+
+
+@dataclass(frozen=True)
+class Release3(Latched):
+    """Fails from the first front on at which right is false, if left was true at none before; holds if it was."""
+
+    keyword: ClassVar[str] = "release3"
+    symbol: ClassVar[str] = "R?"
+    streams: ClassVar[int] = 2
+    rule: ClassVar[Rule] = RELEASE
+
+
+@dataclass(frozen=True)
+class Next3(Latched):
+    """Unknown at the first event; what the second one says from then on."""
+
+    keyword: ClassVar[str] = "next3"
+    symbol: ClassVar[str] = "X?"
+    rule: ClassVar[None] = None
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        (stream,) = streams
+        second = ["holds" if stream[1] else "fails"] if len(stream) > 1 else []
+        return (["unknown"] * min(1, len(stream)) + second * (len(stream) - 1),)
+
+    def initial(self) -> State:
+        return (False, "unknown")
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        return (("started", BOOL), ("verdict", VERDICT))
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        started, known = state
+        known = _concluded(known, started, front[0])
+        return (True, known), (event(known),)
