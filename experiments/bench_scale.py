@@ -6,7 +6,8 @@ Three parts, all in CPU seconds of everything that a check takes, Python and mod
 
 - the sweeps of TIME 2021, section 5: every pipeline for Q = 1..4, N = 2..5 and k = 2..5, with each property;
 - the same pipelines at N = 256 and Q = 64;
-- chains of window sums in sequence, and forks whose branches are summed.
+- chains of window sums in sequence, and forks whose branches are summed; with a plot (needs matplotlib: the extra
+  `plots`).
 """
 
 from __future__ import annotations
@@ -128,6 +129,37 @@ def forked(length: int) -> wb.Pipeline:
     return builder.build(total)
 
 
+def plot(rows: list[Row], path: Path) -> None:
+    """Cost against length, as SVG, with the slopes of growth in proportion and with the square."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    matplotlib.rcParams["svg.hashsalt"] = "workbench"  # the same data give the same file
+    figure, axes = pyplot.subplots(figsize=(6.4, 4.2))
+    lines: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for row in rows:
+        length, _, what = row.what.partition(" ")
+        lines.setdefault((what, row.property), []).append((int(length), row.cpu))
+    colours = dict(zip(dict.fromkeys(what for what, _ in lines), ("#2f6f9f", "#c2571a"), strict=False))
+    for (what, name), points in lines.items():
+        style = "-" if name == "liveness" else "--"
+        axes.loglog(*zip(*points, strict=True), style, color=colours[what], marker="o", ms=3.5, label=f"{what}, {name}")
+    first, last = LENGTHS[0], LENGTHS[-1]
+    for power, text in ((1, "∝ n"), (2, "∝ n²")):
+        axes.loglog((first, last), (0.002, 0.002 * (last / first) ** power), ":", color="#999999", lw=1)
+        axes.annotate(text, (last, 0.002 * (last / first) ** power), color="#777777", ha="right", va="bottom")
+    axes.set_xlabel("n: window sums in sequence, or branches of the fork")
+    axes.set_ylabel("CPU seconds of the whole check")
+    axes.grid(True, which="major", color="#e4e4e4", lw=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
+
+
 def summary(rows: list[Row]) -> Iterator[str]:
     """What each part comes to."""
     for part in dict.fromkeys(row.part for row in rows):
@@ -159,7 +191,8 @@ def report(rows: list[Row]) -> str:
         f"| {r.part} | {r.what} | {r.property} | {r.n} | {r.q} | {r.verdict} | {r.cpu:.3f} |"
         for r in [*slow, *(row for row in rows if row.part != "sweeps")]
     ]
-    return "\n".join([*lines, "", "Of the sweeps the ten slowest are listed; data.json has all.", ""])
+    picture = ["", "![how the cost of chains and forks grows](chains.svg)", ""]
+    return "\n".join([*lines, *picture, "Of the sweeps the ten slowest are listed; data.json has all.", ""])
 
 
 def main() -> None:
@@ -175,6 +208,7 @@ def main() -> None:
         if row.part != "sweeps":
             print(f"  {row.what}, {row.property}: {row.verdict} {row.cpu:.3f} s", file=sys.stderr)
     args.out.mkdir(parents=True, exist_ok=True)
+    plot([row for row in rows if row.part == "chains"], args.out / "chains.svg")
     (args.out / "README.md").write_text(report(rows), encoding="utf-8")
     (args.out / "data.json").write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
     print(f"{args.out / 'README.md'}", *summary(rows), sep="\n")

@@ -41,6 +41,7 @@ class Question:
     in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
         besides, to say how far the bounds reach.
     kleene: also ask the pessimistic formula, which can hold although a queue overflows.
+    compares: it compares two pipelines that may have much in common, which is looked for (`ir.correspond`).
     exercised: conditions of which each must come true on some run, or the property holds for want of cases; with
         their words.
     """
@@ -54,6 +55,7 @@ class Question:
     failure: str = ""
     in_bounds: Callable[[Term], Formula] | None = None
     kleene: bool = False
+    compares: bool = False
     exercised: tuple[tuple[str, Term], ...] = ()
 
 
@@ -278,6 +280,7 @@ def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Prop
             "invar",
             atom(_agree(system, left, right, approximates=approximates)),
             failure=f"'{left}' and '{right}' differ",
+            compares=True,
             exercised=(exercised,),
         )
 
