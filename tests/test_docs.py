@@ -22,6 +22,7 @@ PAGES_OF_DOCS = (
     "analyses",
     "faults",
     "running",
+    "threads",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 

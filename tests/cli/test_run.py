@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import MODELS, ROOT, Run, command, program
+from workbench.language import read_file
 from workbench.verify.engines import find_engines
 
 SQUARES = MODELS / "sum_of_odds.pipe"
@@ -32,6 +34,37 @@ def test_csv_to_the_standard_output(workbench: Run, events: Path) -> None:
 
 def test_steps_without_output(workbench: Run, events: Path) -> None:
     assert workbench("run", SQUARES, "--input", events, "--steps").out == "out\n\n1\n\n4\n\n9\n\n16\n"
+
+
+@pytest.mark.parametrize("threads", [[], ["--threads", 0], ["--threads", 1], ["--threads", 3]])
+@pytest.mark.parametrize("model", sorted(MODELS.glob("*.pipe")), ids=lambda path: path.stem)
+def test_threads_give_the_same_output(workbench: Run, tmp_path: Path, model: Path, threads: list[object]) -> None:
+    names = [name for name, _ in read_file(model).get().pipeline.inputs]
+    rows = [",".join(str((i * 7 + k) % 4) if (i + k) % 3 else "" for k in range(len(names))) for i in range(40)]
+    (tmp_path / "x.csv").write_text("\n".join([",".join(names), *rows, ""]))
+    given = ("run", model, "--input", tmp_path / "x.csv", "--steps")
+    assert workbench(*given, "--backend", "threaded", *threads) == workbench(*given)
+    assert threading.active_count() == 1
+
+
+def test_an_error_in_the_middle_ends_a_threaded_run_as_any_other(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("x\n7\n7\n7\n7\nseven\n7\n")
+    given = ("run", SQUARES, "--input", tmp_path / "x.csv")
+    assert workbench(*given, "--backend", "threaded", "--threads", 2) == workbench(*given)
+    assert workbench(*given).code == 2
+
+
+def test_threads_from_the_standard_input() -> None:
+    given = ("run", SQUARES, "--input", "-", "--format", "csv", "--backend", "threaded", "--threads", 2)
+    assert program(*given, stdin="x\n7\n7\n7\n7\n").out == "out\n1\n4\n"
+
+
+def test_threads_belong_to_the_threaded_backend(workbench: Run, events: Path) -> None:
+    done = workbench("run", SQUARES, "--input", events, "--threads", 2)
+    assert (done.code, done.out) == (2, "")
+    assert "add --backend threaded" in done.err
+    done = workbench("run", SQUARES, "--input", events, "--backend", "threaded", "--threads", -1)
+    assert "limit of -1" in done.err
 
 
 def test_a_finite_domain(workbench: Run, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
+from workbench.processors.history import History
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
@@ -96,6 +97,14 @@ EXAMPLES = [
     (Cumulate(f.IMPLIES, F), [BOOL], [[F, F, T]], [[T, F, T]]),
     (Cumulate(COUNT, domain=Integer(3)), [BOOL], [[F, T, F, T]], [[1, 2, 0, 1]]),
     (Cumulate(Function("last", 2, lambda _, e: e), (0, F)), [Tuple((N5, BOOL))], [[(1, T)]], [[(1, T)]]),
+    # History: what the processor emits on an event when it has seen the last n only
+    (History(1, Cumulate(f.ADD)), [N5], [[1, 2, 3]], [[1, 2, 3]]),
+    (History(2, Cumulate(f.ADD)), [N5], [[1, 2, 1, 3]], [[1, 3, 3, 4]]),
+    (History(3, Trim(2)), [N5], [[1, 2, 3, 4]], [[3, 4]]),
+    (History(2, Trim(2)), [N5], [[1, 2, 3, 4]], [[]]),
+    (History(2, Freeze()), [N5], [[1, 2, 3]], [[1, 1, 2]]),
+    (History(1, KeepLast()), [N5], [[1, 2, 3]], [[3]]),
+    (History(2, CountDecimate(3, True)), [N5], [[1, 2, 3]], [[1, 3]]),
     # verdicts of positions as soon as they are known (BeepBeep 3.13 gives the same on these)
     (Globally(3), [BOOL], [[T, T, F, T, F, F]], [[F, F, F, F, F, F]]),
     (Globally(3), [BOOL], [[T, T]], [[]]),

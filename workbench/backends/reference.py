@@ -23,6 +23,7 @@ from workbench.backends.base import (
 from workbench.backends.reference_node import ABSENT, Cell, Oracle, failure
 from workbench.backends.reference_pull import Pull
 from workbench.core.domain import Anything, Value
+from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe, carried
 from workbench.errors import DomainError, Overflow, PipelineError, Refused
@@ -130,6 +131,10 @@ class Reference:
         """One event on one input; the output's events, or a dictionary of them where there are several."""
         outputs = self.step({self._only("input", input, [n for n, _ in self._sources]): value}).outputs
         return next(iter(outputs.values())) if len(outputs) == 1 else dict(outputs)
+
+    def push_fast(self, value: Value, input: str | None = None) -> Pending[Any]:
+        """`push`, which may still go on when this returns (here it does not); `wait_for` gives its events."""
+        return Done(lambda: self.push(value, input))
 
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
         """Whole streams in lockstep (step i carries the i-th event of each), then their end.
@@ -278,11 +283,14 @@ class Reference:
     def _check_capacities(self) -> None:
         for queue, capacity, name in self._bounded:
             if len(queue) > capacity:
-                raise Overflow(
-                    f"step {self.steps}: queue '{name}' of pipeline {self.flat.name} overflows: "
-                    f"its capacity is {capacity} and {len(queue)} events would wait",
-                    hint="give it a larger capacity",
-                )
+                raise self._overflow(self.steps, name, len(queue))
+
+    def _overflow(self, step: int, queue: str, length: int) -> Overflow:
+        return Overflow(
+            f"step {step}: queue '{queue}' of pipeline {self.flat.name} overflows: "
+            f"its capacity is {self.capacities[queue]} and {length} events would wait",
+            hint="give it a larger capacity",
+        )
 
     # --- the end of streams -------------------------------------------------------------------------------
 
@@ -297,19 +305,10 @@ class Reference:
 
     def _end(self, name: str | None) -> list[list[Value]]:
         """End inputs; what every pipe carries then."""
-        names = [name] if name is not None else [n for n, i in self._positions.items() if not self._ended[i]]
-        if not names:
-            raise PipelineError(
-                f"all inputs of pipeline {self.flat.name} have ended", hint="call reset() to start afresh"
-            )
-        positions = [input_position(self.flat, each) for each in names]
-        for position in positions:
-            self._check_open(position)
         cells = [cell.save() for cell in self._cells]
         states, ended, closed = self._states.copy(), self._ended.copy(), self._closed
+        self._close_inputs(name)
         try:
-            for position in positions:
-                self._ended[position] = self._closed = True
             contents = self._drain()
             self._check_capacities()
         except BaseException:
@@ -322,6 +321,19 @@ class Reference:
                 cell.settle()
         self.steps += 1
         return contents
+
+    def _close_inputs(self, name: str | None) -> None:
+        """Take no more events on one input, or on all that are still open."""
+        names = [name] if name is not None else [n for n, i in self._positions.items() if not self._ended[i]]
+        if not names:
+            raise PipelineError(
+                f"all inputs of pipeline {self.flat.name} have ended", hint="call reset() to start afresh"
+            )
+        positions = [input_position(self.flat, each) for each in names]
+        for position in positions:
+            self._check_open(position)
+        for position in positions:
+            self._ended[position] = self._closed = True
 
     def _drain(self) -> list[list[Value]]:
         """Let the processors whose inputs have all ended finish; the events on every pipe meanwhile."""
@@ -376,6 +388,10 @@ class Reference:
         if self._pull is None:
             raise PipelineError(f"pipeline {self.flat.name} has no sources", hint="call connect(x=iterable) first")
         return self._pull.next(self._only("output", output, [name for name, _ in self._shown]))
+
+    def pull_fast(self, output: str | None = None) -> Pending[Value]:
+        """`pull`, which may still go on when this returns (here it does not); `wait_for` gives the event."""
+        return Done(lambda: self.pull(output))
 
     def __iter__(self) -> Iterator[Value]:
         return self

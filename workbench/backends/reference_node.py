@@ -97,23 +97,26 @@ class Cell:
 
     def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: str) -> tuple[State, list[Results]]:
         """The state after every front that these arrivals complete, and the results."""
-        fronts: list[tuple[Value, ...]] = []
-        if not self.queues:
-            fronts = [(value,) for values in arrivals for value in values]
-        else:
-            self._received, self._taken = [len(values) for values in arrivals], fronts
-            for queue, values in zip(self.queues, arrivals, strict=True):
-                queue.extend(values)
-            while all(self.queues):
-                fronts.append(tuple([queue.popleft() for queue in self.queues]))
         emitted = []
-        for front in fronts:
+        for front in self.collect(arrivals):
             try:
                 state, results = self.processor.step(state, front)
             except Exception as error:
                 raise failure(when, self.node, front, error) from error
             emitted.append(results)
         return state, emitted
+
+    def collect(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Value, ...]]:
+        """The fronts that these arrivals complete; what is left waits in the queues."""
+        if not self.queues:
+            return [(value,) for values in arrivals for value in values]
+        fronts: list[tuple[Value, ...]] = []
+        self._received, self._taken = [len(values) for values in arrivals], fronts
+        for queue, values in zip(self.queues, arrivals, strict=True):
+            queue.extend(values)
+        while all(self.queues):
+            fronts.append(tuple([queue.popleft() for queue in self.queues]))
+        return fronts
 
     def tick(
         self, state: State, carried: Sequence[list[Value]], oracle: Oracle, when: str, *, ends: bool = False

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.cli import analyse, buffers, check, demo, doctor, draw, equiv, export, monitor, run
+from workbench.cli import advise, analyse, buffers, check, demo, doctor, draw, equiv, export, monitor, run
 from workbench.errors import Location, WorkbenchError
 
 COMMANDS: dict[str, ModuleType] = {
@@ -29,6 +29,7 @@ COMMANDS: dict[str, ModuleType] = {
     "analyse": analyse,
     "export": export,
     "run": run,
+    "advise": advise,
     "draw": draw,
     "doctor": doctor,
     "demo": demo,

@@ -6,12 +6,15 @@ Streams: an event's outputs are written before the next event is read, so the co
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.backends.base import StepRecord
@@ -20,8 +23,10 @@ if TYPE_CHECKING:
     from workbench.backends.reference_faults import RandomFaults
     from workbench.core.pipeline import Pipeline
 
+    Backend = Reference | Compiled
+
 HELP = "run a pipeline on events"
-BACKENDS = ("reference", "numba")
+BACKENDS = ("reference", "threaded", "numba")
 RATE = 0.1
 BATCH = 4096
 """Steps that a compiled backend takes at a time, where nobody waits for the output of each."""
@@ -34,6 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
     parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
+    parser.add_argument("--threads", type=int, metavar="N", help="of the threaded backend (default: one per core)")
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)"
     )
@@ -55,14 +61,18 @@ def execute(args: argparse.Namespace) -> int:
 
     pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
     faults = _faults(args, pipeline)
-    backend = _backend(args.backend, pipeline, faults)
+    if args.threads is not None and args.backend != "threaded":
+        raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded")
     events = read_events(args.input, pipeline, format=args.format)
     written = format_of(args.output) or args.format or format_of(args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
     # nothing is written before the input is known to be there
     events = _started(events)
-    with write_events(args.output, pipeline, format=written, idle=args.steps) as writer:
-        for outputs in _outputs(backend, events, 1 if live else BATCH, faults):
+    with (
+        _backend(args, pipeline, faults) as backend,
+        write_events(args.output, pipeline, format=written, idle=args.steps) as writer,
+    ):
+        for outputs in _outputs(backend, events, faults, live=live):
             writer.write(outputs)
             if live:
                 sys.stdout.flush()
@@ -77,20 +87,44 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return itertools.chain(list(itertools.islice(events, 1)), events)
 
 
+@contextlib.contextmanager
+def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults | None) -> Iterator[Backend]:
+    if args.backend == "numba":
+        from workbench.backends.compiled_run import Compiled
+
+        yield Compiled(pipeline)
+    elif args.backend == "threaded":
+        from workbench.threads.executor import Threaded
+        from workbench.threads.manager import ThreadManager
+
+        with ThreadManager(os.cpu_count() if args.threads is None else args.threads) as manager:
+            yield Threaded(pipeline, manager, oracle=faults)
+    else:
+        from workbench.backends.reference import Reference
+
+        yield Reference(pipeline, oracle=faults)
+
+
 def _outputs(
-    backend: Reference | Compiled, events: Iterator[dict[str, Any]], size: int, faults: RandomFaults | None
+    backend: Backend, events: Iterator[dict[str, Any]], faults: RandomFaults | None, *, live: bool
 ) -> Iterator[Mapping[str, list[Any]]]:
-    """What comes out in each step."""
-    from workbench.backends.reference import Reference
+    """What comes out in each step; where somebody waits for it, before the next step is read."""
+    from workbench.backends.compiled_run import Compiled
+
+    if isinstance(backend, Compiled):
+        yield from _compiled(backend, events, 1 if live else BATCH)
+        return
+    several = None if live or faults else getattr(backend, "records", None)
+    for record in several(events) if several else map(backend.step, events):
+        yield record.outputs
+        if faults:
+            _say(backend, record)
+
+
+def _compiled(backend: Compiled, events: Iterator[dict[str, Any]], size: int) -> Iterator[Mapping[str, list[Any]]]:
+    """The same, so many steps at a time."""
     from workbench.errors import WorkbenchError
 
-    if isinstance(backend, Reference):
-        for step in events:
-            record = backend.step(step)
-            yield record.outputs
-            if faults:
-                _say(backend, record)
-        return
     for steps in _batches(events, size):
         try:
             made: Iterable[Mapping[str, list[Any]]] = backend.outputs(steps)
@@ -113,16 +147,6 @@ def _batches(events: Iterator[dict[str, Any]], size: int) -> Iterator[list[dict[
         elif problem is None:
             return
     raise problem
-
-
-def _backend(name: str, pipeline: Pipeline, faults: RandomFaults | None) -> Reference | Compiled:
-    if name == "numba":
-        from workbench.backends.compiled_run import Compiled
-
-        return Compiled(pipeline)
-    from workbench.backends.reference import Reference
-
-    return Reference(pipeline, oracle=faults)
 
 
 def _faults(args: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import Domain, Value, resolve
 from workbench.core.function import Function, TypedFunction
+from workbench.core.pending import Done, Pending
 from workbench.errors import PipelineError, Refused
 
 if TYPE_CHECKING:
@@ -75,6 +77,10 @@ def carried(events: list[Value], width: int | None) -> Value | None:
     if not events:
         return None
     return events[0] if width == 1 else events
+
+
+Stepped = tuple[State, tuple[Emission, ...]]
+"""What a step gives: the next state, and what is emitted on each output."""
 
 
 class Tick(NamedTuple):
@@ -240,6 +246,15 @@ class Processor(ABC):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         """Consume one front: the next state and what is emitted on each output pipe."""
 
+    def push_fast(self, state: State, front: tuple[Any, ...]) -> Pending[Stepped]:
+        """`step`, which may still go on when this returns (by default it does not); `wait_for` gives its result."""
+        return Done(partial(self.step, state, front))
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether `push_fast` may return before the step is done, so that it pays to push into all copies at once."""
+        return False
+
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         """The most events that one front makes any output carry; None where nothing bounds them."""
         del inputs
@@ -314,6 +329,22 @@ class Processor(ABC):
         shown = [f for f in dataclasses.fields(self) if f.repr and getattr(self, f.name) != f.default]
         values = ", ".join(_show(getattr(self, f.name)) for f in shown)
         return f"{type(self).__name__}({values})" if shown else type(self).__name__
+
+
+def pushes(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> Iterator[Callable[[], Stepped]]:
+    """`push_all`, as functions that give the results in order; where pushes do not overlap, each steps when called."""
+    if processor.overlaps:
+        return (done.wait_for for done in push_all(processor, jobs))
+    return (partial(processor.step, state, front) for state, front in jobs)
+
+
+def push_all(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> list[Done[Stepped]]:
+    """Push a front into each of several copies of a processor, each given by its state.
+
+    All pushes begin before the first one is waited for (Multiple Threads, figure 2b), and all are done on return.
+    """
+    pending = [processor.push_fast(state, front) for state, front in jobs]
+    return [Done(each.wait_for) for each in pending]
 
 
 def _show(value: Any) -> str:

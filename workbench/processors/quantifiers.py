@@ -7,6 +7,8 @@ all copies together, and is emitted, in order, as soon as it is known.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -22,9 +24,11 @@ from workbench.core.processor import (
     Machine,
     Processor,
     State,
+    Stepped,
     Stream,
     emission,
     event,
+    pushes,
     slots_of,
     typed_function,
 )
@@ -117,17 +121,21 @@ class ForAll(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         fresh = tuple((value, self._inner.initial()) for value in self._values(front))
-        after = [self._fed(position, front) for position in (*state, fresh)]
+        positions = (*state, fresh)
+        jobs = [(copy, (value, *front)) for each in positions if not isinstance(each, bool) for value, copy in each]
+        results = pushes(self._inner, jobs)
+        after = [self._fed(position, results) for position in positions]
         known = next((i for i, position in enumerate(after) if not isinstance(position, bool)), len(after))
         return tuple(after[known:]), (emission(after[:known]),)
 
-    def _fed(self, position: Any, front: tuple[Any, ...]) -> Any:
-        """A position after its copies have seen the front."""
+    def _fed(self, position: Any, results: Iterator[Callable[[], Stepped]]) -> Any:
+        """A position after its copies have seen the front, with what they gave."""
         if isinstance(position, bool):
             return position
         silent = []
-        for value, before in position:
-            following, (out,) = self._inner.step(before, (value, *front))
+        own = list(itertools.islice(results, len(position)))
+        for (value, _), result in zip(position, own, strict=True):
+            following, (out,) = result()
             said = next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
             if not said.present:
                 silent.append((value, following))

@@ -6,7 +6,7 @@ output is the map from each slice to the last event that it has emitted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -24,8 +24,10 @@ from workbench.core.processor import (
     Processor,
     Slot,
     State,
+    Stepped,
     Stream,
     event,
+    pushes,
     typed_function,
 )
 from workbench.core.term import FALSE, TRUE, Entries, const
@@ -150,16 +152,19 @@ class Slice(Processor):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         inner, last = state
         if self.to_all is not None and self.to_all(*front):
-            for key in inner:
-                inner, last = self._fed(inner, last, key, front)
+            keys = list(inner)
         else:
-            inner, last = self._fed(inner, last, self.key(*front), front)
+            keys = [self.key(*front)]
+        befores = [inner.get(key) for key in keys]
+        jobs = [(self._inner.initial() if before is None else before, front) for before in befores]
+        for key, result in zip(keys, pushes(self._inner, jobs), strict=True):
+            inner, last = self._fed(inner, last, key, result)
         return (inner, last), (event(last),)
 
-    def _fed(self, inner: Any, last: Any, key: Value, front: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _fed(self, inner: Any, last: Any, key: Value, result: Callable[[], Stepped]) -> tuple[Any, Any]:
         """The maps after a slice has seen a front."""
         before = inner.get(key)
-        after, (out,) = self._inner.step(self._inner.initial() if before is None else before, front)
+        after, (out,) = result()
         found = last_event(out, NOTHING)
         if not found.present:
             return inner.set(key, after), last

@@ -23,6 +23,7 @@ from workbench.core.processor import (
     State,
     Stream,
     emission,
+    pushes,
     slots_of,
 )
 from workbench.errors import TypingError
@@ -83,8 +84,10 @@ class GloballyOf(Processor):
         """The state is the number of positions that wait, and the copies with the positions at which they began."""
         waiting, copies = state
         following, decided = [], 0
-        for position, before in (*copies, (waiting, self._inner.initial())):
-            after, (out,) = self._inner.step(before, front)
+        begun = (*copies, (waiting, self._inner.initial()))
+        results = pushes(self._inner, [(before, front) for _, before in begun])
+        for (position, _), result in zip(begun, results, strict=True):
+            after, (out,) = result()
             said = next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
             if not said.present:
                 following.append((position, after))

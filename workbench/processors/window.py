@@ -22,8 +22,9 @@ from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Range, Tuple, Value
 from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, LT, both, ite
+from workbench.core.pending import Done
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stream
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stream, push_all
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
@@ -99,17 +100,37 @@ class Window(Processor):
         return () if self._fold is None else self._fold.initial()
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        if self._inner.overlaps:
+            return self._step_copies(state, front)
         if self._fold is not None:
             return self._fold.step(state, front[0])
-        fronts = (*state, front)
+        fronts = (*_without_copies(state), front)
         if len(fronts) < self.width:
             return fronts, (NOTHING,)
-        inner, last = self._inner.initial(), NOTHING
+        return fronts[1:], self._emitted(self._refold(fronts))
+
+    def _refold(self, fronts: tuple[Any, ...]) -> Copy:
+        processor = self._inner
+        inner, last = processor.initial(), NOTHING
         for events in fronts:
-            inner, (out,) = self._inner.step(inner, events)
+            inner, (out,) = processor.step(inner, events)
             last = last_event(out, last)
+        return inner, last
+
+    def _emitted(self, copy: Copy) -> tuple[Maybe]:
+        inner, last = copy
         (final,) = self._inner.finish(inner)  # the end of the window is the end of the inner stream
-        return fronts[1:], (last_event(final, last),)
+        return (last_event(final, last),)
+
+    def _step_copies(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        """The same where pushes can overlap: a copy for each window that has begun, last in the state."""
+        fronts = (*_without_copies(state), front)
+        copies = state[-1] if state and isinstance(state[-1], _Copies) else _Copies()
+        copies = copies.push(self._inner, len(fronts), front)
+        if len(fronts) < self.width:
+            return (*fronts, copies), (NOTHING,)
+        oldest = copies[0] or self._refold(fronts)
+        return (*fronts[1:], _Copies(copies[1:])), self._emitted(oldest)
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
@@ -208,3 +229,35 @@ class Window(Processor):
             cls(3, total, "copies"),
             cls(2, cls(2, total)),
         )
+
+
+Copy = tuple[State, Maybe]
+"""The state of an inner processor that has seen the last events, and what it emitted last."""
+
+
+class _Copies(tuple[Copy | None, ...]):
+    """The copy of each window that has begun, the oldest first; None where it is to be made anew from the events.
+
+    That is so where pushes did not overlap when the window began, and where the copy has failed: a window that is
+    not complete yet says nothing.
+    """
+
+    __slots__ = ()
+
+    def push(self, inner: Processor, windows: int, front: tuple[Any, ...]) -> _Copies:
+        """All copies advanced by a front, the one of a new window included: `windows` together."""
+        begun = (*(None,) * (windows - 1 - len(self)), *self, (inner.initial(), NOTHING))
+        pushed = iter(push_all(inner, ((copy[0], front) for copy in begun if copy)))
+        return _Copies(copy and _advanced(next(pushed), copy[1]) for copy in begun)
+
+
+def _advanced(pushed: Done[Stepped], last: Maybe) -> Copy | None:
+    try:
+        state, (out,) = pushed.wait_for()
+    except Exception:
+        return None
+    return state, last_event(out, last)
+
+
+def _without_copies(state: State) -> State:
+    return state[:-1] if state and isinstance(state[-1], _Copies) else state

@@ -1,0 +1,208 @@
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.processors.common import typed
+from workbench.backends.reference import Reference
+from workbench.backends.smv import print_model
+from workbench.conformance.schedules import Schedule
+from workbench.core import function as f
+from workbench.core.domain import BOOL, INT, Integer
+from workbench.core.function import user_function
+from workbench.core.ops import equal
+from workbench.errors import PipelineError, WorkbenchError
+from workbench.ir.compose import compose
+from workbench.processors import CLASSES
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.count_decimate import CountDecimate
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.keep_last import KeepLast
+from workbench.processors.multiplex import Multiplex
+from workbench.processors.quantifiers import Exists, ForAll
+from workbench.processors.slice import Slice
+from workbench.processors.spawn import EventuallyOf, GloballyOf
+from workbench.processors.stream import Builder, pipeline
+from workbench.processors.stutter import Stutter
+from workbench.processors.trim import Trim
+from workbench.processors.window import Window
+from workbench.threads.manager import ThreadManager
+from workbench.threads.non_blocking import NonBlocking, with_non_blocking_copies
+
+
+def fussy(n):
+    if n == 3:
+        raise ValueError("three")
+    return n * n
+
+
+@pipeline(x=INT)
+def pairs(x):
+    return x + Trim(1)(x)
+
+
+INNER = [
+    Cumulate(f.ADD), Cumulate(f.MAX), CountDecimate(2), CountDecimate(2, last=True), KeepLast(), Trim(1), Stutter(2),
+    pairs,
+    Window(2, Cumulate(f.ADD)), ApplyFunction(user_function(fussy, result=INT, name="fussy")),
+]  # fmt: skip
+
+
+def around(processor, *domains):
+    builder = Builder("p")
+    return builder.build(builder.add(processor, [builder.input("xyz"[i], d) for i, d in enumerate(domains or [INT])]))
+
+
+def outcomes(running, stream, before_each=lambda i: None):
+    """What every push gives, errors included; the executor goes on after them."""
+    found = []
+    for i, event in enumerate(stream):
+        before_each(i)
+        try:
+            found.append(running.push(event))
+        except WorkbenchError as error:
+            found.append(str(error))
+    return found
+
+
+@given(
+    st.sampled_from(INNER),
+    st.integers(1, 4),
+    st.lists(st.integers(0, 4), max_size=9),
+    st.integers(0, 2**32),
+    st.lists(st.sampled_from([0, 0, 1, 2, None]), min_size=9, max_size=9),
+)
+def test_windows_push_their_copies_under_every_schedule(inner, width, stream, seed, limits):
+    """Values, steps and errors are those of the window without threads, while the limit changes from step to step."""
+    expected = outcomes(Reference(around(Window(width, inner))), stream)
+    schedule = Schedule(seed)
+
+    def run():
+        with ThreadManager(2, primitives=schedule) as manager:
+            running = Reference(around(Window(width, NonBlocking(inner, manager))))
+
+            def change(i):
+                manager.limit = limits[i]
+
+            return outcomes(running, stream, change)
+
+    assert schedule.run(run) == expected
+
+
+def fussy_verdict(n, e):
+    if e == 3:
+        raise ValueError("three")
+    return n <= e
+
+
+FUSSY = ApplyFunction(user_function(fussy, result=INT, name="fussy"))
+SOME = f.Function("some", 1, lambda e: (e, 4 - e, e + 1))
+COPYING = [
+    Slice(f.EVEN, Cumulate(f.ADD), to_all=f.Function("zero", 1, lambda e: equal(e, 0))),
+    Slice(f.EVEN, CountDecimate(2, last=True), to_all=f.ODD, until=f.ODD, forget=True),
+    Slice(f.EVEN, FUSSY, to_all=f.Function("large", 1, lambda e: e > 2)),
+    GloballyOf(ApplyFunction(f.EVEN)),
+    EventuallyOf(ApplyFunction(f.ODD)),
+    ForAll(SOME, ApplyFunction(f.LE)),
+    Exists(SOME, ApplyFunction(f.LT)),
+    ForAll(SOME, ApplyFunction(user_function(fussy_verdict, arity=2, result=BOOL, name="fussy"))),
+]
+
+
+@given(
+    st.sampled_from(COPYING),
+    st.lists(st.integers(0, 4), max_size=8),
+    st.integers(0, 2**32),
+    st.sampled_from([1, 2, None]),
+)
+def test_all_that_keep_copies_push_them_under_every_schedule(processor, stream, seed, limit):
+    expected = outcomes(Reference(around(processor)), stream)
+    schedule = Schedule(seed)
+
+    def run():
+        with ThreadManager(limit, primitives=schedule) as manager:
+            wrapped = with_non_blocking_copies(processor, manager)
+            assert wrapped is not processor
+            return outcomes(Reference(around(wrapped)), stream)
+
+    assert schedule.run(run) == expected
+
+
+def test_copies_are_pushed_into_at_the_same_time():
+    together = threading.Barrier(3)
+
+    def meet(a):
+        together.wait(10)
+        return a
+
+    inner = ApplyFunction(user_function(meet, result=INT, name="meet"))
+    with ThreadManager(None) as manager:
+        running = Reference(around(Window(3, NonBlocking(inner, manager))))
+        for event in (1, 2, 3):
+            for _ in range(3 - event):  # as many windows have begun as events have come
+                threading.Thread(target=together.wait).start()
+            assert running.push(event) == ([3] if event == 3 else [])
+
+
+def test_without_threads_nothing_is_kept_but_the_events():
+    manager = ThreadManager(0)
+    window = typed(Window(3, NonBlocking(Cumulate(f.ADD), manager)), INT)
+    state, _ = window.step(window.initial(), (1,))
+    state, _ = window.step(state, (2,))
+    assert state == ((1,), (2,))
+
+
+SAMPLES = [sample for kind in CLASSES.values() for sample in kind.samples() if not isinstance(sample, Multiplex)]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_the_wrapper_looks_like_what_it_wraps(sample):
+    wrapped = NonBlocking(sample, ThreadManager(0))
+    for name in (
+        "in_arity",
+        "out_arity",
+        "joins",
+        "timed",
+        "inner_queues",
+        "inner_pipes",
+        "lag",
+        "ports",
+        "label",
+        "finishes",
+    ):
+        assert getattr(wrapped, name) == getattr(sample, name)
+    assert str(wrapped) == str(sample)
+    assert not wrapped.overlaps
+    assert NonBlocking(sample, ThreadManager(1)).overlaps
+
+
+@pytest.mark.parametrize("inner", [Cumulate(f.ADD), CountDecimate(2, last=True), pairs], ids=str)
+def test_models_do_not_see_it(inner):
+    def text(processor):
+        return print_model(compose(around(Window(2, processor)).resolve(Integer(3)))).text
+
+    assert text(NonBlocking(inner, ThreadManager(3))) == text(inner)
+
+
+def test_what_works_on_steps_is_not_wrapped():
+    with pytest.raises(PipelineError, match="works on steps"):
+        NonBlocking(Multiplex(), ThreadManager(0))
+
+
+def test_resolving_and_typing_keep_the_wrapper():
+    wrapped = NonBlocking(Cumulate(f.ADD), ThreadManager(1))
+    assert isinstance(wrapped.resolve(Integer(3)), NonBlocking)
+    assert isinstance(typed(wrapped, INT), NonBlocking)
+    assert Reference(around(wrapped)).run([1, 2]) == {"out": [1, 3]}
+
+
+def test_pushing_fast_falls_back_to_blocking():
+    plain = typed(Cumulate(f.ADD), INT)
+    assert plain.push_fast((1,), (2,)).wait_for() == plain.step((1,), (2,))
+    failing = typed(ApplyFunction(user_function(fussy, result=INT, name="fussy")), INT)
+    with ThreadManager(1) as manager:
+        for processor in (failing, NonBlocking(failing, manager), NonBlocking(failing, ThreadManager(0))):
+            pending = processor.push_fast((), (3,))
+            with pytest.raises(WorkbenchError, match="three"):
+                pending.wait_for()

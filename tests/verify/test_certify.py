@@ -1,0 +1,120 @@
+import pytest
+
+from workbench.core import function as f
+from workbench.core.domain import BOOL, INT, Integer, Range
+from workbench.core.function import user_function
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.count_decimate import CountDecimate
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.freeze import Freeze
+from workbench.processors.multiplex import Multiplex
+from workbench.processors.stream import Builder, pipeline
+from workbench.processors.trim import Trim
+from workbench.processors.window import Window
+from workbench.verify.certify import NotCertified, certify, certify_nodes
+from workbench.verify.check import Settings
+
+
+def alone(processor, *domains):
+    builder = Builder("p")
+    made = builder.add(processor, [builder.input("xyz"[i], domain) for i, domain in enumerate(domains)])
+    return builder.build(made)
+
+
+@pipeline(x=INT)
+def pairs(x):
+    return x * 2 + Trim(1)(x)
+
+
+@pipeline(x=INT)
+def total(x):
+    return Cumulate(f.ADD)(x * 2)
+
+
+@pytest.mark.parametrize(
+    ("processor", "domains", "history", "settled"),
+    [
+        (ApplyFunction(f.EVEN), [INT], 1, None),
+        (ApplyFunction(f.ADD), [INT, INT], 1, None),
+        (Window(3, Cumulate(f.ADD)), [INT], 3, None),
+        (Trim(2), [INT], 3, None),
+        (Freeze(), [INT], 1, ({0: True},)),
+        (Cumulate(f.OR), [BOOL], 1, ({0: True},)),
+    ],
+    ids=str,
+)
+def test_certified_by_structure(processor, domains, history, settled):
+    certificate = certify(alone(processor, *domains))
+    assert certificate.history == history
+    assert certificate.settled == settled
+    assert "whatever the values" in certificate.rests_on or "keeps no state" in certificate.rests_on
+
+
+def test_certified_by_the_model_checker():
+    certificate = certify(pairs)
+    assert certificate.history == 2
+    assert "over int mod 4 only, not over all integers" in certificate.rests_on
+    assert "depends on the last 2 events" in str(certificate)
+    assert certify(pairs, history=3).history == 3
+    assert certify(pairs, settings=Settings(n=5)).rests_on.count("int mod 5") == 1
+
+
+def test_over_finite_domains_it_is_a_proof():
+    @pipeline(x=Range(0, 2))
+    def small(x):
+        return f.EQ(x, Trim(1)(x))
+
+    assert "checked over its domains" in certify(small).rests_on
+
+
+def test_what_remembers_is_refused_with_the_counterexample():
+    with pytest.raises(NotCertified, match="depends on more than the last 2 events") as caught:
+        certify(total, history=2)
+    run = caught.value.verdict.counterexample
+    # three events are needed to tell a sum from the sum of the last two
+    assert len(run.steps) == 3
+    assert run.steps[0].inputs["x"] != 0
+    assert "total" in str(caught.value)
+    assert "pipelined" in str(caught.value)
+    with pytest.raises(NotCertified, match="more than the last 3 events"):
+        certify(alone(CountDecimate(2), INT))
+
+
+def test_a_claim_that_is_too_small_is_refused():
+    with pytest.raises(NotCertified, match="more than the last 1 event:"):
+        certify(pairs, history=1)
+    with pytest.raises(NotCertified, match="more than the last 2 events:"):
+        certify(alone(Window(3, Cumulate(f.ADD)), INT), history=2)
+
+
+def test_what_has_no_model_is_not_certified():
+    square = user_function(lambda a: a * a, result=INT, name="square")
+
+    @pipeline(x=INT)
+    def opaque(x):
+        return ApplyFunction(square)(x * 2)
+
+    with pytest.raises(NotCertified, match=r"cannot be certified: .*square"):
+        certify(opaque)
+    assert certify(alone(ApplyFunction(square), INT)).history == 1
+
+
+def test_what_cannot_be_pipelined():
+    @pipeline(x=INT, y=INT)
+    def two(x, y):
+        return x * 2 + y
+
+    with pytest.raises(ValueError, match="has 2 inputs and several processors"):
+        certify(two)
+    with pytest.raises(ValueError, match="has 2 inputs"):
+        certify(alone(Multiplex(), Integer(3), Integer(3)))
+
+
+def test_certificates_of_the_processors_of_a_pipeline():
+    @pipeline(x=INT)
+    def mixed(x):
+        windows = Window(3, Cumulate(f.ADD))(x * 2)
+        return {"a": Cumulate(f.ADD)(windows), "b": Trim(1)(windows)}
+
+    found = {name: certificate.history for name, certificate in certify_nodes(mixed).items()}
+    assert found == {"mul": 1, "window": 3, "trim": 2}

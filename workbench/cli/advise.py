@@ -1,0 +1,102 @@
+"""Find where threads would pay: profile a run, predict the gain of each pattern, and try it."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli import options as o
+from workbench.cli.progress import Progress
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.threads.advise import Advised
+
+HELP = "find where threads would pay"
+SAMPLE = 2000
+"""Steps that are run."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    o.pipeline_argument(parser)
+    parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
+    parser.add_argument("--threads", type=int, metavar="N", help="beside the main one (default: one per core)")
+    parser.add_argument("--sample", type=int, default=SAMPLE, metavar="STEPS", help=f"at most (default: {SAMPLE})")
+    parser.add_argument("--json", action="store_true", help="print one object")
+    o.parameter_options(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Measure and print."""
+    from workbench.backends.events import read_events
+    from workbench.threads.advise import advise
+    from workbench.verify.certify import certify_nodes
+
+    pipeline = o.load(args.file, args.param).pipeline
+    threads = os.cpu_count() or 1 if args.threads is None else args.threads
+    if threads < 1:
+        raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
+    steps = list(itertools.islice(read_events(args.input, pipeline), args.sample))
+    if not any(steps):
+        raise InputError("there are no events to measure", where=args.input)
+    with Progress("measuring") as progress:
+        found = advise(pipeline, steps, threads, certify_nodes(pipeline), partial(setattr, progress, "text"))
+    print(json.dumps(as_json(found)) if args.json else text(found, len(steps)))
+    return 0
+
+
+def as_json(found: Advised) -> dict[str, Any]:
+    """The object that `--json` prints; seconds are for each step."""
+    return {
+        "threads": found.threads,
+        "seconds": found.profile.total,
+        "processors": dict(found.profile.processors),
+        "overhead": {"task": found.overhead.task, "queue": found.overhead.queue},
+        "advice": [
+            {
+                "pattern": each.pattern,
+                "cuts": list(each.placement.cuts),
+                "pipelined": {name: str(c) for name, c in each.placement.pipelined.items()},
+                "copies": sorted(each.placement.copies),
+                "predicted": each.predicted,
+                "measured": each.measured,
+                "worth": each.worth,
+            }
+            for each in found.advice
+        ],
+    }
+
+
+def text(found: Advised, steps: int) -> str:
+    """What is printed."""
+    profile = found.profile
+    lines = [f"{steps} steps, {profile.total * 1e6:.1f} µs each without threads:"]
+    rows = [*profile.processors.items(), ("(around them)", profile.rest)]
+    width = max(len(name) for name, _ in rows)
+    lines += [f"  {name.ljust(width)}  {seconds * 1e6:9.1f} µs" for name, seconds in rows]
+    lines.append(
+        f"a task in a thread costs {found.overhead.task * 1e6:.1f} µs, a queue {found.overhead.queue * 1e6:.1f}"
+    )
+    if found.advice:
+        lines += ["", f"gain with {found.threads} threads{' ' * 34}predicted  measured"]
+        for each in found.advice:
+            sign = "✓" if each.worth else "✗"
+            lines.append(f"  {sign} {each.pattern.ljust(48)} {each.predicted:9.2f} {each.measured:9.2f}")
+    lines += ["", conclusion(found)]
+    return "\n".join(lines)
+
+
+def conclusion(found: Advised) -> str:
+    """One sentence."""
+    if found.best is not None:
+        return f"worth it: {found.best.pattern}"
+    if not found.advice:
+        return "no pattern fits: nothing to cut, to pipeline, or to copy that costs enough"
+    if max(each.predicted for each in found.advice) < 1.1:
+        return "not worth it: what would run at the same time is too little beside what threads cost"
+    return "not worth it: it was tried and gained nothing; work in plain Python holds Python's lock"

@@ -1,0 +1,252 @@
+"""Seeded schedules: the same interleaving of threads again and again, and another one for every seed.
+
+A `Schedule` takes the place of the module `threading` in a `ThreadManager`. Its threads are real, but only one runs
+at a time; at every operation on a condition or a thread, and wherever `point` is called, the seed decides who goes on.
+So a run can be repeated by its seed; that nobody can go on is seen at once (`Deadlock`), and so is a thread that does
+not end.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Deadlock(Exception):
+    """No thread can go on."""
+
+
+class Schedule:
+    """One interleaving.
+
+    Parameters
+    ----------
+    seed: decides everything.
+    switching: how probable it is at a point that another thread goes on; None: the seed decides.
+    """
+
+    def __init__(self, seed: int, switching: float | None = None) -> None:
+        self._random = random.Random(seed)
+        self._switching = self._random.choice((0.05, 0.3, 0.9)) if switching is None else switching
+        self._fibers: list[_Fiber] = []
+        self._current = _Fiber("caller")
+        self._dead = ""
+        self._failures: list[BaseException] = []
+        self.points = 0
+        """The number of times at which another thread could have gone on."""
+
+    # --- as the module `threading` ---
+
+    def Condition(self) -> ScheduledCondition:  # noqa: N802
+        """A condition whose waiting is scheduled."""
+        return ScheduledCondition(self)
+
+    def Thread(self, *, target: Callable[[], None], name: str, daemon: bool) -> ScheduledThread:  # noqa: N802
+        """A thread that is scheduled."""
+        del daemon
+        return ScheduledThread(self, target, name)
+
+    # --- running ---
+
+    def run(self, body: Callable[[], T]) -> T:
+        """Run `body` under this schedule, as the first thread.
+
+        Raises
+        ------
+        Deadlock: nobody could go on. AssertionError: a thread has not ended when `body` has, or has failed.
+        """
+        caller = self._current
+        self._fibers = [caller]
+        result = body()
+        left = [fiber.name for fiber in self._fibers if fiber is not caller]
+        if left:
+            self._die(f"{len(left)} threads have not ended: {', '.join(left)}")
+            raise AssertionError(self._dead)
+        if self._failures:
+            raise AssertionError("a thread has failed") from self._failures[0]
+        return result
+
+    def point(self) -> None:
+        """Another thread may go on here."""
+        self.points += 1
+        if self._random.random() < self._switching:
+            self.switch()
+
+    # --- for conditions and threads ---
+
+    @property
+    def current(self) -> _Fiber:
+        """The thread that runs."""
+        return self._current
+
+    def block(self, why: object) -> None:
+        """The current thread cannot go on until it is unblocked."""
+        self._current.blocked = why
+        self.switch()
+
+    def unblock(self, why: object) -> None:
+        """Those that are blocked for this reason can go on."""
+        for fiber in self._fibers:
+            if fiber.blocked is why:
+                fiber.blocked = None
+
+    def switch(self) -> None:
+        """The seed chooses who goes on."""
+        if self._dead:
+            raise Deadlock(self._dead)
+        me = self._current
+        chosen = self._chosen()
+        if chosen is not None and chosen is not me:
+            self._current = chosen
+            chosen.baton.release()
+            me.baton.acquire()
+        if self._dead:
+            raise Deadlock(self._dead)
+
+    def _chosen(self) -> _Fiber | None:
+        able = [fiber for fiber in self._fibers if fiber.blocked is None]
+        if able:
+            return self._random.choice(able)
+        waiting = ", ".join(f"{fiber.name} for {fiber.blocked}" for fiber in self._fibers)
+        self._die(f"nobody can go on; waiting: {waiting}")
+        return None
+
+    def _die(self, why: str) -> None:
+        """All threads are let go, to fail."""
+        self._dead = why
+        for fiber in self._fibers:
+            if fiber is not self._current:
+                fiber.baton.release()
+
+    def began(self, fiber: _Fiber) -> None:
+        """A thread can be chosen from now on."""
+        self._fibers.append(fiber)
+
+    def ended(self, fiber: _Fiber, failure: BaseException | None) -> None:
+        """The current thread has ended."""
+        if self._dead:
+            return
+        if failure is not None:
+            self._failures.append(failure)
+        self._fibers.remove(fiber)
+        self.unblock(fiber)
+        chosen = self._chosen()
+        if chosen is not None:
+            self._current = chosen
+            chosen.baton.release()
+
+
+class _Fiber:
+    """A thread, as the schedule sees it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.baton = threading.Semaphore(0)
+        self.blocked: object = None
+
+    def __str__(self) -> str:
+        return f"the end of {self.name}"
+
+
+class ScheduledThread:
+    """In place of `threading.Thread`."""
+
+    def __init__(self, schedule: Schedule, target: Callable[[], None], name: str) -> None:
+        self._schedule = schedule
+        self._target = target
+        self._fiber = _Fiber(name)
+        self._over = False
+
+    def start(self) -> None:
+        """Let it run, at once or later."""
+        self._schedule.began(self._fiber)
+        threading.Thread(target=self._run, daemon=True).start()
+        self._schedule.point()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        while not self._over:
+            self._schedule.block(self._fiber)
+
+    def _run(self) -> None:
+        self._fiber.baton.acquire()
+        failure: BaseException | None = None
+        try:
+            self._target()
+        except BaseException as error:  # told by `Schedule.run`
+            failure = error
+        self._over = True
+        self._schedule.ended(self._fiber, failure)
+
+
+class ScheduledCondition:
+    """In place of `threading.Condition`."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._owner: _Fiber | None = None
+        self._depth = 0
+        self._waiting: list[_Signal] = []
+
+    def __enter__(self) -> bool:
+        self._schedule.point()
+        self._take(1)
+        return True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        if isinstance(error, Deadlock):
+            return
+        assert self._owner is self._schedule.current
+        self._depth -= 1
+        if not self._depth:
+            self._release()
+            self._schedule.point()
+
+    def wait(self) -> bool:
+        """Until notified."""
+        assert self._owner is self._schedule.current, "wait without the lock"
+        depth = self._depth
+        self._depth = 0
+        self._release()
+        signal = _Signal()
+        self._waiting.append(signal)
+        self._schedule.block(signal)
+        self._take(depth)
+        return True
+
+    def notify(self, n: int = 1) -> None:
+        """Wake some that wait: any, as none may rely on the order."""
+        assert self._owner is self._schedule.current, "notify without the lock"
+        for _ in range(min(n, len(self._waiting))):
+            signal = self._waiting.pop(self._schedule._random.randrange(len(self._waiting)))
+            self._schedule.unblock(signal)
+
+    def notify_all(self) -> None:
+        """Wake all that wait."""
+        self.notify(len(self._waiting))
+
+    def _take(self, depth: int) -> None:
+        me = self._schedule.current
+        while self._owner not in (None, me):
+            self._schedule.block(self)
+        self._owner = me
+        self._depth += depth
+
+    def _release(self) -> None:
+        self._owner = None
+        self._schedule.unblock(self)
+
+    def __str__(self) -> str:
+        return "a lock"
+
+
+class _Signal:
+    def __str__(self) -> str:
+        return "a notification"

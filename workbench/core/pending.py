@@ -1,0 +1,55 @@
+"""What a non-blocking call gives back: work that may go on, and its result (Multiple Threads, section 4.2).
+
+The rule of this module: an error is carried to whoever waits for the result, in whichever thread it came up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Pending(Protocol[T_co]):
+    """Work that has been started."""
+
+    def wait_for(self) -> T_co:
+        """The result, when it is there; raises what the work raised. May be called again."""
+
+
+class Done(Generic[T]):
+    """Work that is done here and now: what non-blocking calls fall back to.
+
+    Parameters
+    ----------
+    work: called at once, in the caller's thread.
+    """
+
+    __slots__ = ("_error", "_value")
+
+    _value: T
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._error: BaseException | None = None
+        try:
+            self._value = work()
+        except BaseException as error:  # whoever waits gets it, whatever it is
+            self._error = error
+
+    def wait_for(self) -> T:
+        """The result, or the error."""
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    @property
+    def failed(self) -> bool:
+        """Whether it came to an error."""
+        return self._error is not None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the error is the end of what was iterated over."""
+        return isinstance(self._error, StopIteration)

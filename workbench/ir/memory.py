@@ -1,0 +1,157 @@
+"""What a processor remembers, read off its machine: an argument for all values, of infinite domains too.
+
+The machine is run on symbols from a state that could be any. If after n - 1 fronts no symbol of that state is left in
+the new one, the processor depends on the last n fronts and on nothing before (`bounded_history`). Where what is left
+are counters that stand still in the end (how many events a window has seen), all their values are tried. If a state
+cannot change whatever comes, the processor has no memory from there on (`settled_states`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from workbench.core.domain import Domain, Value
+from workbench.core.evaluate import compile_terms
+from workbench.core.fold import map_leaves, substitute, variables
+from workbench.core.processor import Machine, Processor, Slot
+from workbench.core.term import Term, const, leaves, var
+from workbench.errors import WorkbenchError
+from workbench.processors.held import as_state
+
+MOST_FRONTS = 256
+"""The longest history that is looked for."""
+
+MOST_CASES = 512
+"""The most values of counters that are tried."""
+
+MOST_WORK = 100_000
+"""The most terms that are made: a larger machine is not decided here."""
+
+
+def stateless(processor: Processor) -> bool:
+    """Whether its class defines no state at all; then its machine need not be known (its function may be opaque)."""
+    kind = type(processor)
+    return kind.initial is Processor.initial and kind.slots is Processor.slots and kind.machine is Processor.machine
+
+
+def bounded_history(processor: Processor, inputs: Sequence[Domain]) -> int | None:
+    """How many of the last fronts, the present one included, determine what a typed processor does; None: not known."""
+    if stateless(processor):
+        return 1
+    unrolled = _symbolic(processor, inputs)
+    return None if unrolled is None else unrolled.history()
+
+
+def settled_states(processor: Processor, inputs: Sequence[Domain]) -> tuple[Mapping[int, Value], ...]:
+    """States that nothing changes, as values at positions of the running state; none where that is not known."""
+    unrolled = _symbolic(processor, inputs)
+    if unrolled is None or unrolled.machine.step != processor.step:  # else the running state looks different
+        return ()
+    return tuple(unrolled.settled())
+
+
+def _symbolic(processor: Processor, inputs: Sequence[Domain]) -> _Unrolled | None:
+    try:
+        return _Unrolled(processor.machine(tuple(inputs)), inputs)
+    except WorkbenchError:  # it has no machine
+        return None
+
+
+class _Unrolled:
+    """One step of a machine on symbols, to be repeated."""
+
+    def __init__(self, machine: Machine, inputs: Sequence[Domain]) -> None:
+        self.machine = machine
+        self.state = tuple(var(f"state{i}", slot.domain) for i, slot in enumerate(machine.slots))
+        self.front = tuple(var(f"front{i}", domain) for i, domain in enumerate(inputs))
+        after, _ = machine.step(self.state, self.front)
+        self.after = _typed(after, machine.slots)
+        self.symbols = [leaf for leaf in leaves(self.state) if isinstance(leaf, Term)]
+        self.names = {symbol.name for symbol in self.symbols}
+
+    def history(self) -> int | None:
+        """See `bounded_history`."""
+        left, fronts = self._until_it_stays([self.state])
+        if not left:
+            return fronts + 1
+        counters = [symbol for symbol in self.symbols if symbol.name in left]
+        cases = _cases(counters)
+        if cases is None:
+            return None
+        left, fronts = self._until_it_stays([substitute(self.state, case) for case in cases])
+        return None if left else fronts + 1
+
+    def _until_it_stays(self, states: list[Any]) -> tuple[set[str], int]:
+        """Run all states on the same fronts until they are one and forgotten; what is left of them, and how many."""
+        before: set[str] | None = None
+        work = 0
+        for fronts in range(MOST_FRONTS):
+            left = self._left(states)
+            work += len(states) * len(self.symbols)
+            if not left or work > MOST_WORK or (len(states) == 1 and left == before):
+                return left, fronts
+            before = left
+            fresh = {leaf: var(f"{leaf.name}@{fronts}", leaf.domain) for leaf in leaves(self.front)}
+            states = [self._next(state, fresh) for state in states]
+        return before or set(), MOST_FRONTS
+
+    def _left(self, states: list[Any]) -> set[str]:
+        """The symbols of the first state that the states depend on; all, where they differ from each other."""
+        if any(state != states[0] for state in states):
+            return self.names
+        return self.names & variables([states[0]]).keys()
+
+    def _next(self, state: Any, fresh: Mapping[Term, Term]) -> Any:
+        known = dict(zip(self.symbols, leaves(state), strict=True))
+        return _normal(substitute(self.after, {**known, **fresh}), self.symbols)
+
+    def settled(self) -> Iterator[Mapping[int, Value]]:
+        """See `settled_states`: the control part of the state is tried out, the rest stays symbolic."""
+        small = [(i, slot) for i, slot in enumerate(self.machine.slots) if (slot.domain.size or MOST_CASES + 1) <= 64]
+        cases = _cases([self.state[i] for i, _ in small if isinstance(self.state[i], Term)])
+        for case in cases or []:
+            state = _normal(substitute(self.state, case), self.symbols)
+            if self._stays(state, case):
+                yield {i: case[self.state[i]].payload for i, _ in small if self.state[i] in case}
+
+    def _stays(self, state: Any, case: dict[Term, Term]) -> bool:
+        after = _normal(substitute(self.after, case), self.symbols)
+        if after == state:
+            return True
+        inputs = [leaf for leaf in leaves(self.front) if isinstance(leaf, Term)]
+        events = _cases(inputs)
+        if events is None or not all(leaf.is_const for leaf in leaves(state)):
+            return False
+        run = compile_terms(list(leaves(after)), inputs)
+        known = tuple(leaf.payload for leaf in leaves(state))
+        return all(tuple(run(*(event[leaf].payload for leaf in inputs))) == known for event in events)
+
+
+def _cases(symbols: Sequence[Term]) -> list[dict[Term, Term]] | None:
+    """All values of these symbols; None where there are too many."""
+    total = 1
+    for symbol in symbols:
+        total *= symbol.domain.size or MOST_CASES + 1
+        if total > MOST_CASES:
+            return None
+    values = ([const(value, symbol.domain) for value in symbol.domain.values()] for symbol in symbols)
+    return [dict(zip(symbols, chosen, strict=True)) for chosen in itertools.product(*values)]
+
+
+def _typed(state: Sequence[Any], slots: Sequence[Slot]) -> Any:
+    return tuple(as_state(new, slot) for new, slot in zip(state, slots, strict=True))
+
+
+def _normal(state: Any, symbols: Sequence[Term]) -> Any:
+    """Constants in the domains of their slots, so that equal ones are one object."""
+    domains = iter(symbols)
+
+    def one(leaf: Any) -> Any:
+        domain = next(domains).domain
+        if isinstance(leaf, Term) and leaf.is_const and leaf.payload in domain:
+            return const(leaf.payload, domain)
+        return leaf
+
+    return map_leaves(one, state)

@@ -1,0 +1,190 @@
+"""Pre-emptive pulling: what will be asked for is computed before it is (Multiple Threads, section 4.3).
+
+The rule of this module: no thread ever waits for room. The thread that fills a queue ends its work when the queue is
+full and is asked for anew when half of it has been taken. So nothing has to be stopped, a reader that loses interest
+leaves no thread behind, and where no thread is granted the reader computes what it asks for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, Self, TypeVar
+
+from workbench.core.pending import Done
+from workbench.errors import PipelineError
+from workbench.threads.manager import Task, ThreadManager
+
+T = TypeVar("T")
+
+CAPACITY = 64
+"""Events that a queue holds where nothing else is said."""
+
+
+class Cancelled(Exception):
+    """Somebody asked for an event of what has been closed."""
+
+
+class Prefetch(Generic[T]):
+    """Pulls ahead of its reader, in a thread of the manager's when one is granted.
+
+    Parameters
+    ----------
+    pulls: for each output, what gives its next event, or raises StopIteration at its end. They are called by one
+        thread at a time, though not always by the same.
+    manager: asked for the thread.
+    capacity: most events that wait at each output.
+
+    An error of a pull is given to the reader in its place; pulling goes on when the reader asks again.
+    """
+
+    def __init__(self, pulls: Mapping[str, Callable[[], T]], manager: ThreadManager, capacity: int = CAPACITY) -> None:
+        if capacity < 1:
+            raise PipelineError(f"a queue of pulled events has room for at least one, not {capacity}")
+        self.manager = manager
+        self.capacity = capacity
+        self._pulls = dict(pulls)
+        self._queues: dict[str, deque[Done[T]]] = {name: deque() for name in pulls}
+        self._open = dict.fromkeys(pulls, True)
+        self._failed = False
+        """An error is on its way to the reader: nothing is pulled until it has come there."""
+        self._busy = False
+        """Somebody is pulling."""
+        self._closed = False
+        self._task: Task[None] | None = None
+        self._changed = manager.primitives.Condition()
+
+    def pull(self, name: str) -> T:
+        """The next event of an output; StopIteration at its end, Cancelled when closed."""
+        queue = self._queues[name]
+        with self._changed:
+            while not queue:
+                if self._closed:
+                    raise Cancelled
+                if not self._open[name]:
+                    raise StopIteration
+                if not self._busy:
+                    self._busy = True
+                    if not self._begin():
+                        break
+                self._changed.wait()
+            else:
+                done = queue.popleft()
+                self._failed = self._failed and done.failed is False
+                self._refill()
+                return done.wait_for()
+        return self._pull_here(name)
+
+    @property
+    def off(self) -> bool:
+        """Whether nothing has been pulled ahead and no thread would be granted: the reader may do without this."""
+        return not (self.manager.grants or self._busy or self._closed or any(self._queues.values()))
+
+    def start(self) -> None:
+        """Begin before the first event is asked for."""
+        with self._changed:
+            self._refill()
+
+    def waiting(self, name: str) -> int:
+        """The number of events that wait at an output."""
+        return len(self._queues[name])
+
+    def close(self) -> None:
+        """Give nothing more, and wait until nobody pulls: for the event that is being computed, if one is."""
+        self.cancel()
+        with self._changed:
+            while self._busy:
+                self._changed.wait()
+            task = self._task
+        if task is not None:
+            task.wait_for()
+
+    def cancel(self) -> None:
+        """Give nothing more, without waiting."""
+        with self._changed:
+            self._closed = True
+            for queue in self._queues.values():
+                queue.clear()
+            self._changed.notify_all()
+
+    # --- called with the lock ---
+
+    def _refill(self) -> None:
+        """Ask for a thread where an output has become half empty."""
+        if self._busy or self._failed or self._closed or not self.manager.grants:
+            return
+        if any(len(self._queues[name]) * 2 <= self.capacity for name, is_open in self._open.items() if is_open):
+            self._busy = self._begin()
+
+    def _begin(self) -> bool:
+        """Ask for a thread that fills the queues."""
+        task = self.manager.try_start(self._fill)
+        self._task = task or self._task
+        return task is not None
+
+    def _emptiest(self) -> str | None:
+        """The output to pull for next; None where there is no room, or no need."""
+        if self._closed or self._failed:
+            return None
+        lengths = [(len(self._queues[name]), name) for name, is_open in self._open.items() if is_open]
+        least = min(lengths, default=(self.capacity, ""))
+        return least[1] if least[0] < self.capacity else None
+
+    # --- without the lock ---
+
+    def _fill(self) -> None:
+        """Pull until all queues are full, all outputs have ended, or something fails."""
+        done: Done[T] | None = None
+        name: str | None = None
+        while True:
+            with self._changed:
+                if done is not None and name is not None:
+                    self._keep(name, done)
+                    self._changed.notify_all()
+                name = self._emptiest()
+                if name is None:
+                    self._busy = False
+                    self._changed.notify_all()
+                    return
+            done = Done(self._pulls[name])
+
+    def _keep(self, name: str, done: Done[T]) -> None:
+        if done.ended:
+            self._open[name] = False
+        elif not self._closed:
+            self._queues[name].append(done)
+            self._failed = done.failed
+
+    def _pull_here(self, name: str) -> T:
+        """One event, computed by the reader."""
+        try:
+            return self._pulls[name]()
+        except StopIteration:
+            with self._changed:
+                self._open[name] = False
+            raise
+        finally:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+
+
+class Ahead(Generic[T]):
+    """An iterator that is pulled ahead of its reader."""
+
+    def __init__(self, events: Iterator[T], manager: ThreadManager, capacity: int = CAPACITY) -> None:
+        self._prefetch: Prefetch[T] = Prefetch({"": events.__next__}, manager, capacity)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> T:
+        return self._prefetch.pull("")
+
+    def close(self) -> None:
+        """See `Prefetch.close`."""
+        self._prefetch.close()
+
+    def cancel(self) -> None:
+        """See `Prefetch.cancel`."""
+        self._prefetch.cancel()
