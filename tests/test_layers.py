@@ -12,7 +12,7 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py"))
 
-LAYERS = ["errors", "core", "processors", "language", "ir", "backends", "verify", "lab", "conformance", "cli"]
+LAYERS = ["errors", "core", "processors", "language", "ir", "backends", "verify", "conformance", "lab", "cli"]
 """From the bottom up; a module imports only from its own layer and those below."""
 
 PLACES = {"draw": "backends", "tesla": "language"}
@@ -22,7 +22,7 @@ SHARED_BACKENDS = {"base", "events", "events_values"}
 """Modules of `backends` that every backend may use; a backend otherwise knows only its own modules."""
 
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "cupy", "pyspark", "matplotlib", "numpy", "pandas",
-            "pyarrow", "hypothesis", "pytest"}  # fmt: skip
+            "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
     ("conformance/strategies.py", "hypothesis"),
     ("verify/engines/bindings.py", "pynusmv"),
