@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.cli import analyse, buffers, check, demo, doctor, draw, equiv, export, monitor, run
+from workbench.cli import analyse, buffers, check, demo, doctor, draw, equiv, export, lab, monitor, run
 from workbench.errors import Location, WorkbenchError
 
 COMMANDS: dict[str, ModuleType] = {
@@ -31,6 +31,7 @@ COMMANDS: dict[str, ModuleType] = {
     "run": run,
     "draw": draw,
     "doctor": doctor,
+    "lab": lab,
     "demo": demo,
 }
 """Command to its module; each has `HELP`, `options(parser)` and `execute(args) -> exit code`."""

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import Any
 import workbench
 from workbench.errors import LabError
 from workbench.lab import sql
-from workbench.lab.data import Data, wanted_points
+from workbench.lab.data import Data, wanted_table
 from workbench.lab.experiment import digest
 from workbench.lab.measure.client import Client, Lost
 from workbench.lab.plan import Lab, Origin, Task, now
@@ -37,7 +37,8 @@ from workbench.lab.suite import Suite
 LOCAL = "local[*]"
 BATCHES_PER_CORE = 4
 MOST_IN_A_BATCH = 250
-FIELDS = "experiment string, point string, repetition int, key string, code string, batch string"
+FIELDS = ("experiment", "point", "repetition", "key", "code", "batch")
+LOGGING = Path(__file__).with_name("log4j2.properties")
 INSTALL_JAVA = "install a Java runtime, 17 or newer (Debian: apt-get install default-jre-headless), or use --on local"
 _WAIT = 8.0
 
@@ -84,24 +85,25 @@ def session(master: str = LOCAL, **settings: str) -> Any:
     LabError: Spark or Java is missing, or the master cannot be reached.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of the packages that pyspark imports
-            from pyspark.sql import SparkSession
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        from pyspark.sql import SparkSession
     except ImportError as error:
         raise LabError("pyspark is not installed", hint="pip install 'workbench[spark]'") from error
     java()
     reachable(master)
     home = str(Path(workbench.__file__).resolve().parent.parent)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     paths = os.pathsep.join(dict.fromkeys([home, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
     builder = SparkSession.builder.master(master).appName("workbench lab")
     given = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
         "spark.executorEnv.PYTHONPATH": paths,
         "spark.driver.host": "127.0.0.1" if master.startswith("local") else _address(master),
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.shuffle.partitions": "2",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(MOST_IN_A_BATCH),
         "spark.task.maxFailures": "8",  # a worker that is lost takes all its tasks with it
         **sql.CONFIGURATION,
@@ -135,7 +137,7 @@ def _first(error: Exception) -> str:
 # --- a sweep --------------------------------------------------------------------------------------------------
 
 
-def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Iterator[Result]:
+def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Generator[Result]:
     """Make the measurements on a cluster, and give each when the batch that it is in has been stored.
 
     Raises
@@ -152,10 +154,11 @@ def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Iterat
         for number, batch in enumerate(batches)
         for t in batch
     ]
-    points = spark.createDataFrame(rows, FIELDS)
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(FIELDS)}
+    points = spark.createDataFrame(arrow().table(columns))
     points = points.repartitionByRange(len(batches), "batch") if len(batches) > 1 else points.coalesce(1)
     measure = Measurer(str(lab.path.resolve()), str(lab.store.folder.parent.resolve()), lab.suite.name, asdict(origin))
-    done = points.mapInPandas(measure, "key string, repetition int, status string")
+    done = points.mapInPandas(measure, "key string, repetition long, status string")
     yield from _followed(lab, tasks, done, spark)
 
 
@@ -264,8 +267,7 @@ class SparkSql:
         given = [str(path.resolve()) for path in files]
         stored = spark.read.schema(kinds).parquet(*given) if given else spark.createDataFrame([], kinds)
         stored.createOrReplaceTempView("stored")
-        wanted = spark.createDataFrame(wanted_points(suite), "experiment string, point string, place long")
-        wanted.createOrReplaceTempView("wanted")
+        spark.createDataFrame(wanted_table(suite)).createOrReplaceTempView("wanted")
 
     def query(self, text: str) -> list[dict[str, Any]]:
         """The rows of a SELECT."""
