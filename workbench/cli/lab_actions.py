@@ -206,10 +206,10 @@ def chosen_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...
             axes.setdefault(axis, {}).update({str(value): value for value in values})
     found: dict[str, tuple[Scalar, ...]] = {}
     for text in given:
-        axis, equals, values = text.partition("=")
+        axis, equals, listed = text.partition("=")
         if not equals or axis not in axes:
             raise InputError(f"--where {text}: there is no axis '{axis}'", hint=f"there are {', '.join(axes)}")
-        wanted = [values] if values in axes[axis] else values.split(",")
+        wanted = [listed] if listed in axes[axis] else listed.split(",")
         for value in wanted:
             if value not in axes[axis]:
                 raise InputError(f"--where {text}: '{axis}' is never {value}", hint=f"it is {', '.join(axes[axis])}")

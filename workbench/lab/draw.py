@@ -51,7 +51,7 @@ def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
             axes.legend(title=plot.series, frameon=False)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Title": plot.title})
-    text = out.getvalue()
+    text = out.getvalue().replace(' target="_blank"', "")  # the links lead to what is on the same page
     return text[text.index("<svg") :]
 
 

@@ -16,10 +16,17 @@ from workbench.lab.store import Store
 FIRST_FLUSH, LONGEST_FLUSH = 1.0, 15.0
 """Seconds between two files: few at first, more in a long sweep. What a `kill -9` loses is at most that much."""
 MOST_UNSTORED = 2000
+_GLANCE = 0.25
 
 
-def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, jobs: int) -> Generator[Result]:
+def sweep(
+    lab: Lab, tasks: Sequence[Task], origin: Origin, jobs: int, stopped: Callable[[], bool] = lambda: False
+) -> Generator[Result]:
     """Make the measurements, and give each when it is done; they are stored whatever ends the sweep.
+
+    Parameters
+    ----------
+    stopped: asked now and then; true ends the sweep, without the measurements that are being made.
 
     Raises
     ------
@@ -34,8 +41,8 @@ def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, jobs: int) -> Generat
             pool.append(_Slot(lambda: Client(lab.path, lab.files)))
         for slot in pool:
             slot.begin(next(todo, None))
-        while busy := [slot for slot in pool if slot.task is not None]:
-            for ready in wait([slot.client.fileno() for slot in busy], timeout=FIRST_FLUSH):
+        while (busy := [slot for slot in pool if slot.task is not None]) and not stopped():
+            for ready in wait([slot.client.fileno() for slot in busy], timeout=_GLANCE):
                 slot = next(slot for slot in busy if slot.client.fileno() == ready)
                 result = origin.result(*slot.end())
                 slot.begin(next(todo, None))

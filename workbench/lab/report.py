@@ -99,7 +99,7 @@ class Report:
 
     def embedded(self) -> str:
         """The results as JSON that can stand in a page."""
-        rows = [text.brief(self.suite.name, result) for result in self.results.values()]
+        rows = [text.brief(self.suite, result) for result in self.results.values()]
         return json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")
 
 

@@ -17,6 +17,7 @@ from workbench.lab.table import Grid, shown
 
 if TYPE_CHECKING:
     from workbench.lab.report import Report
+    from workbench.lab.suite import Suite
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -32,16 +33,18 @@ def rerun(suite: str, key: str) -> str:
     return f"workbench lab run {suite} --id {key} --again"
 
 
-def brief(suite: str, result: Result) -> dict[str, Any]:
-    """A result as a page has it."""
-    m = result.measured
+def brief(suite: Suite, result: Result) -> dict[str, Any]:
+    """A result as a page has it: axes and outputs in the suite's order."""
+    m, experiment = result.measured, suite.experiments[result.experiment]
+    point = {axis: result.point[axis] for axis in experiment.region.axes}
+    outputs = {name: m.outputs[name] for name in experiment.outputs if name in m.outputs}
     return {
-        "id": result.id, "experiment": result.experiment, "point": dict(result.point), "status": str(m.status),
-        "outputs": dict(m.outputs), "reason": m.reason[-LOG_SHOWN:], "log": m.log[-LOG_SHOWN:],
+        "id": result.id, "experiment": result.experiment, "point": point, "status": str(m.status),
+        "outputs": outputs, "reason": m.reason[-LOG_SHOWN:], "log": m.log[-LOG_SHOWN:],
         "cpu": round(m.cpu_seconds, 6), "wall": round(m.wall_seconds, 6), "peak": round(m.peak_mb, 1),
         "limits": m.limited_by, "load": round(m.load, 2), "steal": round(m.steal, 4), "reliable": m.reliable,
         "started": result.started, "run": result.run, "code": result.code, "commit": result.commit, "seed": result.seed,
-        "rerun": rerun(suite, result.key), "show": f"workbench lab show {result.id}",
+        "rerun": rerun(suite.name, result.key), "show": f"workbench lab show {result.id}",
     }  # fmt: skip
 
 

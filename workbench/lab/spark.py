@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -41,6 +42,7 @@ FIELDS = ("experiment", "point", "repetition", "key", "code", "batch")
 LOGGING = Path(__file__).with_name("log4j2.properties")
 INSTALL_JAVA = "install a Java runtime, 17 or newer (Debian: apt-get install default-jre-headless), or use --on local"
 _WAIT = 8.0
+_EXECUTORS = 120.0
 
 
 def java() -> str:
@@ -105,6 +107,7 @@ def session(master: str = LOCAL, **settings: str) -> Any:
         "spark.driver.host": "127.0.0.1" if master.startswith("local") else _address(master),
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(MOST_IN_A_BATCH),
+        "spark.executor.memory": "512m",  # it hands points on; what measures them is outside of it
         "spark.task.maxFailures": "8",  # a worker that is lost takes all its tasks with it
         **sql.CONFIGURATION,
         **settings,
@@ -114,13 +117,35 @@ def session(master: str = LOCAL, **settings: str) -> Any:
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = paths  # for the Python workers of a local master
     try:
-        return builder.getOrCreate()
+        made = builder.getOrCreate()
+        _wait_for_executors(made, master)
+        return made
+    except LabError:
+        raise
     except Exception as error:
         raise LabError(f"Spark does not start: {_first(error)}", where=master) from error
     finally:
         os.environ.pop("PYTHONPATH")
         if before is not None:
             os.environ["PYTHONPATH"] = before
+
+
+def _wait_for_executors(spark: Any, master: str) -> None:
+    """See that a cluster gives us somebody to work: Spark itself would wait for ever, and say nothing.
+
+    Raises
+    ------
+    LabError: it does not.
+    """
+    deadline = time.monotonic() + _EXECUTORS
+    while not master.startswith("local") and spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
+        if time.monotonic() > deadline:
+            spark.stop()
+            raise LabError(
+                f"no worker of {master} gave us an executor within {_EXECUTORS:.0f} s",
+                hint="it needs a worker with a free core and 512 MB of memory",
+            )
+        time.sleep(0.2)
 
 
 def _address(master: str) -> str:

@@ -69,7 +69,8 @@ class Suite:
         warm_up: Callable[[], None] | None = None,
         needs: Callable[..., None] | Iterable[Callable[..., None]] = (),
         expected: Callable[..., Mapping[str, Any] | None] | None = None,
-        **outputs: Output,
+        outputs: Mapping[str, Output] | None = None,
+        **more_outputs: Output,
     ) -> Callable[[F], F]:
         """The decorated function is what is done at each point of the region; see `Experiment`."""
 
@@ -77,8 +78,9 @@ class Suite:
             name = function.__name__
             self._new(self.experiments, name, "experiment", _IDENTIFIER)
             wanted = [needs] if callable(needs) else list(needs)
+            named = {**(outputs or {}), **more_outputs}
             self.experiments[name] = Experiment(
-                name, function, region, outputs, limits or Limits(), repeat, expected, kept, warm_up,
+                name, function, region, named, limits or Limits(), repeat, expected, kept, warm_up,
                 tuple(self._prerequisite(make) for make in wanted), (function.__doc__ or "").strip(),
             )  # fmt: skip
             return function

@@ -90,6 +90,18 @@ def only(column: str) -> Statistic:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A place in a table: its value, and the results that it was computed from."""
+
+    value: Any = None
+    text: str = ""
+    ids: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    """Endings other than a normal one, among those results."""
+    reliable: bool = True
+
+
+@dataclass(frozen=True)
 class Beside:
     """Known figures to stand beside ours, joined on the axes `by`: those of a paper, or of another tool.
 
@@ -103,17 +115,10 @@ class Beside:
     missing: str = ""
     source: str = ""
 
-
-@dataclass(frozen=True)
-class Cell:
-    """A place in a table: its value, and the results that it was computed from."""
-
-    value: Any = None
-    text: str = ""
-    ids: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
-    """Endings other than a normal one, among those results."""
-    reliable: bool = True
+    def cell(self, key: tuple[Scalar, ...]) -> Cell:
+        """The figure for some values of the axes; empty where nothing is known."""
+        figure = self.figures.get(key)
+        return Cell(figure, "" if key not in self.figures else self.missing if figure is None else shown(figure))
 
 
 @dataclass(frozen=True)
@@ -179,18 +184,11 @@ class Table:
         """The table as SQL over the view of its experiment."""
         own = [f"t.{sql.name(axis)} AS g{i}" for i, axis in enumerate(self.groups)]
         own += [f"{statistic.expression} AS v{i}" for i, statistic in enumerate(self.cells.values())]
-        own += [f"min(b{i}.f) AS b{i}" for i in range(len(self.beside))]
         # "bool_and" leaves out nulls, and no result has one there
         own += ["array_agg(id) AS ids", "array_agg(status) AS statuses", "bool_and(reliable) AS reliable"]
-        joins = [
-            f"LEFT JOIN ({sql.values((*key, figure) for key, figure in b.figures.items())}) "
-            f"AS b{i}({', '.join(f'k{j}' for j in range(len(b.by)))}, f) "
-            f"ON {' AND '.join(f't.{sql.name(axis)} = b{i}.k{j}' for j, axis in enumerate(b.by))}"
-            for i, b in enumerate(self.beside)
-        ]
         grouped = ", ".join(f"t.{sql.name(axis)}" for axis in self.groups)
         return "\n".join([
-            f"SELECT {', '.join(own)}", f"FROM {sql.name(self.experiment.name)} AS t", *joins,
+            f"SELECT {', '.join(own)}", f"FROM {sql.name(self.experiment.name)} AS t",
             f"WHERE {sql.condition(self.where)}", f"GROUP BY {grouped}",
         ])  # fmt: skip
 
@@ -208,27 +206,22 @@ class Table:
             across = [(value,) for value in axes[self.columns] if any(key[-1] == value for key in at)]
         heads = [*self.cells, *(b.label for b in self.beside)]
         columns = [(" ".join(map(shown, extra)), head) for extra in across for head in heads]
-        rows = [(key, tuple(c for extra in across for c in self._cells(at.get((*key, *extra))))) for key in keys]
+        rows = [(key, tuple(c for extra in across for c in self._cells((*key, *extra), at))) for key in keys]
         notes = [f"{b.label}: {b.source}" for b in self.beside if b.source]
         return Grid(self.name, self.title, self.rows, tuple(columns), tuple(rows), self.doc, tuple(notes))
 
-    def _cells(self, row: Mapping[str, Any] | None) -> list[Cell]:
-        if row is None:
-            return [Cell() for _ in range(len(self.cells) + len(self.beside))]
-        ids, statuses = tuple(sorted(row["ids"])), sorted(set(row["statuses"]) - {"ok"})
-        cells = []
-        for i, statistic in enumerate(self.cells.values()):
-            value = row[f"v{i}"]
-            timing = unit_of(self.experiment, statistic) in ("s", "ms")
-            reliable = bool(row["reliable"]) or not timing
-            marks = tuple(statuses)
-            text = " ".join(filter(None, [shown(value), *marks])) + ("" if reliable else " ~")
-            cells.append(Cell(value, text, ids, marks, reliable))
-        for i, beside in enumerate(self.beside):
-            value = row[f"b{i}"]
-            known = any(value is None for value in beside.figures.values())
-            cells.append(Cell(value, (beside.missing if known else "") if value is None else shown(value)))
-        return cells
+    def _cells(self, key: tuple[Scalar, ...], at: Mapping[tuple[Scalar, ...], Mapping[str, Any]]) -> list[Cell]:
+        """The cells of one combination of the axes, empty ones where there is no result."""
+        cells = [Cell() for _ in self.cells]
+        if (row := at.get(key)) is not None:
+            ids, marks = tuple(sorted(row["ids"])), tuple(sorted(set(row["statuses"]) - {"ok"}))
+            for i, statistic in enumerate(self.cells.values()):
+                value = row[f"v{i}"]
+                reliable = bool(row["reliable"]) or unit_of(self.experiment, statistic) not in ("s", "ms")
+                text = " ".join(filter(None, [shown(value), *marks])) + ("" if reliable else " ~")
+                cells[i] = Cell(value, text, ids, marks, reliable)
+        named = dict(zip(self.groups, key, strict=True))
+        return cells + [beside.cell(tuple(named[axis] for axis in beside.by)) for beside in self.beside]
 
 
 def known_column(experiment: Experiment, column: str, where: str) -> None:
