@@ -13,7 +13,7 @@ help:
 	@echo 'make test-all   lint, types, and every test'
 	@echo 'make setup      only the set-up: Debian packages, .venv, pynusmv and NuSMV'
 	@echo 'make lint       lint and types'
-	@echo 'make bench      measure the model checking and the explicit engine'
+	@echo 'make bench      measure the model checking and the explicit engine (the lab resumes)'
 	@echo 'make clean      remove what tests and tools leave; distclean: .venv too'
 
 setup:
@@ -34,10 +34,11 @@ test-all: lint
 	$(VENV)/python -m pytest -q -n $(JOBS)
 
 bench: setup
-	$(VENV)/python experiments/bench_verify.py
-	$(VENV)/python experiments/bench_scale.py
 	$(VENV)/python experiments/monitors.py
 	$(VENV)/python experiments/bench_explicit.py
+	for suite in time2021 scaling; do \
+		$(VENV)/workbench lab run $$suite; $(VENV)/workbench lab report $$suite; \
+	done
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -143,11 +143,24 @@ def known(query: str, property: str, q: int, k: int) -> dict[str, Any] | None:
     return {"verdict": "holds-within-bounds" if grows else "holds"}
 
 
-@suite.experiment(REGION, limits=LIMITS, repeat=3, kept=True, warm_up=load, expected=known, outputs=OUTPUTS)
+def checked(query: str, property: str, n: int, q: int, k: int) -> Verdict:
+    """The verdict on a point of `check`."""
+    settings = wb.Settings(n=n, q=q, engine="pynusmv")
+    verdict: Verdict = wb.check(pipeline(FILES[query], k=k), PROPERTIES[property], settings)
+    return verdict
+
+
+def check_page(query: str, property: str, n: int, q: int, k: int) -> str:
+    """The pipeline's drawing and the run that shows the verdict, where there is one."""
+    return checked(query, property, n, q, k).to_html()
+
+
+@suite.experiment(
+    REGION, limits=LIMITS, repeat=3, kept=True, warm_up=load, expected=known, page=check_page, outputs=OUTPUTS
+)
 def check(query: str, property: str, n: int, q: int, k: int) -> dict[str, Any]:
     """A property of a pipeline; k = 0 where the pipeline has no k. Bounded liveness is for 3 steps."""
-    settings = wb.Settings(n=n, q=q, engine="pynusmv")
-    return told(wb.check(pipeline(FILES[query], k=k), PROPERTIES[property], settings))
+    return told(checked(query, property, n, q, k))
 
 
 COMPARED = Region(query=[*FILES, *PAIRS], mode=MODES, n=range(2, 6), q=[2]).excluding(
@@ -155,13 +168,24 @@ COMPARED = Region(query=[*FILES, *PAIRS], mode=MODES, n=range(2, 6), q=[2]).excl
 )
 
 
-@suite.experiment(COMPARED, limits=LIMITS, repeat=3, kept=True, warm_up=load, outputs=OUTPUTS)
-def compare(query: str, mode: str, n: int, q: int) -> dict[str, Any]:
-    """Two pipelines side by side: two copies of one, or two implementations."""
+def compared(query: str, mode: str, n: int, q: int) -> Verdict:
+    """The verdict on a point of `compare`."""
     file, left, right = PAIRS.get(query, (FILES.get(query, ""), None, None))
     k = 3 if query in WITH_K else NO_K
     sides = pipeline(file, left, k), pipeline(file, right, k)
-    return told(wb.equivalent(*sides, mode, wb.Settings(n=n, q=q, engine="pynusmv")))
+    verdict: Verdict = wb.equivalent(*sides, mode, wb.Settings(n=n, q=q, engine="pynusmv"))
+    return verdict
+
+
+def compare_page(query: str, mode: str, n: int, q: int) -> str:
+    """The drawing of both, and the run on which they differ, where there is one."""
+    return compared(query, mode, n, q).to_html()
+
+
+@suite.experiment(COMPARED, limits=LIMITS, repeat=3, kept=True, warm_up=load, page=compare_page, outputs=OUTPUTS)
+def compare(query: str, mode: str, n: int, q: int) -> dict[str, Any]:
+    """Two pipelines side by side: two copies of one, or two implementations."""
+    return told(compared(query, mode, n, q))
 
 
 @suite.experiment(

@@ -25,7 +25,12 @@ PORT = 8765
 OWN = f"http://127.0.0.1:{PORT}"
 SUITE = """
 import time
-@suite.experiment(Region(n=[1, 2, 3], kind=["a", "b"]), y=Output("a number", kind=int))
+def shown(n, kind):
+    if n == 3: raise ValueError("nothing to show")
+    script = "fetch('/').catch(() => p.textContent += ', alone')"
+    return f"<!doctype html><title>x</title><p id=p>n is {n}</p><script>{script}</script>"
+
+@suite.experiment(Region(n=[1, 2, 3], kind=["a", "b"]), page=shown, y=Output("a number", kind=int))
 def quick(n, kind):
     return {"y": n}
 
@@ -141,6 +146,19 @@ def test_a_sweep_is_started_and_shown(client):
     assert client.get("/suite/tiny").text.count("#r=") > 6
 
 
+def test_the_page_of_a_point(client, site):
+    client.post("/suite/tiny/start", data={"experiment": "quick"}, headers={"Origin": OWN})
+    wait(client)
+    ids = {r.point["n"]: r.id for r in site.lab("tiny").store.results()[0]}
+    page = client.get(f"/suite/tiny/page/{ids[2]}")
+    assert "n is 2" in page.text
+    assert page.headers["content-security-policy"].startswith("sandbox allow-scripts; default-src 'none'")
+    failed = client.get(f"/suite/tiny/page/{ids[3]}")
+    assert failed.status_code == 500
+    assert "nothing to show" in failed.text
+    assert client.get("/suite/tiny/page/none").status_code == 404
+
+
 def test_a_sweep_is_stopped_and_goes_on(client, site):
     start = {"experiment": "slow"}
     client.post("/suite/tiny/start", data=start, headers={"Origin": OWN})
@@ -213,16 +231,19 @@ def test_in_a_browser(folder):
         [sys.executable, "-m", "workbench.cli.main", *command], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
     try:
-        found = re.match(r"(http://127\.0\.0\.1:\d+)/suite/tiny ", process.stdout.readline())
+        address = process.stdout.readline().partition("/suite/tiny ")[0]
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
         with chromium() as page:
-            page.visit(f"{found[1]}/suite/tiny")
+            page.visit(f"{address}/suite/tiny")
             page.ask("document.querySelector('input[value=quick]').click()")
             page.click("#start")
             page.wait_for("document.querySelectorAll('#table-t tbody td a.way').length === 6")
             page.click("#table-t tbody tr:nth-child(2) td:nth-child(2) a")
             page.wait_for("!document.getElementById('panel').hidden")
             assert "n = 2, kind = a" in page.ask("document.getElementById('panel').innerText")
-            page.visit(f"{found[1]}/suite/tiny")
+            page.click("#panel article a")
+            page.wait_for("document.querySelector('#p')?.textContent === 'n is 2, alone'")
+            page.visit(f"{address}/suite/tiny")
             page.ask("document.querySelector('input[value=slow]').click()")
             page.click("#start")
             page.wait_for("document.getElementById('stop') !== null")
@@ -231,7 +252,7 @@ def test_in_a_browser(folder):
             page.wait_for("document.getElementById('start') !== null")
             assert "stopped" in page.ask("document.getElementById('progress').innerText")
             assert page.errors == []
-            assert json.dumps([url for url in page.requests if not url.startswith((found[1], "about:"))]) == "[]"
+            assert json.dumps([url for url in page.requests if not url.startswith((address, "about:"))]) == "[]"
     finally:
         process.terminate()
         process.wait(30)

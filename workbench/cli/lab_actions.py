@@ -98,7 +98,7 @@ def run_(args: argparse.Namespace) -> int:
     done, broken = lab.store.done()
     _warn(broken)
     todo = missing(wanted, done, selection)
-    jobs = args.jobs or default_jobs()
+    jobs = default_jobs() if args.jobs is None else args.jobs
     if jobs < 1:
         raise InputError(f"--jobs {jobs}: at least one")
     origin = Origin.of(lab, args.argv)

@@ -76,6 +76,8 @@ class Experiment:
     repeat: how often each point is measured.
     kept: whether the process that has measured a point may measure the next one, which saves what it has loaded.
     warm_up: called once in each process, before anything is measured.
+    page: gets the values of a point, returns a page of HTML that shows more of it (a pipeline, a counterexample); the
+        web application asks for it, in a process with the limits of the experiment.
     """
 
     name: str
@@ -88,12 +90,13 @@ class Experiment:
     kept: bool = False
     warm_up: Callable[[], None] | None = None
     needs: tuple[Prerequisite, ...] = ()
+    page: Callable[..., str] | None = None
     doc: str = ""
 
     def __post_init__(self) -> None:
         axes = self.region.axes
         needed = {p.name for p in self.needs}
-        for function, extra in ((self.function, {SEED, *needed}), (self.expected, set())):
+        for function, extra in ((self.function, {SEED, *needed}), (self.expected, set()), (self.page, {SEED})):
             unknown = (required_by(function) - set(axes) - extra) if function else set()
             if unknown:
                 raise SuiteError(

@@ -45,6 +45,7 @@ def brief(suite: Suite, result: Result) -> dict[str, Any]:
         "limits": m.limited_by, "load": round(m.load, 2), "steal": round(m.steal, 4), "reliable": m.reliable,
         "started": result.started, "run": result.run, "code": result.code, "commit": result.commit, "seed": result.seed,
         "rerun": rerun(suite.name, result.key), "show": f"workbench lab show {result.id}",
+        "page": experiment.page is not None,
     }  # fmt: skip
 
 

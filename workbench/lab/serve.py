@@ -20,10 +20,11 @@ from workbench.errors import LabError, WorkbenchError
 from workbench.lab.data import open_data
 from workbench.lab.draw import svg
 from workbench.lab.find import load_suite, suite_files
+from workbench.lab.measure.client import Client, Lost
 from workbench.lab.plan import Lab, Selection
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
-from workbench.lab.result import Status
+from workbench.lab.result import Measured, Result, Status
 from workbench.lab.runner import Runner
 from workbench.lab.store import MISSING, Store
 
@@ -93,6 +94,7 @@ def application(site: Site, port: int) -> Any:
     """
     try:
         from starlette.applications import Starlette
+        from starlette.concurrency import run_in_threadpool
         from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
         from starlette.routing import Route
     except ImportError as error:
@@ -116,6 +118,16 @@ def application(site: Site, port: int) -> Any:
         report, drawings = site.report(lab)
         runner = site.runner(lab)
         return page("suite.html", report=report, drawings=drawings, runner=runner, statuses=list(Status))
+
+    async def more(request: Any) -> Any:
+        lab = site.lab(request.path_params["name"])
+        result = None if lab is None else site.report(lab)[0].results.get(request.path_params["id"])
+        if lab is None or result is None:
+            return missing("There is no such measurement.")
+        measured = await run_in_threadpool(page_of, lab, result)
+        if measured.status is not Status.OK:
+            return page("error.html", 500, title=f"No page: {measured.status}", text=measured.reason)
+        return HTMLResponse(measured.outputs["page"], headers={"Content-Security-Policy": SANDBOX})
 
     async def progress(request: Any) -> Any:
         lab = site.lab(request.path_params["name"])
@@ -148,6 +160,7 @@ def application(site: Site, port: int) -> Any:
     routes = [
         Route("/", home),
         Route("/suite/{name}", suite),
+        Route("/suite/{name}/page/{id}", more),
         Route("/suite/{name}/progress", progress),
         Route("/suite/{name}/start", start, methods=["POST"]),
         Route("/suite/{name}/stop", stop, methods=["POST"]),
@@ -162,6 +175,27 @@ def policy(nonce: str) -> str:
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; connect-src 'self'; "
         "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
+
+
+SANDBOX = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+)
+"""For pages that suites make: they run, as strangers that can ask nothing of us."""
+
+
+def page_of(lab: Lab, result: Result) -> Measured:
+    """What an experiment's `page` says of a measurement's point, made in a process with its limits."""
+    client = Client(lab.path, lab.files)
+    try:
+        client.give({
+            "experiment": result.experiment, "point": dict(result.point), "seed": result.seed, "code": result.code,
+            "page": True,
+        })  # fmt: skip
+        return client.take()
+    except Lost as error:
+        return Measured(Status.CRASH, reason=str(error))
+    finally:
+        client.end()
 
 
 Scope = dict[str, Any]

@@ -69,6 +69,7 @@ class Suite:
         warm_up: Callable[[], None] | None = None,
         needs: Callable[..., None] | Iterable[Callable[..., None]] = (),
         expected: Callable[..., Mapping[str, Any] | None] | None = None,
+        page: Callable[..., str] | None = None,
         outputs: Mapping[str, Output] | None = None,
         **more_outputs: Output,
     ) -> Callable[[F], F]:
@@ -81,7 +82,7 @@ class Suite:
             named = {**(outputs or {}), **more_outputs}
             self.experiments[name] = Experiment(
                 name, function, region, named, limits or Limits(), repeat, expected, kept, warm_up,
-                tuple(self._prerequisite(make) for make in wanted), (function.__doc__ or "").strip(),
+                tuple(self._prerequisite(make) for make in wanted), page, (function.__doc__ or "").strip(),
             )  # fmt: skip
             return function
 

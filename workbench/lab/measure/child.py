@@ -82,6 +82,8 @@ def _do(suite: Suite, task: Frame, answers: int) -> None:
     try:
         if "make" in task:
             found = _make(suite.prerequisites[task["make"]], task)
+        elif "page" in task:
+            found = _page(suite.experiments[task["experiment"]], task)
         else:
             found = _measure(suite.experiments[task["experiment"]], task)
     except BaseException as error:
@@ -97,6 +99,13 @@ def _make(prerequisite: Prerequisite, task: Frame) -> dict[str, Any]:
 
     call(prerequisite.make, {**task["point"], SEED: task["seed"], "path": Path(task["path"])})
     return {"status": str(Status.OK)}
+
+
+def _page(experiment: Experiment, task: Frame) -> dict[str, Any]:
+    if experiment.page is None:
+        raise Refused(f"experiment '{experiment.name}' has no page")
+    text = call(experiment.page, {**task["point"], SEED: task["seed"]})
+    return {"status": str(Status.OK), "outputs": {"page": text}}
 
 
 def _measure(experiment: Experiment, task: Frame) -> dict[str, Any]:

@@ -22,6 +22,9 @@
     add(article, "div", `${r.started} UTC, run ${r.run}, code ${r.code}, commit ${r.commit || "unknown"}, seed ${r.seed}`);
     if (r.log) add(article, "pre", r.log);
     add(article, "pre", `${r.rerun}\n${r.show}`);
+    if (r.page && location.protocol.startsWith("http")) {
+      add(article, "a", "the pipeline, and the run that shows it").href = `${location.pathname}/page/${r.id}`;
+    }
   };
   const look = () => {
     const asked = /^#r=([\d,]+)$/.exec(location.hash);
