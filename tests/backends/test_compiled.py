@@ -13,8 +13,10 @@ from workbench.conformance.models import whole
 from workbench.conformance.strategies import pipelines, traces
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
 from workbench.core.ops import ADD, EVEN, MUL, SUB
+from workbench.core.processor import END
 from workbench.core.term import leaves, var
 from workbench.errors import Refused
+from workbench.ir.compose import END_NAME
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, Variable
 
@@ -34,7 +36,7 @@ def test_a_step_is_that_of_the_system(data: st.DataObject, q: int) -> None:
     simulator = Simulator(system, [model.overflow])
     step = function(step_code(system, [model.overflow]).function())
     for events in data.draw(traces(pipeline)):
-        given_values: dict[str, Any] = {}
+        given_values: dict[str, Any] = {f"{END_NAME}:now": events is END}
         for source in system.inputs:
             value = events.get(source.name, source.domain.default)
             given_values[source.present.name] = source.name in events

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,22 @@ def program(*args: object, env: dict[str, str] | None = None, stdin: str = "", c
 def command(args: Sequence[object]) -> list[str]:
     """The arguments that start the program."""
     return [sys.executable, "-m", "workbench.cli.main", *map(str, args)]
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes under a process."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    found = [int(child) for child in children.read_text().split()] if children.exists() else []
+    return found + [deeper for child in found for deeper in descendants(child)]
+
+
+def busy(pid: int, least: int = 1) -> list[int]:
+    """The processes under a process, as soon as there are so many: its engines are at work."""
+    end = time.monotonic() + 60
+    while len(found := descendants(pid)) < least and time.monotonic() < end:
+        time.sleep(0.02)
+    assert len(found) >= least
+    return found
 
 
 @pytest.fixture

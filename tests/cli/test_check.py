@@ -3,13 +3,12 @@
 import os
 import pty
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MODELS, Run, command, program
+from tests.cli.conftest import MODELS, Run, busy, command, program
 from workbench.cli.main import main
 
 KEYS = {"pipeline", "property", "verdict", "engine", "seconds", "Q", "N", "assumptions"}
@@ -126,13 +125,12 @@ def test_a_model_gap_is_loud(workbench: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert "report" in done.err
 
 
-def test_help_is_fast_and_imports_little() -> None:
-    begin = time.monotonic()
+def test_help_imports_little() -> None:
     done = program("--help")
-    assert time.monotonic() - begin < 1  # 0.08 s on an idle machine
     assert done.code == 0
     assert "equiv" in done.out
-    code = "import sys, workbench.cli.main; print([m for m in sys.modules if m in ('networkx', 'lark')])"
+    heavy = {"networkx", "lark", "numpy", "numba", "pynusmv", "hypothesis", "pyspark", "pandas", "asyncio"}
+    code = f"import sys, workbench.cli.main as m; m.parser(); print(sorted({heavy} & set(sys.modules)))"
     listed = subprocess.run([*command([])[:1], "-c", code], capture_output=True, text=True, check=True)
     assert listed.stdout.strip() == "[]"
 
@@ -140,9 +138,9 @@ def test_help_is_fast_and_imports_little() -> None:
 def test_interrupting_a_check(hard: Path) -> None:
     args = ["check", hard, "-N", "4096"]
     process = subprocess.Popen(command(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5)
+    busy(process.pid)
     process.send_signal(2)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
 
 

@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 
 from workbench.conformance.executables import Running
 from workbench.conformance.strategies import pipelines, traces
+from workbench.core.domain import Overflowing
 from workbench.core.ops import NE, NOT, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
-from workbench.core.term import TRUE, Term, leaves
+from workbench.core.term import FALSE, TRUE, Term, leaves
 from workbench.errors import Overflow
+from workbench.ir.compose import compose
+from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
 from workbench.processors.group import flatten
@@ -196,8 +199,13 @@ def test_no_run_of_the_reference_contradicts_a_verdict(data: st.DataObject, q: i
 
 
 def _in_cone(pipeline: Pipeline, q: int) -> bool:
-    prepared = prepare(flatten(pipeline), INVARIANTS[0], Settings(q=q))
-    return len(prepared.model.queues) == len(flatten(pipeline).queues) and not prepared.settled.get("overflow", False)
+    """Whether the verdict speaks of all queues and of all checked numbers."""
+    flat = flatten(pipeline)
+    prepared, whole = prepare(flat, INVARIANTS[0], Settings(q=q)), compose(flat, q)
+    outside = set(whole.names()) - set(prepared.model.system.names())
+    if len(prepared.model.queues) < len(flat.queues) or prepared.settled.get("overflow", False):
+        return False
+    return escape_in(whole, outside, Overflowing.CHECKED) is FALSE
 
 
 PROPERTIES = [*INVARIANTS, liveness(), response()]

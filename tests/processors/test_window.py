@@ -13,6 +13,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.group import Group
+from workbench.processors.keep_last import KeepLast
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.stream import Builder, pipeline
 from workbench.processors.trim import Trim
@@ -100,6 +101,13 @@ def test_the_state_is_canonical(encoding):
     for value in (1, 3, 4):
         machine.step((value,))
     assert machine.state == longer
+
+
+@pytest.mark.parametrize("encoding", ["events", "copies"])
+@pytest.mark.parametrize("inner", [KeepLast(), Window(2, KeepLast(), "copies")], ids=str)
+def test_slots_have_names_of_their_own(inner, encoding):
+    machine = typed(Window(3, inner, encoding), N7).machine((N7,))
+    assert len({slot.name for slot in machine.slots}) == len(machine.slots)
 
 
 def test_the_encoding_with_fewer_bits_is_chosen():

@@ -18,6 +18,7 @@ from workbench.verify.check import Settings
 from workbench.verify.timeline import Timeline, timeline
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
+RUNS = "runs"
 _ROOM = 4
 """The default N, where no constant of the models needs more."""
 
@@ -58,6 +59,16 @@ class Model:
         """A name that is its own in the report, for links and files."""
         stem = Path(self.file).stem
         return self.name if stem == self.name else f"{stem}-{self.name}"
+
+    @property
+    def shown(self) -> tuple[Entry, ...]:
+        """The entries that have a run, in the order of the tabs of their explorer."""
+        return tuple(entry for entry in self.entries if entry.run is not None)
+
+    @property
+    def explorer(self) -> str:
+        """Where the page is, seen from the report, on which these runs can be walked through."""
+        return f"{RUNS}/{self.key}.html"
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -70,6 +70,7 @@ def _serve(connection: Connection) -> None:
     """The life of a process: tasks in, verdicts out."""
     signal.signal(signal.SIGTERM, _stop)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         while True:
             number, task = connection.recv()
             try:
@@ -92,7 +93,7 @@ class _Member:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _ignored(signal.SIGINT):
+        with _held_back():
             self.process.start()
         theirs.close()
         self.number: int | None = None
@@ -112,16 +113,14 @@ class _Member:
 
 
 @contextlib.contextmanager
-def _ignored(number: signal.Signals) -> Iterator[None]:
-    """A child started here ignores the signal (only the main thread can arrange that)."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(number, signal.SIG_IGN)
+def _held_back() -> Iterator[None]:
+    """What wants to stop us while a child is being started comes when it has started; the child begins deaf to it."""
+    resource_tracker.ensure_running()  # it would let signals through when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
-        signal.signal(number, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def decide_in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Verdict]]:

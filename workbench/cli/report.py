@@ -1,4 +1,4 @@
-"""The report of a demo: `index.html`, `README.md` and the drawings, each written atomically."""
+"""The report of a demo: `index.html`, `README.md`, the drawings and the explorers of runs, each written atomically."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from workbench.cli.report_markdown import markdown
 from workbench.core.pipeline import Pipeline
 from workbench.draw import svg
 from workbench.errors import InputError, WorkbenchError
+from workbench.verify.explorer import explorer
 
 PICTURES = "pictures"
 
@@ -22,8 +23,10 @@ def write_report(report: Report, folder: Path) -> Path:
     files = {pictures[key]: svg for key, svg in drawings.items() if svg}
     files["README.md"] = markdown(report, pictures)
     files["index.html"] = html(report, drawings)
+    files |= {model.explorer: explorer([e.verdict for e in model.shown]) for model in report.models if model.shown}
     try:
-        (folder / PICTURES).mkdir(parents=True, exist_ok=True)
+        for place in {(folder / name).parent for name in files}:
+            place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write there: {error.strerror}", where=str(folder)) from error
     for name, text in files.items():

@@ -130,11 +130,11 @@ def _entry(model: Model, entry: Entry) -> Iterator[str]:
     if v.rests_on:
         yield "<h3>rests on</h3><ul>" + "".join(f"<li>{escape(text)}</li>" for text in v.rests_on) + "</ul>"
     yield f"<p class=engine>{escape(v.engine)}, {v.cpu_seconds:.3f} CPU seconds</p>"
-    yield from _run(entry)
+    yield from _run(model, entry)
     yield "</div></details>"
 
 
-def _run(entry: Entry) -> Iterator[str]:
+def _run(model: Model, entry: Entry) -> Iterator[str]:
     table, run = entry.timeline, entry.run
     if table is None or run is None:
         return
@@ -144,7 +144,8 @@ def _run(entry: Entry) -> Iterator[str]:
         yield f"<p class=gap>{escape(GAP.format(run.replay))}</p>"
         return
     words = [run.replay] * bool(run.replay) + [SHORTEST[run.shortest]]
-    yield f"<p class=replay>✓ {escape('; '.join(words))}</p>"
+    walk = f"{model.explorer}#run={model.shown.index(entry) + 1}&amp;step={table.last}"
+    yield f'<p class=replay>✓ {escape("; ".join(words))} · <a href="{walk}">walk through this run</a></p>'
 
 
 # --- a run ------------------------------------------------------------------------------------------------

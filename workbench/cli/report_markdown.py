@@ -48,7 +48,7 @@ def _model(model: Model, picture: str) -> Iterator[str]:
         yield f"| `{asked}` | {word} | {short(v)} | {v.engine} | {v.seconds:.2f} |"
     yield ""
     for title, entries in _runs(model).items():
-        yield from _run(title, entries)
+        yield from _run(model, title, entries)
 
 
 def _runs(model: Model) -> dict[str, list[Entry]]:
@@ -61,11 +61,11 @@ def _runs(model: Model) -> dict[str, list[Entry]]:
     return found
 
 
-def _run(text: str, entries: list[Entry]) -> Iterator[str]:
+def _run(model: Model, text: str, entries: list[Entry]) -> Iterator[str]:
     asked = ", ".join(f"<code>{entry.verdict.property}</code>" for entry in entries)
     run = entries[0].run
     yield f"<details><summary>run for {asked}</summary>"
     yield from ("", "```", text, "```", "")
     if run is not None and run.replay:
-        yield from (f"{run.replay.capitalize()}.", "")
+        yield from (f"{run.replay.capitalize()}. [Walk through it]({model.explorer}).", "")
     yield from ("</details>", "")

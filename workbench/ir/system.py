@@ -119,6 +119,10 @@ class System:
     uses: Mapping[str, Term] = field(default_factory=dict)
     """For definitions of values: when the value is used (its pipe's presence)."""
 
+    def __post_init__(self) -> None:
+        defined = len(self.variables) + len(self.definitions)
+        assert len(self.names()) == defined, f"{self.name}: a name with two meanings"
+
     def names(self) -> dict[str, Term]:
         """Every defined name with its defining term: next-state terms of variables, terms of definitions."""
         return {v.name: v.next for v in self.variables} | dict(self.definitions)

@@ -144,12 +144,17 @@ class Window(Processor):
         return Machine((self._warm(), *slots), step)
 
     def _copies(self, inner: Machine, inputs: tuple[Domain, ...]) -> Machine:
-        """Slots `age<i>.*`: the inner state, and last output where it may be silent, after i events."""
+        """Slots `age<i>.*`: the inner state after i events; `output<i>.*`: its last output, where it may be silent."""
         (result,) = self.results(inputs)
         silent = not _always_emits(inner, inputs)
-        output = [Slot("emitted", Bool(), False), Slot("last", result, result.default)] if silent else []
+        output = [Slot("present", Bool(), False), Slot("value", result, result.default)] if silent else []
         own = [*inner.slots, *output]
-        slots = [Slot(f"age{i}.{s.name}", s.domain, s.initial) for i in range(1, self.width) for s in own]
+        slots = [
+            Slot(f"{prefix}{i}.{name}", domain, initial)
+            for i in range(1, self.width)
+            for prefix, part in (("age", inner.slots), ("output", output))
+            for name, domain, initial in part
+        ]
         fresh = tuple(const(slot.initial, slot.domain) for slot in own)
         nothing = Maybe(FALSE, const(result.default, result))
         size = len(inner.slots)
