@@ -77,11 +77,19 @@ def texts(grid):
 def test_a_table_with_an_axis_across_and_known_figures_beside(data):
     grid = data.grid("wide")
     assert grid.corner == ("order",)
-    assert grid.heads == ("order", "2, y", "2, word", "2, paper", "10, y", "10, word", "10, paper")
+    assert grid.heads == (
+        "order",
+        "q = 2, y",
+        "q = 2, word",
+        "q = 2, paper",
+        "q = 10, y",
+        "q = 10, word",
+        "q = 10, paper",
+    )
     assert [key for key, _ in grid.rows] == [("b'b",), ("a",)]
     plain = {key: [text.removesuffix(" ~") for text in cells] for key, cells in texts(grid).items()}
-    assert plain[("b'b",)] == ["1500", "same", "> 9", "4000", "b'b", "> 9"]
-    assert plain[("a",)] == ["1500", "same", "7.5", "crash", "crash", "> 9"]
+    assert plain[("b'b",)] == ["1500", "same", "> 9", "4000", "b'b", ""]
+    assert plain[("a",)] == ["1500", "same", "7.5", "crash", "crash", ""]
     assert grid.notes == ("paper: somewhere",)
 
 

@@ -54,7 +54,7 @@ def test_behind_every_cell_and_point_are_measurements_of_the_data(written):
             behind = [by_id[key] for key in cell["ids"]]
             assert len(behind) == 3
             assert {row["order"] for row in behind} == {cell["row"]["order"]}
-            assert {row["q"] for row in behind} == {cell["column"][0]}
+            assert {f"q = {row['q']}" for row in behind} == {cell["column"][0]}
     for name in lab.suite.plots:
         for point in json.loads((folder / "plots" / f"{name}.json").read_text()):
             assert point["ids"]
@@ -72,7 +72,7 @@ def test_the_page_needs_nothing_but_itself(written):
 def test_markdown_has_tables_claims_and_provenance(written):
     report, folder, _ = written
     text = (folder / "README.md").read_text()
-    assert "| order | 2, y | 2, word | 2, paper | 10, y | 10, word | 10, paper |" in text
+    assert "| order | q = 2, y | q = 2, word | q = 2, paper | q = 10, y | q = 10, word | q = 10, paper |" in text
     assert "| y grows with q | OK | it does |" in text
     assert "| everything works | warning | 3 do not |" in text
     assert "workbench lab run tiny" in text

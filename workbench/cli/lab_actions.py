@@ -104,9 +104,8 @@ def run_(args: argparse.Namespace) -> int:
     origin = Origin.of(lab, args.argv)
     pace = Pace(todo, jobs)
     if not args.json:
-        print(
-            f"{lab.suite.name}: {len(wanted)} measurements, {len(wanted) - len(todo)} of them there, {len(todo)} to do"
-        )
+        there = sum(task.id in done for task in wanted)
+        print(f"{lab.suite.name}: {len(wanted)} measurements, {there} of them there, {len(todo)} to do")
     try:
         with _results(args, lab, todo, origin, jobs) as results:
             _follow(results, pace, as_json=args.json)

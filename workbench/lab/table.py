@@ -205,10 +205,14 @@ class Table:
         if self.columns:
             across = [(value,) for value in axes[self.columns] if any(key[-1] == value for key in at)]
         heads = [*self.cells, *(b.label for b in self.beside)]
-        columns = [(" ".join(map(shown, extra)), head) for extra in across for head in heads]
+        columns = [("".join(map(self._over, extra)), head) for extra in across for head in heads]
         rows = [(key, tuple(c for extra in across for c in self._cells((*key, *extra), at))) for key in keys]
         notes = [f"{b.label}: {b.source}" for b in self.beside if b.source]
         return Grid(self.name, self.title, self.rows, tuple(columns), tuple(rows), self.doc, tuple(notes))
+
+    def _over(self, value: Scalar) -> str:
+        """What stands over the cells of a value of the axis `columns`."""
+        return value if isinstance(value, str) else f"{self.columns} = {shown(value)}"
 
     def _cells(self, key: tuple[Scalar, ...], at: Mapping[tuple[Scalar, ...], Mapping[str, Any]]) -> list[Cell]:
         """The cells of one combination of the axes, empty ones where there is no result."""
