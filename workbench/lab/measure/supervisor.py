@@ -13,6 +13,7 @@ import ctypes
 import fcntl
 import gc
 import os
+import select
 import shutil
 import signal
 import sys
@@ -54,7 +55,7 @@ def main() -> None:
     except WorkbenchError as error:
         write_frame(replies, {"error": error.what, "where": str(error.where), "hint": error.hint})
         return
-    supervisor = Supervisor(suite, files, requests)
+    supervisor = Supervisor(suite, files, requests, replies)
     write_frame(replies, {"ready": os.getpid()})
     buffer = bytearray()
     try:
@@ -73,10 +74,11 @@ class Supervisor:
     ----------
     files: where prerequisites are made and kept.
     requests: a descriptor that becomes readable during a task only when the caller is gone; None: there is none.
+    replies: the one that the caller listens to, which is not for children.
     """
 
-    def __init__(self, suite: Suite, files: Path, requests: int | None = None) -> None:
-        self.suite, self.files, self._requests = suite, files, requests
+    def __init__(self, suite: Suite, files: Path, requests: int | None = None, replies: int | None = None) -> None:
+        self.suite, self.files, self._requests, self._replies = suite, files, requests, replies
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - for the life of the process
         self._scratch = tempfile.mkdtemp(prefix="workbench-lab-")
         self._child: Child | None = None
@@ -216,7 +218,6 @@ class Supervisor:
     def _fork(self, experiment: str, limits: Limits) -> Child:
         jobs, to_child = os.pipe()
         from_child, answers = os.pipe()
-        folder = tempfile.mkdtemp(dir=self._scratch)
         if self._group is not None:
             with contextlib.suppress(OSError):
                 self._group.remove()
@@ -226,16 +227,15 @@ class Supervisor:
         pid = os.fork()
         if pid == 0:
             try:
-                _become_child(self._parent, self._group, folder)
-                kept_open = {jobs, answers, self._log.fileno(), 0, 1, 2}
-                for fd in {to_child, from_child, *([] if self._requests is None else [self._requests])} - kept_open:
+                _become_child(self._parent, self._group, self._scratch)
+                for fd in (to_child, from_child, *([] if self._replies is None else [self._replies])):
                     os.close(fd)
                 child.serve(self.suite, jobs, answers, self._log.fileno())
             finally:
                 os._exit(70)
         os.close(jobs)
         os.close(answers)
-        self._child = Child(pid, to_child, from_child, experiment, folder)
+        self._child = Child(pid, to_child, from_child, experiment)
         return self._child
 
     def _retire(self, child: Child, *, now: bool) -> tuple[int | None, float, float]:
@@ -243,7 +243,8 @@ class Supervisor:
         self._child = None
         os.close(child.jobs)  # it ends with its jobs, and what it has started ends with it
         deadline = time.monotonic() + (0.0 if now else _GRACE)
-        status, cpu, largest, pause = None, 0.0, 0.0, 0.0001
+        status, cpu, largest, pause = None, 0.0, 0.0, 0.001
+        _wait_for(child.pid, deadline)
         while True:
             if time.monotonic() >= deadline:
                 for pid in descendants(os.getpid()):
@@ -262,8 +263,22 @@ class Supervisor:
             if pid == child.pid:
                 status = os.waitstatus_to_exitcode(raw)
         os.close(child.answers)
-        shutil.rmtree(child.folder, ignore_errors=True)
+        for name in os.listdir(self._scratch):  # what it has left in its folder for temporary files
+            path = os.path.join(self._scratch, name)
+            shutil.rmtree(path, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.unlink(path)
         return status, cpu, largest
+
+
+def _wait_for(pid: int, deadline: float) -> None:
+    """Wait until a child has ended, but no longer than that."""
+    with contextlib.suppress(OSError, AttributeError):  # only Linux has it; without it we look now and then
+        handle = os.pidfd_open(pid)
+        try:
+            select.select([handle], [], [], max(0.0, deadline - time.monotonic()))
+        finally:
+            os.close(handle)
 
 
 class _NotMadeError(Exception):

@@ -24,7 +24,6 @@ class Child:
     jobs: int
     answers: int
     experiment: str
-    folder: str
     tasks: int = 0
     first_mb: float = 0.0
 
