@@ -69,6 +69,16 @@ def warm_up():
     start(BURN).wait()
     count = 100
 
+@suite.experiment(Region(what=["start", "nothing", "die"]), kept=True)
+def beside(what):
+    # a process that lives on, and burns 0.2 s in a child of its own before the next point begins
+    if what == "start":
+        code = f"import subprocess, sys, time; subprocess.run([sys.executable, '-S', '-c', {BURN!r}])"
+        code += "; print('done', flush=True); time.sleep(60)"
+        subprocess.Popen([sys.executable, "-S", "-c", code], stdout=subprocess.PIPE).stdout.readline()
+    if what == "die": os._exit(3)
+    return {}
+
 @suite.experiment(Region(n=range(5)), kept=True, warm_up=warm_up, count=Output("calls", kind=int))
 def warmed(n):
     return {"count": count}
@@ -168,6 +178,12 @@ def test_a_kept_process_goes_on_until_something_is_wrong(client):
 def test_cpu_time_in_a_kept_process_is_that_of_the_point(client):
     assert measure(client, "kept", n=4).cpu_seconds >= 0.2
     assert measure(client, "kept", n=0).cpu_seconds < 0.1
+
+
+def test_what_a_living_process_has_waited_for_counts_once(client):
+    assert measure(client, "beside", what="start").cpu_seconds >= 0.15
+    for what in ("nothing", "nothing", "die"):
+        assert measure(client, "beside", what=what).cpu_seconds < 0.15
 
 
 def test_the_warm_up_is_not_measured(client):

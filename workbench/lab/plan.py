@@ -46,9 +46,12 @@ class Lab:
         return self.path.resolve().parent.parent
 
     def code(self) -> str:
-        """The version of the code: a hash of workbench, the suite's file, and what the suite depends on."""
+        """The version of the code: a hash of workbench, the suite's file, and what the suite depends on.
+
+        Of workbench the command line and what the lab does with results do not count: no measurement depends on them.
+        """
         home = Path(workbench.__file__).parent
-        parts = [path for path in home.rglob("*") if path.suffix in CODE_SUFFIXES]
+        parts = [path for path in home.rglob("*") if path.suffix in CODE_SUFFIXES and _measured(path.relative_to(home))]
         for name in self.suite.depends:
             place = self.top / name
             if not place.exists():
@@ -59,6 +62,13 @@ class Lab:
             if "__pycache__" not in path.parts:
                 whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
         return whole.hexdigest()[:12]
+
+
+def _measured(path: Path) -> bool:
+    """Whether a file of workbench may have an effect on a measurement."""
+    if path.parts[0] == "lab":
+        return path.parts[1] in ("measure", "experiment.py", "calls.py")
+    return path.parts[0] != "cli"
 
 
 @dataclass(frozen=True)

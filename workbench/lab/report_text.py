@@ -44,7 +44,6 @@ def brief(suite: Suite, result: Result) -> dict[str, Any]:
         "cpu": round(m.cpu_seconds, 6), "wall": round(m.wall_seconds, 6), "peak": round(m.peak_mb, 1),
         "limits": m.limited_by, "load": round(m.load, 2), "steal": round(m.steal, 4), "reliable": m.reliable,
         "started": result.started, "run": result.run, "code": result.code, "commit": result.commit, "seed": result.seed,
-        "rerun": rerun(suite.name, result.key), "show": f"workbench lab show {result.id}",
         "page": experiment.page is not None,
     }  # fmt: skip
 

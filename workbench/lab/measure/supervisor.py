@@ -171,7 +171,9 @@ class Supervisor:
                 or child.tasks >= MOST_TASKS or peak - child.first_mb > MOST_GROWTH_MB:  # fmt: skip
             status, cpu, largest = self._retire(child, now=final is None)
             peak = max(peak, 0.0 if kept else largest)
-            cpu = max(cpu - cpu_before, final["cpu"] - cpu_before if final else 0.0)
+            if final and kept:  # else what ended between two of its tasks would count
+                cpu = final["cpu"]
+            cpu = max(cpu, final["cpu"] if final else 0.0) - cpu_before
         else:
             cpu = (final or {"cpu": 0.0})["cpu"] - cpu_before
         if self._group:

@@ -8,6 +8,7 @@ import resource
 from collections.abc import Iterator
 
 _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
+_TICK = os.sysconf("SC_CLK_TCK")
 
 
 def descendants(pid: int) -> list[int]:
@@ -51,9 +52,14 @@ def cpu_of(pids: list[int]) -> float:
 
 
 def own_cpu() -> float:
-    """CPU seconds of this process, of its children that have ended, and of all living processes below it."""
+    """CPU seconds of this process and of all below it, living ones and those that have ended and were waited for.
+
+    Of the children that living descendants have waited for the kernel knows only ticks of 10 ms.
+    """
     own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime + cpu_of(descendants(os.getpid()))
+    below = descendants(os.getpid())
+    seconds = own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
+    return seconds + cpu_of(below) + sum(_ticks(pid, 2) for pid in below) / _TICK
 
 
 def own_peak_mb() -> float:
@@ -71,13 +77,13 @@ def forget_peak() -> None:
         file.write("5")
 
 
-_TICK = os.sysconf("SC_CLK_TCK")
-
-
 def cpu_with_ended(pids: list[int]) -> float:
     """CPU seconds of processes and of their children that have ended, as precise as the kernel's ticks (10 ms)."""
-    ticks = 0
-    for pid in pids:
-        with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/stat") as file:
-            ticks += sum(map(int, file.read().rpartition(")")[2].split()[11:15]))
-    return ticks / _TICK
+    return sum(_ticks(pid, 0) for pid in pids) / _TICK
+
+
+def _ticks(pid: int, first: int) -> int:
+    """Ticks of a process in user and system mode (from 0 on), and of its children that have ended (from 2 on)."""
+    with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/stat") as file:
+        return sum(map(int, file.read().rpartition(")")[2].split()[11 + first : 15]))
+    return 0

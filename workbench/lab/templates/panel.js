@@ -21,7 +21,8 @@
     add(article, "div", `${r.cpu} CPU s, ${r.wall} s, ${r.peak} MB, limits by ${r.limits}; load ${r.load}, stolen ${r.steal}${loaded}`);
     add(article, "div", `${r.started} UTC, run ${r.run}, code ${r.code}, commit ${r.commit || "unknown"}, seed ${r.seed}`);
     if (r.log) add(article, "pre", r.log);
-    add(article, "pre", `${r.rerun}\n${r.show}`);
+    const suite = document.getElementById("results").dataset.suite;
+    add(article, "pre", `workbench lab run ${suite} --id ${r.id.split(".")[0]} --again\nworkbench lab show ${r.id}`);
     if (r.page && location.protocol.startsWith("http")) {
       add(article, "a", "the pipeline, and the run that shows it").href = `${location.pathname}/page/${r.id}`;
     }
