@@ -31,7 +31,7 @@ PROPERTIES = {
     "no overflow": wb.no_overflow(),
 }
 MODES = {"equals itself, stepwise": "stepwise", "equals itself, sequence": "sequence"}
-LIMITS = Limits(seconds=120, cpu_seconds=60, memory_mb=4096)
+LIMITS = Limits(seconds=60, cpu_seconds=20, memory_mb=4096)
 VERDICT = {"verdict": Output("what was decided", kind=str), "engine": Output("who decided", kind=str)}
 
 
