@@ -34,6 +34,7 @@ test-all: lint
 	$(VENV)/python -m pytest -q -n $(JOBS)
 
 bench: setup
+	$(VENV)/python experiments/bench_scale.py
 	$(VENV)/python experiments/monitors.py
 	$(VENV)/python experiments/bench_explicit.py
 	for suite in time2021 scaling; do \

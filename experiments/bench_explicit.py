@@ -3,8 +3,9 @@
     python experiments/bench_explicit.py [--limit 60] [--out reports/bench_explicit]
 
 All times are CPU seconds of one core, the least of three runs. The rates are those of the compiled search alone,
-from the first state to the last; what compiling costs stands beside it, and the last table tells what the first use on
-a machine costs. NuSMV (BDDs, through pynusmv) decides the same questions on the same cone in the same run.
+from the first state to the last; what compiling costs stands beside it. One table tells what small checks cost and what
+the first use on a machine does, another what the machine's memory allows, measured in the same run. NuSMV (BDDs,
+through pynusmv) decides the same questions on the same cone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import workbench as wb
 from workbench.processors.group import flatten
@@ -27,7 +29,7 @@ from workbench.verify.check import prepare
 from workbench.verify.deciders import get_decider
 from workbench.verify.engines import Limits, get_engine
 from workbench.verify.explicit import ExplicitDecider
-from workbench.verify.explicit.compiled import CompiledSearch, version
+from workbench.verify.explicit.machine import CompiledSearch, version
 from workbench.verify.explicit.space import Space
 from workbench.verify.from_syntax import property_from
 from workbench.verify.part import Part
@@ -39,6 +41,9 @@ pipeline one<k = 24>(x: int) -> int { return window(x, k, cumulate(+)) }
 
 # Two windows that hold the same events, and so use twice the bits for the same states.
 pipeline two<k = 20>(x: int) -> int { return window(x, k, cumulate(+)) + window(x, k, cumulate(*)) }
+
+# Three of them: more bits than a word has.
+pipeline three<k = 20>(x: int) -> int { return two(x) + window(x, k, cumulate(max)) }
 
 # One input waits for the other; the queue may hold any events.
 pipeline waiting(x: bool, y: bool) -> bool { return x and y }
@@ -88,6 +93,8 @@ CASES: tuple[tuple[str, dict[str, int], str, int, int], ...] = (
     ("one", {"k": 24}, "always (out >= 0)", 2, 2),
     ("one", {"k": 12}, "always (out >= 0)", 4, 2),
     ("two", {"k": 20}, "always (out >= 0)", 2, 2),
+    ("two", {"k": 23}, "always (out >= 0)", 2, 2),
+    ("three", {"k": 20}, "always (out >= 0)", 2, 2),
     ("waiting", {}, "always (out or x or y)", 2, 20),
     ("products", {}, "always (out >= 0)", 4, 1),
     ("products", {}, "always (out >= 0)", 64, 0),
@@ -133,18 +140,26 @@ def measured(name: str, params: dict[str, int], text: str, n: int, q: int, limit
     return Row(shown, text, n, q, bits, moves, states, compiling, searching, verdict, nusmv, theirs.cpu_seconds)
 
 
-def first_use() -> Iterator[tuple[str, float]]:
-    """What the first use of machine code costs, on a machine that never did and in a new process that has."""
+SMALL = "part_of('one', {'k': 8}, 'always (out >= 0)', 2, 2)"
+"""A model of 510 states."""
+
+
+def small_checks() -> Iterator[tuple[str, float]]:
+    """What a small check costs in a new process: in Python, and as machine code if that is wanted."""
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1]); from experiments.bench_explicit import part_of;"
         "from workbench.verify.engines import Limits; from workbench.verify.explicit import ExplicitDecider;"
-        "part = part_of('two', {'k': 8}, 'always (out >= 0)', 2, 2); start = time.process_time();"
-        "ExplicitDecider(plain_seconds=0.0).decide(part, Limits()); print(time.process_time() - start)"
+        f"part = {SMALL}; start = time.process_time();"
+        "ExplicitDecider(eval(sys.argv[2])).decide(part, Limits()); print(time.process_time() - start)"
     )
     with tempfile.TemporaryDirectory() as folder:
-        for what in ("the first time on a machine", "later, in a new process"):
+        for what, seconds in (
+            ("as it is decided (in Python)", "0.5"),
+            ("as machine code, the first time on a machine", "0.0"),
+            ("as machine code, later, in a new process", "0.0"),
+        ):
             done = subprocess.run(
-                [sys.executable, "-c", code, str(ROOT)],
+                [sys.executable, "-c", code, str(ROOT), seconds],
                 env={**os.environ, "NUMBA_CACHE_DIR": folder},
                 capture_output=True,
                 text=True,
@@ -154,7 +169,25 @@ def first_use() -> Iterator[tuple[str, float]]:
             yield what, float(done.stdout)
 
 
-def report(rows: list[Row], costs: list[tuple[str, float]], limit: float) -> str:
+def memory() -> Iterator[tuple[str, str]]:
+    """What the machine's memory allows: the search does one random access a step, and touches what it fills."""
+    import numpy as np
+
+    for megabytes in (1, 16, 128, 1024):
+        table: Any = np.ones(megabytes << 17, np.int64)
+        places = np.random.default_rng(1).integers(0, table.size, 1 << 22)
+        times = []
+        for _ in range(REPEAT):
+            start = time.process_time()
+            table.take(places)
+            times.append(time.process_time() - start)
+        yield f"random reads from {megabytes} MiB", f"{places.size / min(times) / 1e6:.0f} million a second"
+    start = time.process_time()
+    np.empty(1 << 27, np.int64)[::512] = 1
+    yield "first touch of memory", f"{time.process_time() - start:.2f} s a GiB"
+
+
+def report(rows: list[Row], costs: list[tuple[str, float]], bounds: list[tuple[str, str]], limit: float) -> str:
     """The whole benchmark as Markdown."""
     lines = [
         "# The explicit engine",
@@ -174,8 +207,10 @@ def report(rows: list[Row], costs: list[tuple[str, float]], limit: float) -> str
             f"| {r.states_a_second / 1e6:.1f} | {r.steps_a_second / 1e6:.1f} | {r.verdict} | {r.nusmv} "
             f"| {r.nusmv_seconds:.2f} |"
         )
-    lines += ["", "| what a small check costs as machine code | CPU, s |", "|---|---|"]
+    lines += ["", "| what the check of a model of 510 states costs | CPU, s |", "|---|---|"]
     lines += [f"| {what} | {seconds:.2f} |" for what, seconds in costs]
+    lines += ["", "| this machine's memory, in this run | |", "|---|---|"]
+    lines += [f"| {what} | {rate} |" for what, rate in bounds]
     lines += ["", "The models:", "", "```", SOURCE.strip(), "```"]
     return "\n".join(lines) + "\n"
 
@@ -191,12 +226,14 @@ def main() -> int:
     for case in CASES:
         rows.append(measured(*case, given.limit))
         print(f"  {rows[-1]}", file=sys.stderr)
-    costs = list(first_use())
-    text = report(rows, costs, given.limit)
+    costs, bounds = list(small_checks()), list(memory())
+    text = report(rows, costs, bounds, given.limit)
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "README.md").write_text(text)
     data = [{**asdict(r), "states_a_second": r.states_a_second, "steps_a_second": r.steps_a_second} for r in rows]
-    (given.out / "data.json").write_text(json.dumps({"models": data, "first_use": dict(costs)}, indent=1) + "\n")
+    (given.out / "data.json").write_text(
+        json.dumps({"models": data, "small": dict(costs), "memory": dict(bounds)}, indent=1) + "\n"
+    )
     print(text)
     return 0
 

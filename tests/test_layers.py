@@ -12,7 +12,7 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py"))
 
-LAYERS = ["errors", "core", "processors", "language", "ir", "backends", "verify", "conformance", "lab", "cli"]
+LAYERS = ["errors", "core", "faults", "processors", "language", "ir", "backends", "verify", "conformance", "lab", "cli"]
 """From the bottom up; a module imports only from its own layer and those below."""
 
 PLACES = {"draw": "backends", "tesla": "language"}
@@ -21,14 +21,17 @@ PLACES = {"draw": "backends", "tesla": "language"}
 SHARED_BACKENDS = {"base", "events", "events_values"}
 """Modules of `backends` that every backend may use; a backend otherwise knows only its own modules."""
 
-OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "cupy", "pyspark", "matplotlib", "numpy", "pandas",
-            "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
+OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",
+            "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
     ("conformance/strategies.py", "hypothesis"),
     ("verify/engines/bindings.py", "pynusmv"),
     ("verify/engines/bindings.py", "pynusmv_lower_interface"),
+    ("backends/compiled_llvm.py", "llvmlite"),
+    ("verify/explicit/kernels.py", "llvmlite"),
     ("verify/explicit/kernels.py", "numba"),
     ("verify/explicit/kernels.py", "numpy"),
+    ("verify/explicit/native.py", "llvmlite"),
 }
 """The one module that needs an optional package; nothing imports it before it is used (`test_importing_is_light`)."""
 

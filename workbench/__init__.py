@@ -20,6 +20,7 @@ _HOME = {
     "workbench.core.domain": (
         "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "Integer", "Overflowing", "Range", "Record", "Tuple",
     ),
+    "workbench.core.fault": ("Fault", "delay", "duplicate", "lose"),
     "workbench.core.function": (
         "ABS", "ADD", "AND", "DIV", "EQ", "EVEN", "GE", "GT", "IF", "IMPLIES", "LE", "LT", "MAX", "MIN", "MOD", "MUL",
         "NE", "NEG", "NOT", "ODD", "OR", "SUB", "Function", "user_function",
@@ -32,8 +33,10 @@ _HOME = {
     ),
     "workbench.processors.stream": ("Builder", "pipeline"),
     "workbench.language": ("parse", "parse_property", "read_file"),
+    "workbench.language.faults": ("faulty",),
     "workbench.ir.compose": ("compose",),
     "workbench.backends.reference": ("Reference",),
+    "workbench.backends.reference_faults": ("RandomFaults",),
     "workbench.verify.buffers": ("Buffers", "buffers"),
     "workbench.verify.check": ("Settings", "check"),
     "workbench.verify.monitor": ("monitor",),
@@ -45,6 +48,7 @@ _HOME = {
         "always", "bounded_liveness", "liveness", "never_false", "no_full_queues", "no_overflow", "often_true",
         "response", "temporal",
     ),
+    "workbench.verify.tolerance": ("faultless", "tolerates"),
     "workbench.verify.verdict": ("Outcome", "Verdict"),
 }  # fmt: skip
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

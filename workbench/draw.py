@@ -3,7 +3,7 @@
 Events flow from left to right. What is drawn follows from attributes, never from a processor's class: a
 processor that holds a pipeline is a cluster around it, one that holds another processor (a window) a dashed
 cluster, one that holds a function has round corners; a join shows its queues as striped buffers at its
-inputs, and a pipe that is read more than once forks at a dot.
+inputs, a pipe that is read more than once forks at a dot, and one that is faulty says so with a ⚡.
 """
 
 from __future__ import annotations
@@ -112,6 +112,8 @@ class _Picture:
         self.lines: list[str] = []
         self.edges: list[str] = []
         """Kept apart: an edge inside a cluster would pull both its ends into it."""
+        self.faults: dict[str, list[str]] = {}
+        """What may happen on each pipe."""
         self._depth = 1
         self._count = 0
 
@@ -138,16 +140,28 @@ class _Picture:
 
     def whole(self, pipeline: Pipeline) -> None:
         """Inputs, processors, outputs."""
+        names = {pipe: pipe for pipe in pipeline.domains}
+        self.plan(pipeline, names, "")
         taps = {}
         for name, domain in pipeline.inputs:
             source = self.terminal(name, domain)
             value = self.values.get(name)
-            taps[name] = _Tap(source, _value(value) if value is not None else "", name)
-        names = {pipe: pipe for pipe in pipeline.domains}
+            label = self.troubles(name) + (_value(value) if value is not None else "")
+            taps[name] = _Tap(source, label, name)
         carried = self.inside(pipeline, taps, names, "")
         for (name, pipe), tap in zip(pipeline.outputs, carried, strict=True):
             target = self.terminal(name, pipeline.domains[pipe])
             self.edge(tap, target)
+
+    def plan(self, pipeline: Pipeline, names: Mapping[str, str], prefix: str) -> None:
+        """Note the faults of a pipeline; the names are as for `inside`."""
+        for fault in pipeline.faults:
+            pipe = dict(pipeline.outputs).get(fault.pipe, fault.pipe)
+            self.faults.setdefault(names.get(pipe, f"{prefix}{pipe}"), []).append(f"{fault.kind}")
+
+    def troubles(self, pipe: str) -> str:
+        """What is written on a faulty pipe."""
+        return _small(f"⚡ {', '.join(self.faults[pipe])}") + "<BR/>" if pipe in self.faults else ""
 
     def inside(self, pipeline: Pipeline, taps: dict[str, _Tap], names: dict[str, str], prefix: str) -> list[_Tap]:
         """The processors of a pipeline whose inputs can be read at `taps`; where its outputs can be read.
@@ -205,6 +219,7 @@ class _Picture:
         """The contents of a pipeline that is used as a processor; pipes are called as in `flatten`."""
         inner = {pipe: f"{name}.{pipe}" for pipe in body.domains}
         inner.update((pipe, outer) for (_, pipe), outer in zip(body.outputs, names, strict=True))
+        self.plan(body, inner, f"{name}.")
         taps = dict(zip((pipe for pipe, _ in body.inputs), reads, strict=True))
         return [tap.source for tap in self.inside(body, taps, inner, f"{name}.")]
 
@@ -248,7 +263,7 @@ class _Picture:
 
     def label(self, name: str, pipe: str, domain: Domain) -> str:
         """What is written on a pipe: its name, its domain, and its value if there is one."""
-        text = f"{escape(pipe)}<BR/>{_small(escape(str(domain)))}"
+        text = f"{self.troubles(name)}{escape(pipe)}<BR/>{_small(escape(str(domain)))}"
         return text + (f"<BR/>{_value(self.values[name])}" if name in self.values else "")
 
     def edge(self, tap: _Tap, target: str, *, arrow: bool = True) -> None:

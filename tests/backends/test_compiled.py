@@ -41,6 +41,8 @@ def test_a_step_is_that_of_the_system(data: st.DataObject, q: int) -> None:
             value = events.get(source.name, source.domain.default)
             given_values[source.present.name] = source.name in events
             given_values |= zip((leaf.name for leaf in leaves(source.value)), leaves(value), strict=True)
+        if system.end:
+            given_values[system.end.now.name] = events is END
         before = [encode(v.domain, value) for v, value in zip(system.variables, simulator.state, strict=True)]
         inputs = [encode(domain, given_values[name]) for name, domain in system.free.items()]
         *after, overflow = step(*before, *inputs)

@@ -16,10 +16,10 @@ MONITORING = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ANALYSES = (ROOT / "docs" / "analyses.md").read_text(encoding="utf-8")
 RUNS = (ROOT / "docs" / "counterexamples.md").read_text(encoding="utf-8")
+FAULTS = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
 LAB = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(
-    r"^```console\n(.*?)^```$", PAGE + MONITORING + ANALYSES + RUNS + LAB + README, re.MULTILINE | re.DOTALL
-)
+GUIDES = PAGE + MONITORING + ANALYSES + RUNS + FAULTS + LAB + README
+BLOCKS = re.findall(r"^```console\n(.*?)^```$", GUIDES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)
     for block in BLOCKS

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -124,7 +125,7 @@ def test_export_is_written_whole(workbench: Run, tmp_path: Path) -> None:
 @pytest.mark.skipif("nusmv" not in USABLE, reason="no NuSMV executable")
 @pytest.mark.parametrize("name", ["figure_2a", "sum_of_odds", "output_if_smaller_than_k", "window_sum_of_3"])
 def test_nusmv_by_hand_says_what_check_says(workbench: Run, tmp_path: Path, name: str) -> None:
-    asked = ["liveness", "response", "bounded-liveness(2)", "no-overflow", "no-full-queues"]
+    asked = ["liveness", "response", "bounded-liveness(2)", "bounded-liveness(0)", "no-overflow", "no-full-queues"]
     file = MODELS / f"{name}.pipe"
     options = [word for text in asked for word in ("-p", text)]
     target = tmp_path / "model.smv"
@@ -142,10 +143,12 @@ def test_comparisons_are_mentioned_in_an_export(workbench: Run) -> None:
     assert "-- equivalent(squares)" in done.out
 
 
-def test_two_observers_of_one_name(workbench: Run) -> None:
-    done = workbench("export", SQUARES, "-p", "bounded-liveness(1)", "-p", "bounded-liveness(2)")
-    assert done.code == 2
-    assert "bounded-liveness(2)" in done.err
+def test_properties_that_count_silent_steps_have_a_counter_each(workbench: Run) -> None:
+    asked = [f"-pbounded-liveness({k})" for k in (1, 2, 3, 2, 1)]
+    done = workbench("export", SQUARES, *asked)
+    assert done.code == 0
+    assert re.findall(r"^    (silence\w*) :", done.out, re.MULTILINE) == ["silence", "silence_2", "silence_3"]
+    assert done.out.count("INVARSPEC") == 5
 
 
 # --- draw, doctor, version --------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ GIVEN = {
     "equivalent": "equivalent(other)",
     "stepwise-equivalent": "stepwise-equivalent(other<k=2>)",
     "approximates": "approximates(other)",
+    "tolerates": "tolerates",
 }
 
 

@@ -45,11 +45,12 @@ def test_operators_lift_and_literals_belong_to_the_function():
         return {
             "a": (x * 2).named("doubled"), "b": 10 - x, "c": x // 2, "d": x % 3, "e": f.IF(c, x, 0),
             "f": f.NOT(c), "g": (x > 1), "h": f.EQ(x, x), "i": 1 + x, "j": x <= 2,
+            "k": 7 // x, "l": 7 % x,
         }  # fmt: skip
 
     results = many.denote([[3, -4], [True, False]])
     assert results == ([6, -8], [7, 14], [1, -2], [0, 2], [3, 0], [False, True], [True, False], [True, True],
-                       [4, -3], [False, True])  # fmt: skip
+                       [4, -3], [False, True], [2, -2], [1, -1])  # fmt: skip
     assert many.node("doubled").processor.in_arity == 1
     assert many.queues == ("if.left", "if.right", "eq.left", "eq.right")
 

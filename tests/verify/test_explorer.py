@@ -13,6 +13,7 @@ from tests.verify.browser import OPTIONS, PROGRAM, WITHOUT, Page, chromium
 from workbench.backends.reference import Reference
 from workbench.core.domain import INT, Record
 from workbench.errors import WorkbenchError
+from workbench.faults.struck import place
 from workbench.processors.group import flatten
 from workbench.verify.explorer import MOST_SLOTS, explorer
 from workbench.verify.timeline import show_value
@@ -55,11 +56,18 @@ def records() -> Verdict:
     return wb.check(wb.parse(text).get().pipeline, prop)
 
 
+def faults() -> Verdict:
+    """Events of an input that is shown as it is are lost, and others come late."""
+    text = "pipeline p(x: int) -> int { return x fault lose x at most 1 fault delay x by 1 }"
+    prop = wb.property_from(wb.parse_property("bounded-liveness(1)"))
+    return wb.check(wb.parse(text).get().pipeline, prop)
+
+
 def holds() -> Verdict:
     return wb.check(load("passthrough"), wb.liveness())
 
 
-RUNS = {"overflow": overflow, "lasso": lasso, "comparison": comparison, "records": records}
+RUNS = {"overflow": overflow, "lasso": lasso, "comparison": comparison, "records": records, "faults": faults}
 
 
 @pytest.fixture(scope="module")
@@ -120,14 +128,18 @@ def expected_rows(run: Trace, step: int) -> list[list[str]]:
     """The table's column for a step, from the run."""
     assert run.pipeline
     at = run.steps[step]
-    outputs = {pipe: name for name, pipe in run.pipeline.outputs}
+    flat = flatten(run.pipeline)
+    outputs = {pipe: name for name, pipe in flat.outputs}
     found = []
     for group in (True, False):
         for pipe, value in at.pipes.items():
             if (pipe in run.inputs) is not group:
                 continue
-            kind = "in" if group else "out" if pipe in outputs else "pipe"
+            if pipe in flat.oracles and all(each.pipes[pipe] is None for each in run.steps):
+                continue
+            kind = "fault" if pipe in flat.oracles else "in" if group else "out" if pipe in outputs else "pipe"
             label = f"{pipe} = {outputs[pipe]}" if kind == "out" and outputs[pipe] != pipe else pipe
+            label = place(flat.oracles[pipe]) if kind == "fault" else label
             found.append([kind, label, "·" if value is None else show_value(value, run.domains[pipe])])
     for queue, length in at.queues.items():
         found.append(["queue", queue, f"{length}!" if queue in at.overflows else str(length)])
@@ -152,8 +164,10 @@ def test_every_step_shows_what_the_run_says(page: Page, file: Path, verdicts: di
         assert shown["hash"].endswith(f"step={step}")
         assert shown["word"] == (step >= (len(run.steps) - 1 if run.loop is None else run.loop))
         assert shown["rows"] == expected_rows(run, step)
-        assert shown["pipes"].keys() == at.pipes.keys()
-        for pipe, value in at.pipes.items():
+        # the drawing has the pipes of the pipeline, and no oracles
+        assert shown["pipes"].keys() == flatten(run.pipeline, faults=False).domains.keys()
+        for pipe in shown["pipes"]:
+            value = at.pipes[pipe]
             text = "·" if value is None else show_value(value, run.domains[pipe])
             assert shown["pipes"][pipe] == [text if len(text) <= 14 else text[:13] + "…", value is not None]
         assert shown["queues"].keys() == at.queues.keys()
@@ -260,7 +274,7 @@ def test_buttons_slider_keys_and_tabs(page: Page, file: Path, verdicts: dict[str
 
 @needs_browser
 def test_a_verdict_without_a_run_says_what_it_rests_on(page: Page, file: Path, verdicts: dict[str, Verdict]) -> None:
-    page.open(file, "run=5")
+    page.open(file, f"run={len(verdicts)}")
     text = page.ask("document.querySelector('#verdict').textContent")
     assert "holds" in text
     assert "No run is needed" in text

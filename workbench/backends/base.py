@@ -79,7 +79,7 @@ def check_support(pipeline: Pipeline, backend: str, known: Sequence[str] = BACKE
 
 def by_input(pipeline: Pipeline, streams: Any) -> dict[str, Iterable[Value]]:
     """Streams given as a mapping, as a sequence in the order of the inputs, or bare for a single input."""
-    names = [name for name, _ in pipeline.inputs]
+    names = [name for name, _ in pipeline.arrivals]
     if isinstance(streams, Mapping):
         for name in streams:
             input_position(pipeline, name)

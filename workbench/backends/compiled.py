@@ -14,7 +14,7 @@ from typing import Any
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.evaluate import Source, straight_line
 from workbench.core.fold import postorder
-from workbench.core.ops import ADD, DIV, MOD, MUL, SUB
+from workbench.core.ops import ADD, CAST, DIV, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.system import System
@@ -67,7 +67,7 @@ def step_code(system: System, labels: Sequence[Term] = ()) -> StepCode:
     roots = list(system.inlined((*(v.next for v in system.variables), *labels)))
     fed: set[Term] = set()
     for node in postorder(roots):
-        _small(node)
+        refuse_large(node)
         if node in inputs or not fed.isdisjoint(node.args):
             fed.add(node)
     lines, results = straight_line(roots, _Scalars({**state, **inputs}))
@@ -127,29 +127,42 @@ class _Scalars(Source):
 _EXACT = {op: op.exact for op in (ADD, SUB, MUL)}
 
 
-def _small(term: Term) -> None:
-    """Refuse what compiled code cannot hold."""
+def refuse_large(term: Term) -> None:
+    """Refuse what compiled code cannot hold.
+
+    Raises
+    ------
+    Refused: a result can have more than 64 bits, or its domain is not finite.
+    """
     if not isinstance(term.domain, Enum) and term.domain != BOOL:
         lo, hi = _bounds(term.domain, term)
         if term.op is not None and term.op not in (DIV, MOD):
-            exact = _exact(term)
+            exact = exact_ends(term)
             lo, hi = min([lo, *exact]), max([hi, *exact])
         if lo < -LARGEST or hi > LARGEST:
             raise Refused(
                 f"compiled code has integers of 64 bits, and '{term.op or term}' on {term.domain} can have more",
                 hint="choose a smaller domain with -N",
             )
-    elif term.op is not None and term.op.name.startswith("escapes_") and max(map(abs, _exact(term))) > LARGEST:
+    elif term.op is not None and term.op.name.startswith("escapes_") and max(map(abs, exact_ends(term))) > LARGEST:
         raise Refused("compiled code has integers of 64 bits, and arithmetic in this pipeline can have more")
 
 
-def _exact(term: Term) -> list[int]:
-    """The ends of the exact results of an arithmetic operation, nothing for any other."""
+def exact_ends(term: Term) -> list[int]:
+    """Numbers among which the exact results of an operation lie, before they are fitted; [] where none are known."""
     exact: Any = term.op.exact if term.op and (term.op in _EXACT or term.op.name.startswith("escapes_")) else None
-    if exact is None:
+    if exact is None and term.op is not CAST:
         return []
-    left, right = (_bounds(arg.domain, arg) for arg in term.args)
+    ends = [_bounds(arg.domain, arg) for arg in term.args]
+    if exact is None:
+        return list(ends[0])
+    left, right = ends
     return [exact(a, b) for a in left for b in right]
+
+
+def never_negative(term: Term) -> bool:
+    """Whether no value of a number's domain is negative."""
+    return _bounds(term.domain, term)[0] >= 0
 
 
 def _bounds(domain: Domain, term: Term) -> tuple[int, int]:

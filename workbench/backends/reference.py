@@ -20,7 +20,7 @@ from workbench.backends.base import (
     input_position,
     suggestion,
 )
-from workbench.backends.reference_node import ABSENT, Cell, failure
+from workbench.backends.reference_node import ABSENT, Cell, Oracle, failure
 from workbench.backends.reference_pull import Pull
 from workbench.core.domain import Anything, Value
 from workbench.core.pipeline import Pipeline
@@ -36,13 +36,18 @@ class Reference:
     ----------
     pipeline: what to run; its groups are flattened, so pipes and queues of groups are called `group.name`.
     capacities: queue name to capacity; None takes the pipeline's own. Queues without one are unbounded.
+    oracle: what makes the faults of the pipeline strike, beside the events on its oracles: asked whenever one could,
+        with the name of the oracle; None: nothing happens.
     """
 
     name = "reference"
 
-    def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, oracle: Oracle | None = None
+    ) -> None:
         check_support(pipeline, self.name)
         self.pipeline = pipeline
+        self.oracle = oracle
         self.flat = flatten(pipeline)
         self.capacities = self._checked(self.flat.capacities if capacities is None else capacities)
         self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
@@ -50,10 +55,12 @@ class Reference:
         self._cells = [Cell(node, self.flat.typed[node.name], slots) for node in self.flat.nodes]
         self._plan = [cell.plan(index) for index, cell in enumerate(self._cells)]
         self._shown = [(output, slots[pipe]) for output, pipe in self.flat.outputs]
+        self._oracles = {oracle: slots[oracle] for oracle in self.flat.oracles}
         self._empty = [ABSENT] * len(self._pipes)
         self._width = self.flat.widths
         self._wide = [self._width[pipe] != 1 for pipe in self._pipes]
-        self._advance = self._advance_wide if any(self._wide) else self._advance_narrow
+        plain = not any(self._wide) and not self.flat.oracles
+        self._advance = self._advance_narrow if plain else self._advance_wide
         self._sources = [(name, None if isinstance(domain, Anything) else domain) for name, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
         self._bounded = [
@@ -196,10 +203,20 @@ class Reference:
         before, fed = self._states.copy(), 0
         when = f"step {self.steps}"
         contents: list[list[Value]] = [[] if value is ABSENT else [value] for value in current]
+        for slot in self._oracles.values():
+            contents[slot] = []  # it shows what counts
+
+        def oracle(pipe: str) -> Value | None:
+            said = current[self._oracles[pipe]]
+            return said if said is not ABSENT else self.oracle(pipe) if self.oracle else None
+
         try:
             for index, cell in enumerate(self._cells):
                 arrivals = [contents[slot] for slot in cell.sources]
-                if any(arrivals):
+                if cell.processor.clocked:
+                    self._states[index], emitted = cell.tick(before[index], contents, oracle, when)
+                    cell.carry(emitted, contents)
+                elif any(arrivals):
                     fed = index + 1
                     self._states[index], emitted = cell.feed(before[index], arrivals, when)
                     cell.carry(emitted, contents)
@@ -211,6 +228,8 @@ class Reference:
             raise
         for cell in self._cells[:fed]:
             cell.settle()
+        for slot in self._oracles.values():
+            current[slot] = ABSENT
         for slot, events in enumerate(contents):
             if events:
                 current[slot] = events if self._wide[slot] else events[0]
@@ -310,10 +329,16 @@ class Reference:
         over = self._ended + [False] * (len(self._pipes) - len(self._ended))
         when = f"step {self.steps}"
         for index, cell in enumerate(self._cells):
-            self._states[index], emitted = cell.feed(
-                self._states[index], [contents[slot] for slot in cell.sources], when
-            )
-            if all(over[slot] for slot in cell.sources):
+            sources = cell.sources
+            if cell.processor.clocked:
+                sources = sources[:1]  # what oracles say has no end
+                ends = over[sources[0]]
+                self._states[index], emitted = cell.tick(self._states[index], contents, lambda _: None, when, ends=ends)
+            else:
+                self._states[index], emitted = cell.feed(
+                    self._states[index], [contents[slot] for slot in sources], when
+                )
+            if all(over[slot] for slot in sources):
                 emitted += cell.finish(self._states[index], when)
                 for slot in cell.targets:
                     over[slot] = True
@@ -330,7 +355,7 @@ class Reference:
                 hint="use Reference(pipeline, capacities={}) for pulling",
             )
         for node in self.flat.nodes:
-            if node.processor.merges:
+            if node.processor.merges or node.processor.clocked:
                 raise Refused(
                     f"the output of '{node.name}' ({node.processor}) depends on the steps at which events arrive,"
                     " and pull mode has none",

@@ -12,11 +12,13 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.pipeline import Node
-from workbench.core.processor import Emission, Processor, State, slots_of
+from workbench.core.processor import NOTHING, Emission, Maybe, Processor, State, Tick, slots_of
 from workbench.errors import WorkbenchError
 
 Results = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
+Oracle = Callable[[str], Value | None]
+"""Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
 Plan = tuple[int, "Cell", Callable[[State, tuple[Any, ...]], tuple[State, Results]], int, int, tuple[int, ...]]
 
 
@@ -112,6 +114,31 @@ class Cell:
                 raise failure(when, self.node, front, error) from error
             emitted.append(results)
         return state, emitted
+
+    def tick(
+        self, state: State, carried: Sequence[list[Value]], oracle: Oracle, when: str, *, ends: bool = False
+    ) -> tuple[State, list[Results]]:
+        """The state of a clocked processor after one step, and what it emits.
+
+        What its oracles say is put on their pipes where it counts.
+        """
+        source, *oracles = self.sources
+        events = carried[source]
+        absent = (NOTHING,) * (len(oracles) - len(events))
+
+        def strike(number: int, possible: bool) -> Maybe:
+            said = oracle(self.node.inputs[1 + number]) if possible and not ends else None
+            if said is None:
+                return NOTHING
+            carried[oracles[number]][:] = [said]
+            return Maybe(True, said)
+
+        front = Tick((*(Maybe(True, value) for value in events), *absent), strike, ends)
+        try:
+            state, results = self.processor.step(state, front)
+        except Exception as error:
+            raise failure(when, self.node, tuple(events), error) from error
+        return state, [results]
 
     def carry(self, emitted: Sequence[Results], carried: Sequence[list[Value]]) -> None:
         """Put what was emitted on the pipes."""

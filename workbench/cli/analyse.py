@@ -40,7 +40,7 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.cli.analyse_report import SECTIONS
     from workbench.cli.progress import Progress
 
-    loaded = o.load(args.file, args.param)
+    loaded = o.load(args.file, args.param, args.fault)
     settings = o.settings(args, loaded.pipeline)
     code = 0
     for number, name in enumerate(args.only):

@@ -52,7 +52,7 @@ def execute(args: argparse.Namespace) -> int:
             hint="change the defaults in the file, or write the capacities by hand",
         )
     args.Q = []
-    pipeline = o.load(args.file, args.param).pipeline
+    pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
     with Progress(f"buffers of {pipeline.name}"):
         found = buffers(pipeline, settings, args.most)

@@ -52,7 +52,7 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.language import parameters
 
     runs.check_writable(args)
-    loaded = o.load(args.file, args.param)
+    loaded = o.load(args.file, args.param, args.fault)
     settings = o.settings(args, loaded.pipeline)
     given = parameters(args.param)
     problems = [problem(loaded, syntax, settings, given) for syntax in properties(loaded, args.property)]

@@ -30,7 +30,7 @@ def execute(args: argparse.Namespace) -> int:
     """Draw."""
     from workbench.draw import draw
 
-    pipeline = o.load(args.file, args.param).pipeline
+    pipeline = o.load(args.file, args.param, args.fault).pipeline
     if args.output is None:
         sys.stdout.write(draw(pipeline))
         return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from workbench.cli import runs
 if TYPE_CHECKING:
     from workbench.cli.problem import Part
 
-HELP = "decide whether two pipelines compute the same"
+HELP = "decide whether two pipelines compute the same; --fault is about FILE_A"
 MODES = ("sequence", "stepwise", "approximates")
 
 
@@ -39,6 +40,7 @@ def execute(args: argparse.Namespace) -> int:
 
     runs.check_writable(args)
     left, right = _pipelines([args.left, args.right], args.param)
+    left = replace(left, loaded=left.loaded.faulty(*args.fault))
     both = side_by_side(left.pipeline, right.pipeline, args.mode)[0]
     comparison = Comparison(left, right, args.mode, o.settings(args, both))
     then = partial(runs.write, args)

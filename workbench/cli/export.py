@@ -40,7 +40,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Print the model, or write it."""
-    loaded = o.load(args.file, args.param)
+    loaded = o.load(args.file, args.param, args.fault)
     settings = o.settings(args, loaded.pipeline)
     text = export_text(loaded.pipeline, properties(loaded, args.property), settings)
     if args.output:
@@ -72,7 +72,7 @@ def export_text(pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: S
         model.system,
         assume=env.assumptions(model.system, stutter_reduced=False),
         fair=env.fairness(model.system),
-        header=list(_header(pipeline, settings, model.system.queues)),
+        header=list(_header(pipeline, settings, model.system)),
     )
     lines = [smv.text.rstrip(), ""]
     for syntax, question in questions:
@@ -90,22 +90,16 @@ def _asked(
     system: System, asked: Sequence[PropertySyntax]
 ) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
     """The system with the observers of all properties, and the questions; None for comparisons."""
-    from workbench.errors import PipelineError
     from workbench.verify.from_syntax import EQUIVALENCES, property_from
+    from workbench.verify.tolerance import TOLERATES
 
     questions: list[tuple[PropertySyntax, Question | None]] = []
     for syntax in asked:
-        if syntax.name in EQUIVALENCES:
+        if syntax.name in EQUIVALENCES or syntax.name == TOLERATES:
             questions.append((syntax, None))
             continue
         question = property_from(syntax).question(system)
         system = question.system
-        names = [variable.name for variable in system.variables]
-        if len(set(names)) < len(names):
-            raise PipelineError(
-                f"'{syntax}' needs an observer that another property has already",
-                hint="export such properties into files of their own",
-            )
         questions.append((syntax, question))
     return system, questions
 
@@ -125,11 +119,14 @@ def _never() -> Any:
     return FALSE
 
 
-def _header(pipeline: Pipeline, settings: Settings, queues: Any) -> Iterator[str]:
+def _header(pipeline: Pipeline, settings: Settings, system: System) -> Iterator[str]:
+    from workbench.verify.rests_on import misfortunes
+
     yield f"Pipeline {pipeline.name}"
     yield from (f"  {line}".rstrip() for line in pipeline.doc.splitlines())
-    sizes = ", ".join(f"{queue.name} {queue.capacity}" for queue in queues.values())
+    sizes = ", ".join(f"{queue.name} {queue.capacity}" for queue in system.queues.values())
     yield f"Queues: {sizes or 'none'}"
     yield f"int is {settings.domain}"
+    yield from misfortunes(system)
     yield settings.environment.describe()
     yield "Printed by `workbench export`. Run: NuSMV FILE"

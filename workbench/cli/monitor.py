@@ -147,14 +147,16 @@ def execute(args: argparse.Namespace) -> int:
         raise InputError(f"'{file}' is no pipeline", hint="the system comes first: workbench monitor SYSTEM.smv FILE")
     bind, when = _pairs(args.bind, "--bind"), _pairs(args.when, "--when")
     problems = []
-    for part, path, statement in _watching(file, args.param, *system):
+    for part, path, statement in _watching(file, args.param, args.fault, *system):
         settings = o.settings(args, part.pipeline)
         watched = Watched(path, part, {**statement.bind, **bind}, {**statement.when, **when}, settings)
         problems += [Monitored(watched, syntax) for syntax in _asked(args.property, statement.checks)]
     return decide_all([*problems], as_json=args.json, quiet=args.quiet, then=partial(runs.write, args))
 
 
-def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tuple[Part, str, Monitor]]:
+def _watching(
+    reference: str, params: Sequence[str], faults: Sequence[str], given: str = ""
+) -> list[tuple[Part, str, Monitor]]:
     """The pipelines to ask about, each with a system and what the file says about that.
 
     Without a name in `reference` these are all pipelines of the file that watch the given system, or any.
@@ -164,7 +166,7 @@ def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tu
     path, name = split_reference(reference)
     source = read_file(path)
     names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors] or [source.default]
-    loaded = o.load_all([(source, one) for one in names], params)
+    loaded = o.load_all([(source, one) for one in names], params, faults)
     found = [(one, system, m) for one in loaded for m in one.loaded.monitors for system in m.systems]
     if not given:
         if not found:
@@ -176,17 +178,19 @@ def _watching(reference: str, params: Sequence[str], given: str = "") -> list[tu
     same = [item for item in found if Path(item[1]).resolve() == Path(given).resolve()]
     if same:
         return same
-    return [(one, given, Monitor()) for one in o.load_all([(source, name)], params)]
+    return [(one, given, Monitor()) for one in o.load_all([(source, name)], params, faults)]
 
 
 def _asked(given: Sequence[str], checks: Sequence[PropertySyntax]) -> list[PropertySyntax]:
     from workbench.language import parse_property
+    from workbench.verify.from_syntax import EQUIVALENCES
+    from workbench.verify.tolerance import TOLERATES
 
     if checks and not given:
         return list(checks)
     found = [parse_property(text) for text in given or [DEFAULT]]
     for syntax in found:
-        if syntax.name in ("equivalent", "stepwise-equivalent"):
+        if syntax.name in (*EQUIVALENCES, TOLERATES):
             raise InputError(f"'{syntax}' compares two pipelines; it is asked with `workbench equiv`")
     return found
 

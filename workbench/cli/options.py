@@ -33,6 +33,14 @@ def parameter_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the pipeline (repeat)",
     )
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="FAULT",
+        help="what may go wrong, beside what the file says: 'lose y', 'duplicate y at most 2', "
+        "'delay y by 3 when y > 2' (repeat)",
+    )
 
 
 def domain_options(parser: argparse.ArgumentParser, *, n: int | None = N) -> None:
@@ -117,16 +125,18 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def load(reference: str, params: Sequence[str]) -> Loaded:
-    """The pipeline an argument names, with `--param` values."""
+def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Loaded:
+    """The pipeline an argument names, with `--param` values and `--fault`s."""
     from workbench.language import load as read
     from workbench.language import parameters
 
-    return read(reference, **parameters(params))
+    return read(reference, **parameters(params)).faulty(*faults)
 
 
-def load_all(wanted: Sequence[tuple[Source, str | None]], params: Sequence[str]) -> list[Part]:
-    """Several pipelines; a parameter goes to each that has one of its name, and one of them must."""
+def load_all(
+    wanted: Sequence[tuple[Source, str | None]], params: Sequence[str], faults: Sequence[str] = ()
+) -> list[Part]:
+    """Several pipelines, with `--fault`s; a parameter goes to each that has one of its name, and one of them must."""
     from workbench.cli.problem import Part
     from workbench.errors import InputError
     from workbench.language import parameters
@@ -139,7 +149,7 @@ def load_all(wanted: Sequence[tuple[Source, str | None]], params: Sequence[str])
         known = {p.name for p in syntax.parameters} if syntax else set()
         unused -= known
         own = {k: v for k, v in given.items() if k in known}
-        found.append(Part(source.get(name, **own), own))
+        found.append(Part(source.get(name, **own).faulty(*faults), own))
     if unused:
         raise InputError(f"{'neither' if len(found) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
     return found

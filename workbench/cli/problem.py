@@ -21,6 +21,7 @@ from workbench.verify.equivalence import Mode, equivalent, side_by_side
 from workbench.verify.examine import examined
 from workbench.verify.from_syntax import EQUIVALENCES, property_from, sides
 from workbench.verify.properties import Property
+from workbench.verify.tolerance import TOLERATES, faultless
 from workbench.verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -61,17 +62,20 @@ class Part:
 
     loaded: Loaded
     given: Mapping[str, Value] = field(default_factory=dict)
+    sound: bool = False
+    """Whether its faults never strike."""
 
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline, over the domains as written."""
-        return self.loaded.pipeline
+        return faultless(self.loaded.pipeline) if self.sound else self.loaded.pipeline
 
     def recipe(self, settings: Settings) -> Recipe:
         """How a test builds it."""
         from workbench.conformance.recipe import Recipe
 
-        return Recipe.of_text(self.loaded.source.text, self.pipeline.name, self.given, settings.domain)
+        made, name = self.loaded, self.loaded.pipeline.name
+        return Recipe.of_text(made.source.text, name, self.given, settings.domain, made.added, sound=self.sound)
 
 
 @dataclass(frozen=True)
@@ -179,6 +183,9 @@ def problem(
 ) -> Problem:
     """What a property asks of a pipeline; `given` are the values its parameters were given."""
     given = given or {}
+    if syntax.name == TOLERATES:
+        both = Part(loaded, given), Part(loaded, given, sound=True)
+        return Comparison(*both, "sequence", settings, str(syntax), loaded.pipeline.name, syntax)
     if syntax.name not in EQUIVALENCES or not isinstance(syntax.argument, PipelineReference):
         return Single(loaded, syntax, settings, given)
     other = Part(loaded.other(syntax.argument), dict(syntax.argument.params))

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 from workbench.cli import options as o
 
 if TYPE_CHECKING:
-    from workbench.backends.base import Backend
+    from workbench.backends.base import StepRecord
+    from workbench.backends.reference import Reference
+    from workbench.backends.reference_faults import RandomFaults
     from workbench.core.pipeline import Pipeline
 
 HELP = "run a pipeline on events"
 BACKENDS = ("reference",)
+RATE = 0.1
 FORMATS = ("csv", "jsonl")
 
 
@@ -33,6 +36,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
+    parser.add_argument(
+        "--seed", type=int, metavar="N",
+        help="let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rate", type=float, metavar="P", help="the probability that a fault strikes when it can (default: 0.1)"
+    )
     o.domain_options(parser, n=None)
 
 
@@ -40,8 +50,9 @@ def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     from workbench.backends.events import format_of, read_events, write_events
 
-    pipeline = _domain(o.load(args.file, args.param).pipeline, args)
-    backend = _backend(args.backend, pipeline)
+    pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
+    faults = _faults(args, pipeline)
+    backend = _backend(args.backend, pipeline, faults)
     events = read_events(args.input, pipeline, format=args.format)
     written = format_of(args.output) or args.format or format_of(args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
@@ -49,9 +60,12 @@ def execute(args: argparse.Namespace) -> int:
     events = _started(events)
     with write_events(args.output, pipeline, format=written, idle=args.steps) as writer:
         for step in events:
-            writer.write(backend.step(step).outputs)
+            record = backend.step(step)
+            writer.write(record.outputs)
             if live:
                 sys.stdout.flush()
+            if faults:
+                _say(backend, record)
         last = backend.end()
         if any(last.values()):
             writer.write(last)
@@ -63,11 +77,31 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return itertools.chain(list(itertools.islice(events, 1)), events)
 
 
-def _backend(name: str, pipeline: Pipeline) -> Backend:
+def _backend(name: str, pipeline: Pipeline, faults: RandomFaults | None) -> Reference:
     assert name == "reference"
     from workbench.backends.reference import Reference
 
-    return Reference(pipeline)
+    return Reference(pipeline, oracle=faults)
+
+
+def _faults(args: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None:
+    """What makes faults strike, where the options ask for that."""
+    if not args.fault and args.seed is None and args.rate is None:
+        return None
+    from workbench.backends.reference_faults import RandomFaults
+
+    return RandomFaults(pipeline, args.seed or 0, RATE if args.rate is None else args.rate)
+
+
+def _say(backend: Reference, record: StepRecord) -> None:
+    """The faults that struck in the last step, on the standard error."""
+    from workbench.faults import struck
+    from workbench.verify.timeline import show_value
+
+    carried = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+    for strike in struck(backend.flat, carried):
+        event = show_value(strike.event, strike.domain)
+        print(f"step {backend.steps - 1}: {event} on {strike.pipe} was {strike.what}", file=sys.stderr)
 
 
 def _domain(pipeline: Pipeline, args: argparse.Namespace) -> Pipeline:

@@ -14,9 +14,10 @@ from workbench.backends.reference import Reference
 from workbench.core.domain import BOOL, Domain, Tuple, Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.ops import as_term
-from workbench.core.pipeline import Pipeline, Unfolding
+from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Machine, Maybe, carried, slots_of
 from workbench.core.term import leaves, var
+from workbench.core.unfolding import Unfolding
 from workbench.processors.group import Group, flatten
 from workbench.processors.window import as_state
 

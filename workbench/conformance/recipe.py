@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import indent
 from typing import Any
@@ -36,12 +36,26 @@ class Recipe:
     doc: str = field(default="", compare=False)
 
     @classmethod
-    def of_text(cls, text: str, name: str, params: Mapping[str, Value], integers: Integer) -> Recipe:
-        """A pipeline of a `.pipe` text, with values for its parameters."""
+    def of_text(
+        cls,
+        text: str,
+        name: str,
+        params: Mapping[str, Value],
+        integers: Integer,
+        faults: Sequence[str] = (),
+        *,
+        sound: bool = False,
+    ) -> Recipe:
+        """A pipeline of a `.pipe` text, with values for its parameters, and more faults; or, `sound`, without any."""
         given = "".join(f", {key}={written(value)}" for key, value in params.items())
         domain = f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
-        result = f"return wb.parse(SOURCE).get({written(name)}{given}).pipeline.resolve({domain})"
-        return cls(identifier(name), result, text=text, doc=f"`int` is 0..{integers.n - 1}, {integers.overflow}.")
+        made = f"wb.parse(SOURCE).get({written(name)}{given}).pipeline"
+        if faults:
+            made = f"wb.faulty({made}, {', '.join(map(written, faults))})"
+        result = f"return {f'wb.faultless({made})' if sound else made}.resolve({domain})"
+        doc = f"`int` is 0..{integers.n - 1}, {integers.overflow}."
+        name = f"{name} without faults" if sound else name
+        return cls(identifier(name), result, text=text, doc=doc)
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Recipe:

@@ -20,9 +20,13 @@ from workbench.language.syntax import PropertySyntax
 from workbench.processors.group import Group
 from workbench.verify.equivalence import NAMES, Mode
 from workbench.verify.from_syntax import EQUIVALENCES
+from workbench.verify.tolerance import TOLERATES
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
-MODES: Mapping[str, Mode] = {**{name: mode for mode, name in NAMES.items()}, **EQUIVALENCES}
+MODES: Mapping[str, Mode] = {
+    **{name: mode for mode, name in NAMES.items()}, **EQUIVALENCES, TOLERATES: "sequence",
+}  # fmt: skip
+
 """How a verdict on two pipelines calls what was asked."""
 
 

@@ -252,11 +252,19 @@ def comparison(run: Trace, left: str, right: str, mode: Mode) -> Body:
         return body
     sides = [_side(run, position) for position in (0, 1)]
     body.add(f"left, right = wb.Reference({left}(), capacities={{}}), wb.Reference({right}(), capacities={{}})")
-    body.add("steps = [  # what comes in, what comes out left and right")
-    for step, (events, ours, theirs) in enumerate(zip(played.inputs, *sides, strict=False)):
-        body.add(f"    ({written(events)}, {written(ours)}, {written(theirs)}),{_note(run, step)}")
-    body.add("]", "seen = [(left.step(events).outputs, right.step(events).outputs) for events, _, _ in steps]")
-    body.add("assert seen == [(ours, theirs) for _, ours, theirs in steps]")
+    given = [_given(run, played, position) for position in (0, 1)]
+    if given[0] == given[1]:
+        body.add("steps = [  # what comes in, what comes out left and right")
+        for step, (events, ours, theirs) in enumerate(zip(given[0], *sides, strict=False)):
+            body.add(f"    ({written(events)}, {written(ours)}, {written(theirs)}),{_note(run, step)}")
+        body.add("]", "seen = [(left.step(events).outputs, right.step(events).outputs) for events, _, _ in steps]")
+        body.add("assert seen == [(ours, theirs) for _, ours, theirs in steps]")
+    else:
+        body.add("steps = [  # what comes in (with the faults that strike) and comes out, left and right")
+        for step, parts in enumerate(zip(given[0], sides[0], given[1], sides[1], strict=False)):
+            body.add(f"    ({', '.join(map(written, parts))}),{_note(run, step)}")
+        body.add("]", "seen = [(left.step(one).outputs, right.step(two).outputs) for one, _, two, _ in steps]")
+        body.add("assert seen == [(ours, theirs) for _, ours, _, theirs in steps]")
     body.add(*(_sequences(run) if mode == "sequence" else _last()))
     return body
 
@@ -301,6 +309,19 @@ def _groups(run: Trace) -> list[list[tuple[str, str]]]:
     for node, body in zip(nodes[:2], bodies, strict=False):
         found.append([(name, pipe) for (name, _), pipe in zip(body.outputs, node.outputs, strict=True)])
     return found
+
+
+def _given(run: Trace, played: _Played, position: int) -> list[Inputs]:
+    """What comes in on one side, step by step: what arrives, and what is said to its own oracles."""
+    assert run.pipeline is not None
+    own = [node.name for node in run.pipeline.nodes if isinstance(node.processor, Group)][position]
+    names = {name: name for name, _ in run.pipeline.inputs}
+    for step in played.inputs:
+        names |= {name: name.removeprefix(f"{own}.") for name in step if name.startswith(f"{own}.")}
+    return [
+        events if events is END else {names[name]: value for name, value in events.items() if name in names}
+        for events in played.inputs
+    ]
 
 
 def _side(run: Trace, position: int) -> list[Outputs]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.conformance.functions import source_of
 from workbench.core.domain import Domain
+from workbench.core.fault import Fault
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
@@ -16,7 +17,9 @@ from workbench.processors.window import Window
 HEADER = """\
 from workbench.conformance.functions import *
 from workbench.core.domain import *
+from workbench.core.fault import Fault, Kind
 from workbench.core.function import LIBRARY
+from workbench.faults import *
 from workbench.processors import *
 from workbench.processors.stream import Builder
 """
@@ -49,8 +52,15 @@ def _define(pipeline: Pipeline, made: dict[Pipeline, str], lines: list[str]) -> 
         streams = ", ".join(f"{builder}.stream({pipe!r})" for pipe in node.inputs)
         lines.append(f"{builder}.add({_processor(node.processor, made)}, [{streams}], name={node.name!r})")
     shown = ", ".join(f"{name!r}: {builder}.stream({pipe!r})" for name, pipe in pipeline.outputs)
-    lines.append(f"{variable} = {builder}.build({{{shown}}})")
+    faults = ", ".join(_fault(each) for each in pipeline.faults)
+    planned = f".with_faults([{faults}])" if faults else ""
+    lines.append(f"{variable} = {builder}.build({{{shown}}}){planned}")
     return variable
+
+
+def _fault(fault: Fault) -> str:
+    when = "None" if fault.when is None else source_of(fault.when)
+    return f"Fault(Kind.{fault.kind.name}, {fault.pipe!r}, {fault.by}, {fault.most}, {when})"
 
 
 def _inner(processor: Processor) -> Pipeline | None:

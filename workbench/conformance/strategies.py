@@ -26,6 +26,7 @@ from workbench.core.domain import (
     Tuple,
     Value,
 )
+from workbench.core.fault import Fault, Kind
 from workbench.core.join import Join
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Machine, Processor, Slot
@@ -361,6 +362,22 @@ def pipelines(
     return growing.finished(2)
 
 
+@st.composite
+def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: int = MOST_EVENTS) -> list[Fault]:
+    """Faults of a pipeline's pipes, also inside groups; no pipe then carries more than `most_events` in a step."""
+    found: list[Fault] = []
+    for _ in range(draw(st.integers(1, max_faults))):
+        pipe = draw(st.sampled_from(sorted(pipeline.every_pipe)))
+        kind = draw(st.sampled_from(Kind))
+        by = draw(st.integers(1, 2)) if kind is Kind.DELAY else 0
+        most, domain = draw(st.sampled_from([None, 1, 2])), pipeline.every_pipe[pipe]
+        conditions = [None, g.fixed_right("=", draw(values(domain)))] if not isinstance(domain, Tuple) else [None]
+        tried = [*found, Fault(kind, pipe, by, most, draw(st.sampled_from(conditions)))]
+        if max(width or 0 for width in flatten(pipeline.with_faults(tried)).widths.values()) <= most_events:
+            found = tried
+    return found
+
+
 def traces(
     pipeline: Pipeline, *, max_steps: int = 8, together: bool = False
 ) -> st.SearchStrategy[list[dict[str, Value]]]:
@@ -384,4 +401,4 @@ def pipelines_and_traces(draw: st.DrawFn, /, **options: Any) -> tuple[Pipeline, 
     return pipeline, draw(traces(pipeline))
 
 
-__all__ = ["domains", "pipelines", "pipelines_and_traces", "state_bits", "traces", "values"]
+__all__ = ["domains", "faults", "pipelines", "pipelines_and_traces", "state_bits", "traces", "values"]

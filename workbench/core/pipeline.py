@@ -14,7 +14,9 @@ from functools import cached_property
 import networkx as nx
 
 from workbench.core.domain import Domain, Value, resolve
+from workbench.core.fault import Fault
 from workbench.core.processor import END, Processor, Stream
+from workbench.core.unfolding import Unfolding
 from workbench.errors import Location, PipelineError, WorkbenchError
 
 
@@ -49,6 +51,8 @@ class Pipeline:
     outputs: output name to the pipe it shows.
     capacities: queue name (also of a queue inside a group) to its capacity; queues that are absent are unbounded when
         running.
+    faults: what may go wrong on its pipes (also inside groups), those of one pipe in the order in which its events
+        meet them.
 
     Raises
     ------
@@ -61,6 +65,7 @@ class Pipeline:
     outputs: tuple[tuple[str, str], ...]
     capacities: Mapping[str, int] = field(default_factory=dict, hash=False)
     doc: str = field(default="", compare=False)
+    faults: tuple[Fault, ...] = ()
     domains: Mapping[str, Domain] = field(init=False, compare=False, repr=False)
     """The domain of every pipe."""
     typed: Mapping[str, Processor] = field(init=False, compare=False, repr=False)
@@ -78,6 +83,10 @@ class Pipeline:
         unknown = set(self.capacities) - set(self.every_queue)
         if unknown:
             raise _unknown(self.name, "queue", sorted(unknown)[0], self.every_queue, "")
+        for fault in self.faults:
+            known = {**self.every_pipe, **dict(self.outputs)}
+            if fault.pipe not in known:
+                raise _unknown(self.name, "pipe", fault.pipe, known, fault.where)
 
     # --- what is in it ---
 
@@ -113,7 +122,7 @@ class Pipeline:
             width = None
             if burst is not None and len(bounds) == len(rounds):
                 fronts = sum(bounds) if processor.merges else max(bounds)
-                width, last = burst * fronts, processor.finishes
+                width, last = burst * fronts, 0 if processor.clocked else processor.finishes
                 # what it emits at the end comes after what it makes of events that come then, or in their place
                 width = max(1, width + last if self.late.intersection(node.inputs) else max(width, last))
             found.update(dict.fromkeys(node.outputs, width))
@@ -147,6 +156,31 @@ class Pipeline:
             for queue in (*node.queues, *(f"{node.name}.{inner}" for inner in node.processor.inner_queues))
         )
 
+    @property
+    def every_pipe(self) -> Mapping[str, Domain]:
+        """All pipes, those inside groups (`group.add`) included, and what they carry."""
+        found = dict(self.domains)
+        for node in self.nodes:
+            found.update(
+                (f"{node.name}.{inner}", domain) for inner, domain in self.typed[node.name].inner_pipes.items()
+            )
+        return found
+
+    @cached_property
+    def oracles(self) -> Mapping[str, Node]:
+        """The inputs on which nothing arrives, and the processors in which an event there makes something happen."""
+        return {
+            pipe: node
+            for node in self.nodes
+            if node.processor.oracles
+            for pipe in node.inputs[-node.processor.oracles :]
+        }
+
+    @property
+    def arrivals(self) -> tuple[tuple[str, Domain], ...]:
+        """The inputs without the oracles."""
+        return tuple((name, domain) for name, domain in self.inputs if name not in self.oracles)
+
     def node(self, name: str) -> Node:
         """The node of this name; PipelineError with a suggestion if there is none."""
         for node in self.nodes:
@@ -173,16 +207,21 @@ class Pipeline:
         """This pipeline over a chosen integer domain: every unbounded `int` becomes `integers`."""
         inputs = tuple((name, resolve(domain, integers)) for name, domain in self.inputs)
         nodes = tuple(Node(n.name, n.processor.resolve(integers), n.inputs, n.outputs, n.where) for n in self.nodes)
-        return Pipeline(self.name, inputs, nodes, self.outputs, self.capacities, self.doc)
+        faults = tuple(fault.resolve(integers) for fault in self.faults)
+        return Pipeline(self.name, inputs, nodes, self.outputs, self.capacities, self.doc, faults)
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Pipeline:
         """This pipeline with the given queue capacities; queues inside groups are called `group.add.left`."""
-        return Pipeline(self.name, self.inputs, self.nodes, self.outputs, dict(capacities), self.doc)
+        return Pipeline(self.name, self.inputs, self.nodes, self.outputs, dict(capacities), self.doc, self.faults)
+
+    def with_faults(self, faults: Sequence[Fault]) -> Pipeline:
+        """This pipeline with these faults and no others of its own; pipes inside groups are called `group.add`."""
+        return Pipeline(self.name, self.inputs, self.nodes, self.outputs, self.capacities, self.doc, tuple(faults))
 
     # --- meaning ---
 
     def denote(self, streams: Sequence[Stream], *, ended: bool = True) -> tuple[list[Value], ...]:
-        """The specification of the whole pipeline: composition of its processors' denotations.
+        """The specification of the whole pipeline: composition of its processors' denotations; no fault strikes.
 
         Without `ended` the streams go on after these events. Where the output depends on the steps at which events
         arrive (`Processor.merges`), step i carries the i-th event of every input that has so many.
@@ -207,48 +246,6 @@ class Pipeline:
 
     def __str__(self) -> str:
         return self.name
-
-
-class Unfolding:
-    """The streams on every pipe of a pipeline without groups, step by step, as the denotations define them.
-
-    Raises
-    ------
-    PipelineError: a group in it has outputs that depend on the steps. AssertionError: a denotation is not monotone.
-    """
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        for node in pipeline.nodes:
-            if pipeline.typed[node.name].timed and not node.processor.merges:
-                raise PipelineError(
-                    f"the output of '{node.name}' depends on the steps at which its events arrive",
-                    where=node.where,
-                    hint="take the pipeline without groups: flatten(pipeline)",
-                )
-        self.pipeline = pipeline
-        self.streams: dict[str, list[Value]] = {pipe: [] for pipe in pipeline.domains}
-        self._merged: dict[str, list[Value]] = {node.name: [] for node in pipeline.nodes}
-        self._ended = False
-
-    def step(self, events: Mapping[str, Value]) -> dict[str, list[Value]]:
-        """One step with these events, or `END`: what it adds to the stream on every pipe."""
-        self._ended = self._ended or events is END
-        added = {name: [events[name]] if name in events else [] for name, _ in self.pipeline.inputs}
-        for name, arrived in added.items():
-            self.streams[name] = [*self.streams[name], *arrived]
-        for node in self.pipeline.nodes:
-            processor = self.pipeline.typed[node.name]
-            given: tuple[Stream, ...] = tuple(self.streams[pipe] for pipe in node.inputs)
-            if processor.merges:
-                self._merged[node.name] += [value for pipe in node.inputs for value in added[pipe]]
-                given = (self._merged[node.name],)
-            results = processor.denote(given) if self._ended else processor.denote_open(given)
-            for pipe, after in zip(node.outputs, results, strict=True):
-                before = self.streams[pipe]
-                if after[: len(before)] != before:
-                    raise AssertionError(f"pipe '{pipe}' is not monotone: {before} became {after}")
-                added[pipe], self.streams[pipe] = after[len(before) :], list(after)
-        return added
 
 
 # --- validation -------------------------------------------------------------------------------------------------

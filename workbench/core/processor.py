@@ -24,6 +24,8 @@ RUNS_PYTHON = ("reference", "threaded")
 
 Stream = Sequence[Value]
 State = tuple[Any, ...]
+Happening = tuple[Sequence[Value], Sequence[Value | None]]
+"""One step of a clocked processor: the events of its first input, and per oracle what it carries, if anything."""
 
 
 class Maybe(NamedTuple):
@@ -72,6 +74,17 @@ def carried(events: list[Value], width: int | None) -> Value | None:
     return events[0] if width == 1 else events
 
 
+class Tick(NamedTuple):
+    """What a clocked processor consumes: all that one step brings."""
+
+    events: tuple[Maybe, ...]
+    """What its first input carries: as many slots as events can come, the absent ones last."""
+    strike: Callable[[int, Any], Maybe]
+    """Asks an oracle, by its number from 0, whether it lets something happen now; told whether that is possible."""
+    ends: Any
+    """Whether the input streams end with this step."""
+
+
 class Slot(NamedTuple):
     """One state variable of a finite machine."""
 
@@ -91,6 +104,8 @@ class Machine(NamedTuple):
     step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission, ...]]]
     finish: Callable[[State], tuple[Emission, ...]] | None = None
     """What is emitted at the end of the stream, where something can be."""
+    pending: Callable[[State], Any] | None = None
+    """Whether a step that brings nothing can change something, where it ever can."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +119,8 @@ class Processor(ABC):
     streams, outs: input and output arity (instances with a variable arity override the properties).
     merges: it takes the events of all its inputs as they come, as if on one (those of a step in the order of the
         inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
+    clocked: it works on steps, not on fronts: it is stepped once in every step, and its front is a `Tick`. It says
+        what it does in `unfold`; `denote` is what it does when its oracles are silent.
     refusals: backend name to the reason why it cannot run this processor; raised before the first event.
     """
 
@@ -112,6 +129,7 @@ class Processor(ABC):
     streams: ClassVar[int] = 1
     outs: ClassVar[int] = 1
     merges: ClassVar[bool] = False
+    clocked: ClassVar[bool] = False
 
     # --- shape ---
 
@@ -128,12 +146,22 @@ class Processor(ABC):
     @property
     def joins(self) -> bool:
         """Whether it waits for an event on every input, and so has queues."""
-        return self.in_arity > 1 and not self.merges
+        return self.in_arity > 1 and not self.merges and not self.clocked
 
     @property
     def timed(self) -> bool:
         """Whether its output depends on the steps at which events arrive, not only on its input streams."""
-        return self.merges
+        return self.merges or self.clocked
+
+    @property
+    def oracles(self) -> int:
+        """How many of its last inputs are oracles: an event on one is a choice of the environment, not an arrival."""
+        return 0
+
+    @property
+    def inner_pipes(self) -> Mapping[str, Domain]:
+        """The pipes between the processors inside it, where a pipeline may say that they are faulty."""
+        return {}
 
     @property
     def inner_queues(self) -> tuple[str, ...]:
@@ -185,6 +213,17 @@ class Processor(ABC):
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         """What has been emitted after these events when the streams go on: `denote` without the end's events."""
         return self.denote(streams)
+
+    def unfold(self, steps: Sequence[Happening], *, ended: bool) -> list[Value]:
+        """The specification of a clocked processor: its whole output stream after these steps.
+
+        Where the streams have `ended`, the last step is the one with which they do.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is not clocked")
+
+    def heard(self, steps: Sequence[Happening]) -> list[Value | None]:
+        """Of the specification: per oracle, what it says at the last of these steps, if that counts."""
+        raise NotImplementedError(f"{type(self).__name__} has no oracles")
 
     def initial(self) -> State:
         """The state before the first event, and after a reset."""

@@ -11,12 +11,12 @@ from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Range, scalars
 from workbench.core.join import Join
-from workbench.core.ops import AND, OR, as_term, ite
+from workbench.core.ops import AND, NOT, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Machine, Maybe, Slot, slots_of
-from workbench.core.term import FALSE, Term, const, leaves, var
+from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
+from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
-from workbench.ir.system import Definition, End, Input, Instance, Pipe, Queue, System, Variable
+from workbench.ir.system import Definition, End, Input, Instance, Pipe, Queue, System, Variable, packed
 from workbench.processors.group import flatten
 
 Round = tuple[Any, tuple[Any, ...]]
@@ -61,6 +61,7 @@ class _Crawl:
         self.queues: dict[str, Queue] = {}
         self.uses: dict[str, Term] = {}
         self.end: End | None = None
+        self.pending: list[Term] = []
 
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
@@ -86,6 +87,7 @@ class _Crawl:
             dict(self.pipeline.domains),
             self.end,
             self.uses,
+            tuple(self.pending),
         )
 
     def _arrivals(self) -> Iterator[tuple[Term, Any]]:
@@ -105,7 +107,8 @@ class _Crawl:
             )
         found = Maybe(var(f"{name}:present", BOOL), var(f"{name}:value", domain))
         self.inputs.append(Input(name, domain, *found))
-        self.instances.append(Instance(name, f"Input {domain}", "", ()))
+        comment = "an oracle" if name in self.pipeline.oracles else ""
+        self.instances.append(Instance(name, f"Input {domain}", comment, ()))
         self.pipes[name] = Pipe((found,))
         self.sources[name] = name
 
@@ -114,14 +117,17 @@ class _Crawl:
         machine = self._machine(node, domains)
         arrivals = [self.pipes[pipe].slots for pipe in node.inputs]
         roles = tuple((role, self.sources[pipe]) for role, pipe in zip(node.processor.ports, node.inputs, strict=True))
-        if node.queues:
+        rounds: tuple[Round, ...] = ()
+        if node.processor.clocked:
+            pass
+        elif node.queues:
             rounds = self._join(node, domains, arrivals, roles)
             roles = (("queue", f"{node.name}.queue"),)
         else:
             rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
             roles = roles if node.processor.merges else (("input", roles[0][1]),)
         self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
-        emitted = self._rounds(node, machine, rounds)
+        emitted = self._ticked(node, machine) if node.processor.clocked else self._rounds(node, machine, rounds)
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
         assert width == {max(1, len(slots)) for slots in emitted}, f"{node.name}: {width}"
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
@@ -153,6 +159,28 @@ class _Crawl:
                 for slots, out in zip(emitted, machine.finish(state), strict=True)
             ]
         return emitted
+
+    def _ticked(self, node: Node, machine: Machine) -> list[list[Maybe]]:
+        """Run a clocked machine on what the step brings, even if that is nothing; what it emits on each output."""
+        state = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
+        source, *oracles = node.inputs
+        ends = self.end.now if self.end else FALSE
+
+        def strike(number: int, possible: Any) -> Maybe:
+            position, oracle = next((i, each) for i, each in enumerate(self.inputs) if each.name == oracles[number])
+            heard = AND(oracle.present, AND(as_term(possible, BOOL), NOT(ends)))
+            heard = self._define(f"{node.name}:strikes{number + 1 if number else ''}", heard)
+            anywhere = heard if oracle.heard is None else OR(oracle.heard, heard)
+            self.inputs[position] = oracle._replace(heard=anywhere, of=(node.name, node.processor))
+            self.pipes[oracle.name] = Pipe((Maybe(anywhere, oracle.value),))
+            return Maybe(heard, oracle.value)
+
+        following, results = machine.step(state, Tick(tuple(packed(self.pipes[source].slots)), strike, ends))
+        for slot, old, new in zip(machine.slots, state, following, strict=True):
+            self._store(slot, old, _guarded(TRUE, new, old, slot.domain))
+        if machine.pending:
+            self.pending.append(machine.pending(state))
+        return [[Maybe(as_term(each.present, BOOL), each.value) for each in slots_of(out)] for out in results]
 
     def _pipe(self, prefix: str, slots: Sequence[Maybe], domain: Domain) -> Pipe:
         """A pipe that carries these events."""

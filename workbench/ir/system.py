@@ -8,15 +8,15 @@ a property adds. Only queues, counters and processor memory are variables; pipes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
-from workbench.core.ops import disjunction
-from workbench.core.processor import Maybe
-from workbench.core.term import Term, leaves, var
+from workbench.core.ops import both, disjunction, either, ite, negate
+from workbench.core.processor import Maybe, Processor
+from workbench.core.term import FALSE, TRUE, Term, leaves, var
 
 
 class Variable(NamedTuple):
@@ -43,6 +43,10 @@ class Input(NamedTuple):
     present: Term
     value: Any
     """A variable, or nested tuples of variables."""
+    heard: Term | None = None
+    """Of an oracle: whether what it says at a step counts. None where events arrive."""
+    of: tuple[str, Processor] | None = None
+    """Of an oracle: the name of the processor that it is for, and the processor."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,20 @@ class Pipe:
         """The event's value, on a pipe of width 1."""
         (slot,) = self.slots
         return slot.value
+
+
+def packed(slots: Sequence[Maybe]) -> list[Maybe]:
+    """The same events in the same order, with no absent slot before a present one."""
+    done: list[Maybe] = []
+    for slot in slots:
+        before: Any = TRUE
+        after = []
+        for place in done:
+            here = both(slot.present, both(before, negate(place.present)))
+            after.append(Maybe(either(place.present, here), ite(here, slot.value, place.value)))
+            before = place.present
+        done = [*after, Maybe(both(slot.present, before), slot.value)]
+    return done
 
 
 class Queue(NamedTuple):
@@ -118,6 +136,21 @@ class System:
     """None where no processor acts at the end."""
     uses: Mapping[str, Term] = field(default_factory=dict)
     """For definitions of values: when the value is used (its pipe's presence)."""
+    pending: tuple[Term, ...] = ()
+    """Conditions on the state under which a step that brings nothing can change something (else none does)."""
+
+    @property
+    def arrivals(self) -> tuple[Input, ...]:
+        """The inputs on which events arrive, without the oracles."""
+        return tuple(each for each in self.inputs if each.heard is None)
+
+    @property
+    def waits(self) -> Term:
+        """Whether a step that brings nothing can change something that the system has."""
+        known = self.domains
+        kept = [term for term in self.pending if all(t.name in known for t in postorder([term]) if t.is_var)]
+        found: Term = disjunction(kept) if kept else FALSE
+        return found
 
     def __post_init__(self) -> None:
         defined = len(self.variables) + len(self.definitions)

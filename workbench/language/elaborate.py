@@ -15,6 +15,7 @@ from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
 from workbench.language.body import Body
 from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, words
+from workbench.language.faults import fault
 from workbench.language.types import labels
 from workbench.processors import PROCESSORS
 from workbench.processors.stream import Stream
@@ -151,7 +152,9 @@ class Elaborator:
                     hint="rename the pipe, or name the output: -> name: TYPE",
                 )
         capacities = _capacities(syntax, made, body)
-        return made.with_capacities(capacities) if capacities else made
+        made = made.with_capacities(capacities) if capacities else made
+        known = dict(constants), self.functions, self.labels
+        return made.with_faults([fault(each, made, *known) for each in syntax.faults]) if syntax.faults else made
 
 
 def _capacities(syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator) -> dict[str, int]:

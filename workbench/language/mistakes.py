@@ -25,6 +25,7 @@ WORDS = {
     "PIPELINE": "'pipeline'", "FUNCTION": "'function'", "CHECK": "'check'", "RETURN": "'return'",
     "MONITOR": "'monitor'", "WHEN": "'when'",
     "CAPACITY": "'capacity queue'",
+    "FAULT": "'fault'", "BY": "'by'", "UP_TO": "'at most'", "PROVIDED": "'when'",
     "IF": "'if'", "THEN": "'then'", "ELSE": "'else'", "TRUE": "'true'", "FALSE": "'false'",
     "SAT": "'sat'", "CHECKED": "'checked'",
     "LEFT": "'('", "RPAR": "')'", "LBRACE": "'{'", "RBRACE": "'}'", "LSQB": "'['", "RSQB": "']'",

@@ -20,7 +20,7 @@ from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
 from workbench.language.mistakes import explain
 
-STARTS = ("start", "property", "formula")
+STARTS = ("start", "property", "formula", "trouble")
 
 
 @cache
@@ -57,6 +57,16 @@ def parse_expression(text: str, file: str = "<expression>") -> s.Expression:
 def parse_check(text: str, file: str = "<property>") -> s.Check:
     """One property, as it stands after `check`."""
     tree: s.Check = read(text, file, "property")
+    return tree
+
+
+def parse_trouble(text: str, file: str = "<fault>") -> s.FaultSyntax:
+    """One fault, as it stands after `fault`."""
+    try:
+        tree: s.FaultSyntax = read(text, file, "trouble")
+    except LanguageError as error:
+        hint = error.hint or "write lose y, or delay y by 3 at most 2 when y > 0"
+        raise LanguageError(error.what, where=error.where, hint=hint) from None
     return tree
 
 
@@ -116,10 +126,12 @@ class _Builder(Transformer[Token, Any]):
         body = tuple(c for c in rest[arrow:] if isinstance(c, s.Binding | s.Return))
         checks = tuple(c for c in rest[arrow:] if isinstance(c, s.Check))
         sizes = tuple(c for c in rest[arrow:] if isinstance(c, s.Capacity))
+        faults = tuple(c for c in rest[arrow:] if isinstance(c, s.FaultSyntax))
         doc, where, closing = self._comment_above(meta.line), self._place(name), meta.end_pos - 1
         return s.PipelineSyntax(
-            str(name), parameters or (), inputs, outputs, body, checks, doc, where, capacities=sizes, closing=closing
-        )
+            str(name), parameters or (), inputs, outputs, body, checks, doc, where,
+            capacities=sizes, faults=faults, closing=closing,
+        )  # fmt: skip
 
     def _comment_above(self, line: int) -> str:
         """The block of `#` lines right above a line."""
@@ -159,6 +171,14 @@ class _Builder(Transformer[Token, Any]):
     def place(self, meta: Meta, children: list[Token]) -> Token:
         first: Token = children[0]
         return first.update(value="".join(children))
+
+    def fault(self, meta: Meta, children: list[Any]) -> s.FaultSyntax:
+        found: s.FaultSyntax = children[1]
+        return found
+
+    def trouble(self, meta: Meta, children: list[Any]) -> s.FaultSyntax:
+        kind, pipe, _, by, _, most, _, when = children
+        return s.FaultSyntax(str(kind), str(pipe), by, most, when, self._place(kind), self._place(pipe))
 
     def function(self, meta: Meta, children: list[Any]) -> s.FunctionSyntax:
         name, *arguments = children[:-2]

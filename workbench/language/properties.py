@@ -27,6 +27,7 @@ PROPERTIES: dict[str, str] = {
     "equivalent": "pipeline",
     "stepwise-equivalent": "pipeline",
     "approximates": "pipeline",
+    "tolerates": "",
 }
 """The name of each property and what its argument is (nothing, if empty)."""
 

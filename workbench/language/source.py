@@ -7,7 +7,7 @@ last: the pipelines above it are usually its parts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
 from workbench.language.evaluate import suggestion, walk
+from workbench.language.faults import faulty
 from workbench.language.parser import parse_expression, parse_file
 from workbench.processors.group import flatten
 
@@ -163,6 +164,12 @@ class Loaded:
     checks: tuple[s.PropertySyntax, ...]
     source: Source = field(repr=False, compare=False)
     monitors: tuple[Monitor, ...] = ()
+    added: tuple[str, ...] = ()
+    """Faults that it has beside those of the file."""
+
+    def faulty(self, *faults: str) -> Loaded:
+        """The same with more faults: `lose y at most 2`."""
+        return replace(self, pipeline=faulty(self.pipeline, *faults), added=(*self.added, *faults))
 
     def other(self, reference: s.PipelineReference) -> Loaded:
         """The pipeline that a property of this one names."""

@@ -245,6 +245,26 @@ class Capacity:
 
 
 @dataclass(frozen=True)
+class FaultSyntax:
+    """`fault delay y by 3 at most 2 when y > 0`: what may happen to the events on a pipe."""
+
+    kind: str
+    pipe: str
+    by: Expression | None = None
+    most: Expression | None = None
+    when: Expression | None = None
+    where: Location = _where()
+    place: Location = _where()
+    """Where the pipe is named."""
+
+    def __str__(self) -> str:
+        parts = (("by", self.by), ("at most", self.most), ("when", self.when))
+        return " ".join(
+            ["fault", self.kind, self.pipe, *(f"{word} {part}" for word, part in parts if part is not None)]
+        )
+
+
+@dataclass(frozen=True)
 class Parameter:
     """`k = 3` in the head of a pipeline; without a default the caller has to give a value."""
 
@@ -270,6 +290,7 @@ class PipelineSyntax:
     where: Location = _where()
     monitors: tuple[Monitor, ...] = ()
     capacities: tuple[Capacity, ...] = ()
+    faults: tuple[FaultSyntax, ...] = ()
     closing: int = field(default=0, compare=False, repr=False)
     """The offset of the closing brace in the text."""
 

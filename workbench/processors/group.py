@@ -7,12 +7,13 @@ runs as a single processor only inside a window, where its queues are part of it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
 from workbench.core import function as f
 from workbench.core.domain import INT, Domain, Value
+from workbench.core.fault import Fault
 from workbench.core.function import same_domain
 from workbench.core.join import Join
 from workbench.core.ops import both, ite
@@ -20,6 +21,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, Slot, State, Stream, emission, slots_of
 from workbench.core.term import FALSE, TRUE
 from workbench.errors import Refused, TypingError
+from workbench.faults.inject import inject
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.passthrough import Passthrough
 
@@ -32,8 +34,16 @@ class Group(Processor):
 
     @cached_property
     def flat(self) -> Pipeline:
-        """The body without groups: a group inside it is as transparent as this one (its inputs do not join)."""
-        return flatten(self.body)
+        """The body without groups: a group inside it is as transparent as this one (its inputs do not join).
+
+        Nothing goes wrong in it: as a processor by itself a group has no faults.
+        """
+        return flatten(self.body, faults=False)
+
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults of the body and of the groups in it, on the pipes of `flat`."""
+        return planned(self.body)
 
     @property
     def in_arity(self) -> int:
@@ -50,6 +60,11 @@ class Group(Processor):
     @property
     def inner_queues(self) -> tuple[str, ...]:
         return self.flat.queues
+
+    @property
+    def inner_pipes(self) -> Mapping[str, Domain]:
+        outside = {pipe for _, pipe in self.flat.outputs} | {pipe for pipe, _ in self.flat.inputs}
+        return {pipe: domain for pipe, domain in self.flat.domains.items() if pipe not in outside}
 
     @property
     def timed(self) -> bool:
@@ -220,51 +235,81 @@ def _and(a: Any, b: Any) -> Any:
     return both(a, b)
 
 
-def flatten(pipeline: Pipeline) -> Pipeline:
+def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
     """The pipeline with every group replaced by its contents; pipes keep the names the user gave them.
 
-    A capacity that the pipeline itself gives to a queue inside a group comes before the group's own.
+    A capacity that the pipeline itself gives to a queue inside a group comes before the group's own. The faults that
+    it and its groups have are injected (`faults.inject`), or else left out.
     """
     nodes: list[Node] = []
     capacities: dict[str, int] = {}
     for node in pipeline.nodes:
         if isinstance(node.processor, Group):
             body = node.processor.flat
-            nodes.extend(_inlined(node, body))
+            nodes.extend(_inlined(node, node.processor))
             capacities.update({f"{node.name}.{queue}": size for queue, size in body.capacities.items()})
         else:
             nodes.append(node)
     capacities.update(pipeline.capacities)
-    return Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
+    flat = Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
+    return inject(flat, planned(pipeline)) if faults else flat
 
 
-def _inlined(call: Node, body: Pipeline) -> list[Node]:
-    """The body's nodes, renamed `call.inner`; the call's output pipes take the place of the body's."""
-    renamed = dict(zip((name for name, _ in body.inputs), call.inputs, strict=True))
-    made = {pipe for node in body.nodes for pipe in node.outputs}
-    copies = []
-    for outer, (_, inner) in zip(call.outputs, body.outputs, strict=True):
-        if inner in made and inner not in renamed:
-            renamed[inner] = outer
-        else:  # an input shown as it is, or one pipe shown twice
-            copies.append((outer, inner))
-    for pipe in made:
-        renamed.setdefault(pipe, f"{call.name}.{pipe}")
+def planned(pipeline: Pipeline) -> tuple[Fault, ...]:
+    """The faults of a pipeline and of the groups in it, on the pipes that it has when it is flat."""
+    found: list[Fault] = []
+    for node in pipeline.nodes:
+        if isinstance(node.processor, Group):
+            body = node.processor.flat
+            names, shown = _names(node, node.processor), dict(body.outputs)
+            found += [replace(each, pipe=names[shown.get(each.pipe, each.pipe)]) for each in node.processor.faults]
+    return (*found, *pipeline.faults)
+
+
+def _names(call: Node, group: Group) -> dict[str, str]:
+    """What the pipes of a group are called outside: `call.inner`, or as the call's pipes that they are.
+
+    An input that is faulty inside the group is a pipe of its own: nobody else who reads the call's pipe is concerned.
+    """
+    body = group.flat
+    names = {pipe: f"{call.name}.{pipe}" for pipe in body.domains}
+    names.update((inner, outer) for outer, (_, inner) in reversed(_pairs(call, body)))
+    own = {fault.pipe for fault in group.faults}
+    names.update(
+        (name, f"{call.name}.{name}" if name in own else pipe)
+        for (name, _), pipe in zip(body.inputs, call.inputs, strict=True)
+    )
+    return names
+
+
+def _pairs(call: Node, body: Pipeline) -> list[tuple[str, tuple[str, str]]]:
+    """The call's output pipes and what they show of the body."""
+    return list(zip(call.outputs, body.outputs, strict=True))
+
+
+def _inlined(call: Node, group: Group) -> list[Node]:
+    """The group's nodes, renamed `call.inner`; the call's output pipes take the place of its own."""
+    body, names = group.flat, _names(call, group)
+    # an input with a pipe of its own; an input shown as it is, or one pipe shown twice
+    copies = [
+        (names[name], pipe) for (name, _), pipe in zip(body.inputs, call.inputs, strict=True) if names[name] != pipe
+    ]
+    copies += [(outer, names[inner]) for outer, (_, inner) in _pairs(call, body) if names[inner] != outer]
     nodes = [
         Node(
             f"{call.name}.{node.name}",
             node.processor,
-            tuple(renamed[p] for p in node.inputs),
-            tuple(renamed[p] for p in node.outputs),
+            tuple(names[p] for p in node.inputs),
+            tuple(names[p] for p in node.outputs),
             node.where,
         )
         for node in body.nodes
     ]
     taken = {node.name for node in nodes}
-    for outer, p in copies:
-        name = f"{call.name}.{outer}"
+    for copy, pipe in copies:
+        name = copy if copy.startswith(f"{call.name}.") else f"{call.name}.{copy}"
         while name in taken:
             name += "'"
         taken.add(name)
-        nodes.append(Node(name, Passthrough(), (renamed[p],), (outer,)))
+        nodes.append(Node(name, Passthrough(), (pipe,), (copy,)))
     return nodes

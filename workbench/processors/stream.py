@@ -70,8 +70,14 @@ class Stream:
     def __floordiv__(self, other: Any) -> Any:
         return f.DIV(self, other)
 
+    def __rfloordiv__(self, other: Any) -> Any:
+        return f.DIV(other, self)
+
     def __mod__(self, other: Any) -> Any:
         return f.MOD(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return f.MOD(other, self)
 
     def __lt__(self, other: Any) -> Any:
         return f.LT(self, other)

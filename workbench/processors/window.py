@@ -53,6 +53,11 @@ class Window(Processor):
             raise PipelineError(f"a window needs a width of at least 1, not {self.width}")
         if isinstance(self.inner, Pipeline):
             object.__setattr__(self, "inner", Group(self.inner))
+        if isinstance(self.inner, Group) and self.inner.faults:
+            raise PipelineError(
+                f"pipeline {self.inner.body.name} has faults, and stands in a window",
+                hint="a window starts its processor afresh for every event: faults are on the pipes around it",
+            )
         if self._inner.out_arity != 1:
             raise PipelineError(f"the processor in a window has one output, {self.inner} has {self._inner.out_arity}")
 

@@ -53,7 +53,7 @@ def drive(
     wanted = _bound(source, pipeline, dict(bind or {}), dict(when or {}))
     driver = _Driver(source, engine, limits)
     wires = driver.wires(wanted)
-    words = "; ".join(_words(name, wanted) for name, _ in pipeline.inputs)
+    words = "; ".join(_words(name, wanted) for name, _ in pipeline.arrivals)
     return Driven(
         source=source, name=driver.name, module=driver.module, wires=wires, definitions=driver.definitions,
         words=words, engine=engine, limits=limits,
@@ -75,8 +75,8 @@ def _bound(
 ) -> list[tuple[_Wanted, list[_Wanted]]]:
     """Per input its presence and its parts."""
     found = []
-    inputs = [name for name, _ in pipeline.inputs]
-    for name, domain in pipeline.inputs:
+    inputs = [name for name, _ in pipeline.arrivals]
+    for name, domain in pipeline.arrivals:
         condition = when.pop(name, "TRUE")
         presence = _Wanted(name, f"the presence of {name}", f"{name}:present", Bool(),
                            expression(condition, f"when {name}", source))  # fmt: skip

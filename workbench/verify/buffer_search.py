@@ -62,6 +62,7 @@ class Found:
     model: the last model that was asked.
     wraps: whether arithmetic that decides the length can wrap; None where that was not decided.
     argument: what proves that no event ever waits, where that is not the engine.
+    region: the pipe behind which the queue was asked about, for any events on it; empty: from the inputs on.
     reason: why the search was given up.
     gap: whether a run of the model did not do what the model says, which is a defect.
     """
@@ -75,6 +76,7 @@ class Found:
     wraps: bool | None = False
     engine: str = "none needed"
     argument: str = ""
+    region: str = ""
     reason: str = ""
     gap: bool = False
 
@@ -123,7 +125,8 @@ def upstream(pipeline: Pipeline, queue: str) -> Pipeline:
             wanted.update(node.inputs)
             kept.append(node)
     nodes: tuple[Node, ...] = tuple(reversed(kept))
-    return Pipeline(pipeline.name, pipeline.inputs, nodes, (("out", last.outputs[0]),))
+    inputs = tuple(each for each in pipeline.inputs if each[0] not in pipeline.oracles or each[0] in wanted)
+    return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),))
 
 
 class Search:

@@ -20,10 +20,12 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.group import flatten
+from workbench.verify.buffer_region import Regions
 from workbench.verify.buffer_search import Found, Inputs, Search
 from workbench.verify.check import Settings
 from workbench.verify.pumping import Pump
-from workbench.verify.replay import CONFIRMED, contents
+from workbench.verify.replay import CONFIRMED, contents, heard
+from workbench.verify.rests_on import misfortunes
 from workbench.verify.verdict import Trace, TraceStep
 
 MOST = 64
@@ -183,10 +185,11 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
     start = time.monotonic()
     flat = flatten(pipeline.resolve(settings.domain))
     flat = flat.with_capacities({})
+    regions = Regions(flat)
     proven: dict[str, int] = {}
     found: list[Buffer] = []
     for queue in flat.queues:
-        found.append(_buffer(flat, queue, proven, settings, most))
+        found.append(_buffer(regions, queue, proven, settings, most))
         capacity = found[-1].capacity
         if capacity is not None:
             proven[queue] = capacity
@@ -194,9 +197,9 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
     return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
 
 
-def _buffer(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
-    start = time.monotonic()
-    found = Search(pipeline, queue, proven, settings, most).run()
+def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
+    start, pipeline = time.monotonic(), regions.pipeline
+    found = regions.found(queue, proven, settings, most) or Search(pipeline, queue, proven, settings, most).run()
     status, growth = Status.UNKNOWN, 0
     witness = None
     if found.pumping:
@@ -249,6 +252,9 @@ def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
     own = sorted(str(domain) for domain in model.integers - {settings.domain})
     if own:
         said.append(f"the pipeline's own domains: {', '.join(own)}")
+    said += misfortunes(model.system)
+    if found.region:
+        said.append(f"it is enough for any events on '{found.region}', which all of the queue's events come from")
     said.append(settings.environment.describe())
     end = model.system.end
     if end and end.now.name in model.system.domains:
@@ -296,7 +302,8 @@ def _recorded(pipeline: Pipeline, inputs: Sequence[Mapping[str, Value]]) -> list
         except Overflow:
             break
         pipes = {name: maybe.value if maybe.present else None for name, maybe in record.pipes.items()}
-        steps.append(TraceStep(events, pipes, record.queues, (), {}, events is END))
+        given = heard(pipeline, events, pipes)
+        steps.append(TraceStep(given, pipes, record.queues, (), {}, events is END))
     held = contents(pipeline, steps)
     return [replace(step, contents=waiting) for step, waiting in zip(steps, held, strict=True)]
 

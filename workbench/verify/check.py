@@ -7,15 +7,20 @@ whether the overflow flag can be set and whether arithmetic wraps, since the out
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.core.domain import Integer, Overflowing
+from workbench.core.fault import Fault
+from workbench.core.fold import substitute
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
+from workbench.errors import Disagreement
 from workbench.ir.compose import DEFAULT_CAPACITY, compose
+from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
+from workbench.language.faults import faulty
 from workbench.verify.deciders import get_decider
 from workbench.verify.decision import Decision
 from workbench.verify.engines import Answer, Limits
@@ -24,8 +29,12 @@ from workbench.verify.formula import atom, weaken
 from workbench.verify.part import Asked, Part
 from workbench.verify.properties import Property, Question
 from workbench.verify.replay import decode
-from workbench.verify.rests_on import Findings, beyond, explain, grounds
+from workbench.verify.rests_on import Findings, beyond, explain, grounds, misfortunes
 from workbench.verify.verdict import Outcome, Trace, Verdict
+
+QUIET = "steps without input"
+PATIENT = "steps without input, while no event is delayed,"
+"""The steps that are left out of a model where that is sound."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,7 @@ class Prepared:
     bound: whether the bounds are ever met, on a model of its own where that is a smaller one.
     settled: roles that need no engine, because the term is constant.
     trivial: the property is the constant true.
+    structure: how structure alone proves the property; empty where it does not.
     """
 
     question: Question
@@ -75,6 +85,7 @@ class Prepared:
     bound: Part | None
     settled: Mapping[str, bool]
     trivial: bool = False
+    structure: str = ""
 
     @property
     def model(self) -> Model:
@@ -84,7 +95,7 @@ class Prepared:
 
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     """Everything up to the engine; `pipeline` is resolved to finite domains."""
-    question = settings.environment.adapt(prop.question(compose(pipeline, settings.q)))
+    question, structure = _alike(settings.environment.adapt(prop.question(compose(pipeline, settings.q))))
     model = focus(question.system, tuple(question.formula.atoms()))
     hidden = FALSE if question.about_overflow else model.overflow
     measures = question.kind == "longest"  # only what overflow does not hide is measured
@@ -93,6 +104,9 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
         asked["surely"] = Asked(question.kind, weaken(question.formula, hidden, optimistic=False))
     bound = _bound(pipeline, prop, settings, question, model)
     settled = {}
+    if structure and settings.engine != "all":  # which asks the engines, too
+        settled["property"] = True
+        del asked["property"]
     never = {"wraps": model.wraps, "clamps": model.clamps}
     if bound is None:
         never = {"overflow": model.escapes if question.about_overflow else model.overflow, **never}
@@ -104,7 +118,25 @@ def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     if question.in_bounds and hidden is not FALSE:
         asked["in bounds"] = Asked(question.kind, question.in_bounds(hidden), side=True)
     main = _part(pipeline, prop, settings, question, model, asked)
-    return Prepared(question, main, bound, settled, question.formula.term is TRUE and not measures)
+    return Prepared(question, main, bound, settled, question.formula.term is TRUE and not measures, structure)
+
+
+def _alike(question: Question) -> tuple[Question, str]:
+    """The question over a system in which registers that are always equal are one, and how that proves it, if it does.
+
+    Where something changes at an overflow, this still is what the model does there; as always, nothing is concluded
+    from it, since whether an overflow can be reached is asked besides.
+    """
+    term = question.formula.term
+    if not question.compares or term is None or term is TRUE:
+        return question, ""
+    end = question.system.end
+    found = correspond(question.system, [end.over.name] if end else [])
+    proved = found.simplified(term) is TRUE
+    count, many = len(found.equal), len(question.system.variables)
+    text = f"structure: {count} of {many} state variables never differ from others, and what is compared is one term"
+    question = replace(question, system=found.reduced(), formula=atom(substitute(term, dict(found.equal))))
+    return question, text if proved else ""
 
 
 def _part(
@@ -133,8 +165,10 @@ def _never(term: Term, *, side: bool = False) -> Asked:
     return Asked("invar", atom(NOT(term)), side)
 
 
-def check(pipeline: Pipeline, prop: Property, settings: Settings | None = None) -> Verdict:
-    """Decide a property of a pipeline.
+def check(
+    pipeline: Pipeline, prop: Property, settings: Settings | None = None, faults: Sequence[str | Fault] = ()
+) -> Verdict:
+    """Decide a property of a pipeline, whatever its faults (and `faults`, beside its own) do.
 
     Raises
     ------
@@ -143,7 +177,7 @@ def check(pipeline: Pipeline, prop: Property, settings: Settings | None = None) 
     """
     settings = settings or Settings()
     start = time.monotonic()
-    resolved = pipeline.resolve(settings.domain)
+    resolved = faulty(pipeline, *faults).resolve(settings.domain)
     prepared = prepare(resolved, prop, settings)
     answers, result = _asked(prepared, settings)
     verdict = _verdict(resolved, prop, settings, prepared, answers, result)
@@ -157,8 +191,15 @@ def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], D
         return dict.fromkeys(roles, Answer(True)), Decision({}, "none needed")
     decider = get_decider(settings.engine)
     limits = Limits(settings.seconds, settings.memory_mb)
-    result = decider.decide(prepared.main, limits, count_states=settings.count_states)
+    result = Decision({}, "")
+    if prepared.main.asked or settings.count_states:
+        result = decider.decide(prepared.main, limits, count_states=settings.count_states)
     answers = dict(result.answers)
+    if prepared.structure:
+        if answers.get("property", Answer(True)).truth is False:
+            raise Disagreement("an engine refutes what structure proves", model=prepared.main.smv.text)
+        answers["property"] = Answer(True)
+        result = replace(result, engine=", ".join(filter(None, ("structure", result.engine))))
     if prepared.bound:
         if limits.seconds is not None:
             limits = replace(limits, seconds=max(0.0, limits.seconds - result.wall_seconds))
@@ -246,13 +287,14 @@ def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> 
 def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
     if prepared.trivial:
         return ()
-    found = [env.describe(prepared.question)]
+    found = [prepared.structure] if prepared.structure else []
+    found += [*misfortunes(prepared.model.system), env.describe(prepared.question)]
     end = prepared.model.system.end
     if end and end.now.name in prepared.model.system.domains:
         may = prepared.question.ends and env.may_end
         found.append("the input streams may end at any step" if may else "the input streams do not end")
     if prepared.question.stutter and env.reducible:
-        found.append("steps without input left out (they change nothing)")
+        found.append(f"{QUIET if prepared.model.system.waits is FALSE else PATIENT} left out (they change nothing)")
     if outcome is Outcome.UNKNOWN:
         found.append("undecided: the engine met a limit")
     return tuple(found)

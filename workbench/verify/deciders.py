@@ -17,6 +17,7 @@ from typing import NamedTuple
 from workbench.errors import Disagreement, EngineMissing
 from workbench.verify.decision import Decider, Decision
 from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
+from workbench.verify.engines.base import patience
 from workbench.verify.explicit import ExplicitDecider
 from workbench.verify.part import Part
 
@@ -79,8 +80,23 @@ class AutoDecider:
             found = _joined(found, decider.decide(rest, given, count_states=count_states), decider.name)
             tried.append(decider.name)
             if all(found.answers[role].truth is not None for role in part.required):
-                return replace(found, wall_seconds=time.monotonic() - begin)
+                return replace(_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
         return replace(_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
+
+
+def _besides(part: Part, found: Decision, limits: Limits) -> Decision:
+    """What was decided, and what the SAT solver soon finds out about side questions that were given up."""
+    rest = part.without([role for role, answer in found.answers.items() if answer.truth is not None])
+    if not rest.asked:
+        return found
+    try:
+        more = get_decider("bmc").decide(
+            rest, replace(limits, seconds=_least(Turn("bmc", 0.25, patience(0)), limits.seconds))
+        )
+    except EngineMissing:
+        return found
+    joined = _joined(found, more, "bmc")
+    return replace(joined, engine=found.engine or joined.engine)
 
 
 def _turns() -> Iterator[tuple[Decider, Turn]]:

@@ -93,7 +93,7 @@ class Driven(Environment):
             )
         if question.kind != "invar":
             return question
-        arrives = disjunction(i.present for i in question.system.inputs)
+        arrives = disjunction([*(i.present for i in question.system.arrivals), question.system.waits])
         if question.stutter and formula.term is not None and not self._always_present:
             formula = replace(formula, term=either(negate(arrives), formula.term))
         if self.source.fairness == "justice":

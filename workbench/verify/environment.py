@@ -65,11 +65,11 @@ class Environment:
     def assumptions(self, system: System, *, stutter_reduced: bool, ends: bool = True) -> list[Term]:
         """Conditions that hold at every step.
 
-        With stutter reduction some input carries an event. Where a processor of the system acts at the end of the
-        streams, they may end at any step (unless `ends` is false or the environment is fair), which is a step
-        without events; nothing comes after it.
+        With stutter reduction some input carries an event, or an event waits for time to pass. Where a processor of
+        the system acts at the end of the streams, they may end at any step (unless `ends` is false or the environment
+        is fair), which is a step without events; nothing comes after it. Oracles may say anything.
         """
-        present = [i.present for i in system.inputs if i.present.name in system.domains]
+        present = [i.present for i in system.arrivals if i.present.name in system.domains]
         nothing = conjunction(negate(p) for p in present)
         end = system.end if system.end and system.end.now.name in system.domains else None
         assume = []
@@ -86,14 +86,14 @@ class Environment:
         if self.arrivals == "synchronised" and len(present) > 1:
             assume.append(either(conjunction(present), nothing))
         if stutter_reduced:
-            assume.append(either(disjunction(present), ended))
+            assume.append(either(disjunction(present), either(ended, system.waits)))
         return assume
 
     def fairness(self, system: System) -> list[Term]:
         """Conditions that hold infinitely often."""
         if not self.fair:
             return []
-        return [i.present for i in system.inputs if i.present.name in system.domains]
+        return [i.present for i in system.arrivals if i.present.name in system.domains]
 
     def describe(self, question: Question | None = None) -> str:
         """For people: what the verdict (on `question`) rests on."""

@@ -92,7 +92,7 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
             ends = " or, when the streams have ended, in length" if system.end else ""
             cases = ((f"'{name}' compares two events", system.pipes[name].present),)
             failure = f"the outputs differ in a value{ends}"
-            return Question(system, "invar", atom(term(system)), failure=failure, exercised=cases)
+            return Question(system, "invar", atom(term(system)), failure=failure, compares=True, exercised=cases)
 
         return Property(f"{name}.present -> {name}.value", question)
 

@@ -56,7 +56,11 @@
       const pipes = Object.keys(this.steps[0].pipes);
       this.rows = pipes.filter((name) => this.inputs.includes(name)).map((name) => this.pipe("in", name, []));
       for (const name of pipes) {
-        if (!this.inputs.includes(name)) this.rows.push(this.pipe(outputs[name] ? "out" : "pipe", name, outputs[name] || []));
+        if (this.inputs.includes(name)) continue;
+        const faulty = (this.oracles || {})[name];
+        const row = this.pipe(faulty ? "fault" : outputs[name] ? "out" : "pipe", name, outputs[name] || []);
+        if (faulty) row.label = faulty;
+        if (!faulty || row.cells.some((cell) => cell !== NONE)) this.rows.push(row);
       }
       for (const name of Object.keys(this.steps[0].queues)) this.rows.push(...this.queue(name));
     }
@@ -211,7 +215,7 @@
     for (const row of run.rows) {
       const divides = row.kind === "queue" && !["", "queue", "held"].includes(before);
       before = row.kind;
-      const words = { in: "in", out: "out", queue: "queue" };
+      const words = { in: "in", fault: "fault", out: "out", queue: "queue" };
       const line = make("tr", { class: divides ? `${row.kind} first` : row.kind },
         make("td", { class: "kind" }, words[row.kind] || ""), make("th", { scope: "row" }, row.label));
       for (const column of steps) {

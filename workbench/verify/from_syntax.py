@@ -27,6 +27,7 @@ from workbench.verify.properties import (
     response,
     temporal,
 )
+from workbench.verify.tolerance import TOLERATES, tolerates
 from workbench.verify.verdict import Verdict
 
 Find = Callable[[PipelineReference], Pipeline]
@@ -85,6 +86,8 @@ def _expressed(name: str, e: Expression) -> Property:
 
 def decide(pipeline: Pipeline, syntax: PropertySyntax, settings: Settings, find: Find) -> Verdict:
     """The verdict on a property as written; `find` looks up pipelines that it names."""
+    if syntax.name == TOLERATES:
+        return tolerates(pipeline, settings)
     if syntax.name in EQUIVALENCES and isinstance(syntax.argument, PipelineReference):
         mode = EQUIVALENCES[syntax.name]
         verdict = equivalent(*sides(pipeline, find(syntax.argument), mode), mode, settings)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from workbench.core.domain import BOOL, Bool, Range
 from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, both, conjunction, disjunction, either, ite, negate
@@ -18,7 +18,7 @@ from workbench.core.processor import Maybe
 from workbench.core.term import TRUE, Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, observe
-from workbench.ir.system import Queue, System, Variable
+from workbench.ir.system import Queue, System, Variable, packed
 from workbench.verify.formula import Formula, atom, build
 
 Kind = Literal["invar", "ctl", "ltl", "longest"]
@@ -41,6 +41,7 @@ class Question:
     in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
         besides, to say how far the bounds reach.
     kleene: also ask the pessimistic formula, which can hold although a queue overflows.
+    compares: it compares two pipelines that may have much in common, which is looked for (`ir.correspond`).
     exercised: conditions of which each must come true on some run, or the property holds for want of cases; with
         their words.
     """
@@ -54,6 +55,7 @@ class Question:
     failure: str = ""
     in_bounds: Callable[[Term], Formula] | None = None
     kleene: bool = False
+    compares: bool = False
     exercised: tuple[tuple[str, Term], ...] = ()
 
 
@@ -75,8 +77,8 @@ def outputs(system: System) -> list[Term]:
 
 
 def arrivals(system: System) -> list[Term]:
-    """When each input carries an event."""
-    return [i.present for i in system.inputs]
+    """When an event arrives on each input."""
+    return [i.present for i in system.arrivals]
 
 
 def speaking(system: System) -> tuple[tuple[str, Term], ...]:
@@ -132,16 +134,26 @@ def bounded_liveness(k: int) -> Property:
         raise PipelineError(f"bounded-liveness needs a number of steps that is not negative, not {k}")
 
     def question(system: System) -> Question:
-        count = var(f"{SILENCE}:count", Range(0, k))
         silent = both(disjunction(arrivals(system)), negate(disjunction(outputs(system))))
-        speaks = disjunction(outputs(system))
-        after = ite(speaks, 0, ite(both(silent, LT(count, k)), count + 1, count))
-        watched = observe(system, SILENCE, [Variable(count.name, Range(0, k), 0, after)], [])
-        broken = both(silent, GE(count, k))
         text = f"more than {k} steps with input and without output"
+        watched, count = _silence(system, k, silent) if k else (system, 0)
+        broken = both(silent, GE(count, k))
         return Question(watched, "invar", atom(NOT(broken)), failure=text, exercised=speaking(system))
 
     return Property(f"bounded-liveness({k})", question, f"at most {k} silent steps in a row")
+
+
+def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
+    """The system with an observer that counts silent steps up to k, unless it has that already; and its count."""
+    known = {variable.name: variable.domain for variable in system.variables}
+    first = f"{SILENCE}:count"
+    observer = SILENCE if first not in known or known[first] == Range(0, k) else f"{SILENCE}_{k}"
+    count = var(f"{observer}:count", Range(0, k))
+    if count.name in known:
+        return system, count
+    speaks = disjunction(outputs(system))
+    after = ite(speaks, 0, ite(both(silent, LT(count, k)), count + 1, count))
+    return observe(system, observer, [Variable(count.name, Range(0, k), 0, after)], []), count
 
 
 def no_overflow() -> Property:
@@ -268,6 +280,7 @@ def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Prop
             "invar",
             atom(_agree(system, left, right, approximates=approximates)),
             failure=f"'{left}' and '{right}' differ",
+            compares=True,
             exercised=(exercised,),
         )
 
@@ -289,20 +302,6 @@ def _agree(system: System, left: str, right: str, *, approximates: bool) -> Term
         agree.append(AND(EQ(x.present, y.present), either(negate(x.present), same)))
     together: Term = conjunction(agree)
     return together
-
-
-def packed(slots: Sequence[Maybe]) -> list[Maybe]:
-    """The same events in the same order, with no absent slot before a present one."""
-    done: list[Maybe] = []
-    for slot in slots:
-        before: Any = TRUE
-        after = []
-        for place in done:
-            here = both(slot.present, both(before, negate(place.present)))
-            after.append(Maybe(either(place.present, here), ite(here, slot.value, place.value)))
-            before = place.present
-        done = [*after, Maybe(both(slot.present, before), slot.value)]
-    return done
 
 
 def conjoined(name: str, parts: list[Property]) -> Property:

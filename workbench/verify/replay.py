@@ -64,7 +64,15 @@ def decode(
     if gap is None:
         replay = _outside(environment, raw, executed(pipeline, bounds, rounds, again))
     steps = tuple(
-        TraceStep(given, step.pipes, step.queues, step.overflows, held, given is END, environment.outside(state))
+        TraceStep(
+            heard(pipeline, given, step.pipes),
+            step.pipes,
+            step.queues,
+            step.overflows,
+            held,
+            given is END,
+            environment.outside(state),
+        )
         for given, step, held, state in zip(inputs, simulated, waiting, raw.steps, strict=False)
     )
     varies = () if raw.loop is None else _varying(again, waiting, len(inputs), raw.loop)
@@ -95,6 +103,12 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
             held.update((queue, line[taken : taken + step.queues[queue]]) for queue, line in lines.items())
         found.append(dict(held))
     return found
+
+
+def heard(pipeline: Pipeline, given: Mapping[str, Value], pipes: Mapping[str, Value | None]) -> Mapping[str, Value]:
+    """What comes in at a step, without what oracles say in vain."""
+    vain = {name for name in given if name in pipeline.oracles and pipes[name] is None}
+    return {name: value for name, value in given.items() if name not in vain} if vain else given
 
 
 def events_of(carried: Value | None) -> list[Value]:
@@ -148,10 +162,10 @@ def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environme
     for source in system.inputs:
         name = source.present.name
         if name not in smv.names:
-            unseen.append(source)
+            unseen += [source] if source.heard is None else []
             continue
         present = bool(smv.value(name, state[smv.names[name]]))
-        seen.append(present)
+        seen += [present] if source.heard is None else []
         if present:
             found[source.name] = _value(source.value, source.domain.default, smv, state)
     over = system.end.over.name if system.end else ""

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.term import FALSE
+from workbench.faults.unreliable import Unreliable
 from workbench.ir.reduce import Model
+from workbench.ir.system import System
 from workbench.verify.verdict import Outcome
 
 
@@ -142,3 +144,14 @@ def _arithmetic(model: Model, findings: Findings) -> list[str]:
     if findings.clamps:
         found.append(f"arithmetic saturates at {sizes(Overflowing.SATURATING, 1)} {unbounded}")
     return found
+
+
+def misfortunes(system: System) -> tuple[str, ...]:
+    """One sentence per fault that a system leaves open."""
+    oracles = [each for each in system.inputs if each.heard is not None and each.present.name in system.domains]
+    found = dict(each.of for each in oracles if each.of is not None)
+    return tuple(
+        f"fault: events of {name.rpartition('.')[0]} {processor.words}"
+        for name, processor in found.items()
+        if isinstance(processor, Unreliable)
+    )

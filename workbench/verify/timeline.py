@@ -16,16 +16,25 @@ from typing import Literal
 
 from workbench.core.domain import Domain, Record, Tuple, Value
 from workbench.core.pipeline import Pipeline
+from workbench.faults.struck import place
 from workbench.processors.group import flatten
 from workbench.verify.verdict import Trace, buffered
 
-Kind = Literal["smv", "in", "pipe", "out", "queue", "held"]
+Kind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
 NO_EVENT = "·"
 ENDED = "■"
-MARKS: Mapping[str, str] = {"smv": "smv", "in": "in", "pipe": "", "out": "out", "queue": "queue", "held": ""}
+MARKS: Mapping[str, str] = {
+    "smv": "smv",
+    "in": "in",
+    "fault": "fault",
+    "pipe": "",
+    "out": "out",
+    "queue": "queue",
+    "held": "",
+}
 """What stands in front of each kind of row."""
 _GROUP: Mapping[str, str] = {
-    "smv": "smv", "in": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue", "held": "queue",
+    "smv": "smv", "in": "pipe", "fault": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue", "held": "queue",
 }  # fmt: skip
 """Rows between which there is no rule."""
 MOST_HELD = 20
@@ -123,13 +132,24 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
         others = [output for output in shown.get(name, ()) if output != name]
         return Row(kind, f"{name} = {', '.join(others)}" if others else name, cells)
 
+    oracles = flat.oracles if flat else {}
     for name in inputs:
-        yield row("in", name)
+        if name not in oracles:
+            yield row("in", name)
     if any(step.ends for step in trace.steps):
         yield Row("in", "end of streams", tuple(ENDED if step.ends else NO_EVENT for step in trace.steps))
+    for name, node in oracles.items():
+        said = [step.pipes.get(name) for step in trace.steps]
+        if any(said):
+            yield Row("fault", place(node), tuple(map(_struck, said)))
     for name in seen:
         if name not in inputs:
             yield row("out" if name in shown else "pipe", name)
+
+
+def _struck(said: Value | None) -> str:
+    """What an oracle says: `lost`, `twice`, or by how many steps an event is delayed."""
+    return NO_EVENT if said is None else f"+{said}" if isinstance(said, int) else str(said)
 
 
 def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, int] | None) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Record, Tuple, Value
 from workbench.core.pipeline import Pipeline
+from workbench.faults.struck import place, struck
 from workbench.processors.group import flatten
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Trace:
     def to_json(self) -> dict[str, Any]:
         """Plain data, everything that is needed to show the run (docs/counterexamples.md has the schema)."""
         pipes = self.buffered
+        flat = flatten(self.pipeline) if self.pipeline else None
         steps = [
             {
                 "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
@@ -110,6 +112,7 @@ class Trace:
                 },
                 "overflows": list(s.overflows),
                 **({"ends": True} if s.ends else {}),
+                **_strikes(flat, s.pipes),
                 **({"system": dict(s.outside)} if s.outside else {}),
             }
             for s in self.steps
@@ -121,10 +124,18 @@ class Trace:
             "shortest": self.shortest,
             "replay": self.replay,
             "inputs": list(self.inputs),
-            "outputs": dict(self.pipeline.outputs) if self.pipeline else {},
+            "outputs": dict(flat.outputs) if flat else {},
+            **({"oracles": {o: place(node) for o, node in flat.oracles.items()}} if flat and flat.oracles else {}),
             "capacities": dict(self.capacities),
             "varies": list(self.varies),
         }
+
+
+def _strikes(flat: Pipeline | None, pipes: Mapping[str, Value | None]) -> dict[str, Any]:
+    """The faults that strike at a step, where any do."""
+    found = [] if flat is None else struck(flat, pipes)
+    faults = [{"pipe": each.pipe, "event": plain(each.event, each.domain), "what": each.what} for each in found]
+    return {"faults": faults} if faults else {}
 
 
 def buffered(flat: Pipeline) -> dict[str, str]:

@@ -63,6 +63,12 @@ def _caused(system: System, output: str) -> Term:
     return found
 
 
+def _counts(system: System) -> Term:
+    """Steps that carry an input event, and those that a delayed event waits for."""
+    found: Term = disjunction([*arrivals(system), system.waits])
+    return found
+
+
 def waiting(source: str, output: str) -> Property:
     """How many steps in a row it takes until the last output that the tagged event causes, both ends included."""
 
@@ -70,7 +76,7 @@ def waiting(source: str, output: str) -> Property:
         watched, since = _watched(system, source)
         to_come = build("EF", atom(_caused(system, output)))
         # every step counts, so every input is in the model
-        some = atom(both(since, disjunction(arrivals(system))))
+        some = atom(both(since, _counts(system)))
         text = f"an event of '{source}' waits, and what it causes on '{output}' can come later and later"
         return Question(watched, "longest", build("and", some, to_come), failure=text)
 
@@ -87,7 +93,7 @@ def latency_below(source: str, output: str, k: int) -> Property:
         counted = replace(
             watched, variables=(*watched.variables, Variable(age.name, Range(0, k), 0, ite(since, older, 0)))
         )
-        late = both(both(_caused(system, output), GE(age, k)), disjunction(arrivals(system)))
+        late = both(both(_caused(system, output), GE(age, k)), _counts(system))
         return Question(counted, "invar", atom(negate(late)))
 
     return Property(f"latency({source}, {output}) < {k}", question)

@@ -11,7 +11,7 @@ from workbench.core.term import FALSE
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
-from workbench.verify.replay import contents, executed
+from workbench.verify.replay import contents, executed, heard
 from workbench.verify.verdict import Trace, TraceStep
 
 Inputs = Sequence[Mapping[str, Value]]
@@ -32,7 +32,7 @@ def run_of(
     escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
     found = Simulator(system, [FALSE, escapes]).trace(rounds)
     steps = tuple(
-        TraceStep(given, step.pipes, step.queues, step.overflows, held, given is END)
+        TraceStep(heard(pipeline, given, step.pipes), step.pipes, step.queues, step.overflows, held, given is END)
         for given, step, held in zip(inputs, found, contents(pipeline, found), strict=False)
     )
     bounds = {queue.name: queue.capacity for queue in system.queues.values()}

@@ -57,14 +57,15 @@ class Sampled:
 
 def _inputs(pipeline: Pipeline, env: Environment, chosen: random.Random, length: int) -> Iterator[dict[str, Value]]:
     """Steps as the environment allows them, each with some event."""
-    names = [name for name, _ in pipeline.inputs]
+    names = [name for name, _ in pipeline.arrivals]
     # every run has its own habit, so that a rare order of events is not rare in all of them
     weight = chosen.choice((0.3, 0.6, 0.9))
     for _ in range(length):
         present = names
         if env.arrivals == "free":
             present = [name for name in names if chosen.random() < weight] or [chosen.choice(names)]
-        yield {name: _value(dict(pipeline.inputs)[name], chosen) for name in present}
+        said = [oracle for oracle in pipeline.oracles if chosen.random() < 1 - weight]
+        yield {name: _value(dict(pipeline.inputs)[name], chosen) for name in (*present, *said)}
 
 
 def _value(domain: Any, chosen: random.Random) -> Value:

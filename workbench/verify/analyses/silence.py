@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from workbench.core.ops import both, disjunction, negate
 from workbench.core.pipeline import Pipeline
+from workbench.errors import Refused
 from workbench.ir.system import System
 from workbench.processors.group import flatten
 from workbench.verify.analyses.measure import Measure, counted
@@ -23,6 +24,11 @@ def silent_steps() -> Property:
     """How many silent steps in a row there can be; it `fails` where there can be any number."""
 
     def question(system: System) -> Question:
+        if system.pending:
+            raise Refused(
+                "the longest silence is not measured where a pipe delays events: time passes without input, too",
+                hint="ask for bounded-liveness(k), which counts the steps with input",
+            )
         silent = both(disjunction(arrivals(system)), negate(disjunction(outputs(system))))
         return Question(system, "longest", atom(silent), failure="no output comes, whatever the loop feeds")
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from workbench.core.domain import BOOL, Domain, Tuple
+from workbench.core.function import Function
 from workbench.core.ops import both, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, State, Stream, event, slots_of
 from workbench.core.term import const
+from workbench.faults.unreliable import Unreliable
 
 FIRST, PLAIN = "tagged", "plain"
 """Suffixes of the pipes that carry the events of the tagged input and of the others."""
@@ -178,15 +180,23 @@ def _collect(found: tuple[list[Any], ...], emitted: tuple[Emission, ...]) -> Non
         stream.extend(value for present, value in slots_of(out) if present)
 
 
+def _following(processor: Processor) -> Processor:
+    """The processor on tagged events. What is on a faulty pipe keeps its tag: only the condition looks at values."""
+    if not isinstance(processor, Unreliable):
+        return Tagged(processor)
+    when = processor.when
+    return processor if when is None else replace(processor, when=Function(f"{when}", 1, lambda pair: when(pair[0])))
+
+
 def tagged(pipeline: Pipeline, source: str) -> Pipeline:
     """A flat pipeline with its events paired with tags; the input `source` carries the tag the environment chooses."""
-    pairs = {name: f"{name}.{FIRST if name == source else PLAIN}" for name, _ in pipeline.inputs}
+    pairs = {name: f"{name}.{FIRST if name == source else PLAIN}" for name, _ in pipeline.arrivals}
     inputs = tuple((name, Tuple((domain, BOOL)) if name == source else domain) for name, domain in pipeline.inputs)
     entries = [
         Node(pipe, FirstTag() if name == source else Untagged(), (name,), (pipe,)) for name, pipe in pairs.items()
     ]
     nodes = [
-        Node(n.name, Tagged(n.processor), tuple(pairs.get(p, p) for p in n.inputs), n.outputs, n.where)
+        Node(n.name, _following(n.processor), tuple(pairs.get(p, p) for p in n.inputs), n.outputs, n.where)
         for n in pipeline.nodes
     ]
     outputs = tuple((name, pairs.get(pipe, pipe)) for name, pipe in pipeline.outputs)

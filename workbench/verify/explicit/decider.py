@@ -1,4 +1,4 @@
-"""Deciding a part by exploring its system: invariants, and what can always still come (AG EF).
+"""Deciding a part by exploring its system.
 
 All questions of a part are labels of one search. It begins in plain Python, which small models need no longer than
 a moment for, and starts again as machine code when they turn out to be larger and numba is there.
@@ -9,85 +9,26 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
-from workbench.core.ops import NOT
-from workbench.core.term import Term
+from workbench.core.term import FALSE
 from workbench.errors import Refused
 from workbench.verify.decision import Decision
 from workbench.verify.engines import Answer, Limits, RawTrace
-from workbench.verify.engines.base import patience
-from workbench.verify.explicit import compiled
-from workbench.verify.explicit.compiled import CompiledSearch, MemoryLimitError
+from workbench.verify.engines.base import State, patience
+from workbench.verify.explicit import machine
+from workbench.verify.explicit.goals import Goal, Never, Plan, Recurring, Soon
+from workbench.verify.explicit.machine import CompiledSearch, MemoryLimitError
 from workbench.verify.explicit.search import PlainSearch, Search, Step, Stepper
 from workbench.verify.explicit.space import Space
-from workbench.verify.formula import Formula
-from workbench.verify.part import Asked, Part
+from workbench.verify.part import Part
 
-PLAIN_SECONDS = 1.0
-"""How long the search in Python may take before machine code does: as long as compiling it takes."""
+PLAIN_SECONDS = 0.5
+"""How long the search in Python may take before machine code does: about what the latter needs to get ready."""
 PLAIN_BYTES = 400
 """Memory of a state in Python: a word, its place in the dictionary, and two list entries."""
-COMPILED_A_SECOND = 500
-"""Characters of generated source that numba compiles in a second, at the slowest."""
-
-
-REFUSAL = "the explicit engine decides invariants and AG EF, no other formulas"
-ALWAYS = {"ctl": "AG", "ltl": "G"}
-"""The operator that makes an invariant of a condition."""
-
-
-class Goal(NamedTuple):
-    """What a question comes down to: a label that is never true, or a dead end that is never reached."""
-
-    label: int
-    escape: int | None = None
-    hope: bool = False
-    """Whether `label` is what can always still come, unless `escape` is true."""
-
-
-@dataclass
-class _Plan:
-    """The questions of a part as goals over labels."""
-
-    labels: list[Term] = field(default_factory=list)
-    goals: dict[str, Goal] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-
-    def label(self, term: Term) -> int:
-        """The number of a label, a new one if need be."""
-        if term not in self.labels:
-            self.labels.append(term)
-        return self.labels.index(term)
-
-    def add(self, role: str, asked: Asked) -> None:
-        """One more question."""
-        formula = asked.formula
-        if asked.kind in ALWAYS and formula.op == ALWAYS[asked.kind]:
-            formula = formula.args[0]
-        elif asked.kind != "invar":  # it speaks of the initial states only, or of something else
-            self.refused[role] = REFUSAL
-            return
-        soon = _recurrence(formula) if asked.kind == "ctl" else None
-        if formula.term is not None:
-            self.goals[role] = Goal(self.label(NOT(formula.term)))
-        elif soon is not None:
-            escape, target = soon
-            self.goals[role] = Goal(self.label(target), None if escape is None else self.label(escape), True)
-        else:
-            self.refused[role] = REFUSAL
-
-
-def _recurrence(formula: Formula) -> tuple[Term | None, Term] | None:
-    """The p and q of `p | EF q`, or of `EF q` alone."""
-    parts = formula.args if formula.op == "or" else (formula,)
-    escapes = [part.term for part in parts if part.term is not None]
-    soon = [part.args[0].term for part in parts if part.op == "EF" and part.args[0].term is not None]
-    if len(parts) > 2 or len(soon) != 1 or len(escapes) != len(parts) - 1 or soon[0] is None:
-        return None
-    return (escapes[0] if escapes else None), soon[0]
+COMPILE_SECONDS = 2.0
+"""How much time must be left for machine code to be worth while."""
 
 
 class ExplicitDecider:
@@ -101,7 +42,7 @@ class ExplicitDecider:
     name = "explicit"
 
     def __init__(self, plain_seconds: float | None = PLAIN_SECONDS) -> None:
-        self.plain_seconds = plain_seconds if compiled.available() else None
+        self.plain_seconds = plain_seconds if machine.available() else None
 
     def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
@@ -109,7 +50,7 @@ class ExplicitDecider:
         if part.driven:
             reason = "the explicit engine knows pipelines, not the SMV system that drives the inputs"
             return Decision(dict.fromkeys(part.asked, Answer(None, reason=reason)), self.name)
-        plan = _Plan()
+        plan = Plan(part.fair)
         for role, asked in part.asked.items():
             plan.add(role, asked)
         run = _Run(part, plan, limits, self.plain_seconds)
@@ -130,7 +71,7 @@ class _Stopped(Exception):
 class _Run:
     """One search for the answers to a part."""
 
-    def __init__(self, part: Part, plan: _Plan, limits: Limits, plain_seconds: float | None) -> None:
+    def __init__(self, part: Part, plan: Plan, limits: Limits, plain_seconds: float | None) -> None:
         self.part, self.plan, self.limits = part, plan, limits
         self.begin = time.monotonic()
         self.deadline = None if limits.seconds is None else self.begin + limits.seconds
@@ -162,9 +103,15 @@ class _Run:
             self.deadline = time.monotonic() + patience(spent)
             self.too_late = "a side question that took much longer than the others"
         found |= self._settle(side)
-        if self.search.complete:
-            self.count = self.search.size * self.space.moves.valuations
+        if count_states and self.search.complete:
+            self.count = self._count()
         return found
+
+    def _count(self) -> int:
+        ways = self.space.moves.valuations
+        if self.space.seen[self.space.void] is FALSE:
+            return self.search.size * sum(ways)
+        return sum(states * valuations for states, valuations in zip(self.search.count_moves(), ways, strict=True))
 
     def _settle(self, goals: dict[str, Goal], *, whole: bool = False) -> dict[str, Answer]:
         """Search until these goals are decided, or a limit is met."""
@@ -177,7 +124,7 @@ class _Run:
         return {role: self._answer(goal, reason) for role, goal in goals.items()}
 
     def _seen(self, goals: Iterable[Goal]) -> bool:
-        return all(not goal.hope and self.search.hit(goal.label) is not None for goal in goals)
+        return all(isinstance(goal, Never) and self.search.hit(goal.label) is not None for goal in goals)
 
     def _advance(self) -> None:
         """Some more states, and a look at the limits."""
@@ -185,11 +132,11 @@ class _Run:
         if self.deadline is not None and now > self.deadline:
             raise _Stopped(self.too_late)
         if isinstance(self.search, CompiledSearch):
-            self.search.advance(self._pace(200_000))
+            self.search.advance(self._pace(2_000_000))
             return
         if self._compiles(now):
             self.search = CompiledSearch(self.space, self.memory_mb)
-            self.engine = f"explicit (numba {compiled.version()})"
+            self.engine = f"explicit (numba {machine.version()})"
             return
         if self.search.size * PLAIN_BYTES > self.memory_mb * 2**20:
             raise _Stopped(f"{self.search.size} states, and no memory for more")
@@ -197,38 +144,62 @@ class _Run:
 
     def _compiles(self, now: float) -> bool:
         """Whether it is time for machine code, and there is enough of it."""
-        if self.switch is None or now < self.switch or self.space.layout.bits > compiled.WORD:
+        if self.switch is None or now < self.switch:
             return False
-        needed = 1.0 + len(self.space.source) / COMPILED_A_SECOND
-        return self.deadline is None or self.deadline - now > needed
+        return self.deadline is None or self.deadline - now > COMPILE_SECONDS
 
     def _pace(self, steps: int) -> int:
         """How many states are about this many steps."""
         return max(1, steps // len(self.space.moves.chosen))
 
     def _answer(self, goal: Goal, reason: str) -> Answer:
-        step = None if goal.hope else self.search.hit(goal.label)
-        if step is None and not self.search.complete:
+        if isinstance(goal, Never) and (step := self.search.hit(goal.label)) is not None:
+            return Answer(False, RawTrace(tuple(self._run_to(step))), shortest=True)
+        if not self.search.complete:
             return Answer(None, reason=reason)
-        if goal.hope:
-            try:
-                step = self.search.dead_end(goal.escape, goal.label)
-            except MemoryLimitError as error:
-                return Answer(None, reason=str(error))
-        if step is None:
-            return Answer(True)
-        return Answer(False, self._trace(step), shortest=True)
+        try:
+            return self._of_graph(goal)
+        except MemoryLimitError as error:
+            return Answer(None, reason=str(error))
 
-    def _trace(self, step: Step) -> RawTrace:
-        """A shortest path to a step, as the engines of SMV text give it."""
-        words = self.search.path(step.state)
-        moves = [self.stepper.move(word, after) for word, after in itertools.pairwise(words)]
+    def _of_graph(self, goal: Goal) -> Answer:
+        """What the steps between all states say."""
+        if isinstance(goal, Soon):
+            edge = self.search.graph().dead_end(goal.label, goal.escape)
+            if edge is not None:
+                return Answer(False, RawTrace(tuple(self._run_to(self._step(edge)))), shortest=True)
+        if isinstance(goal, Recurring):
+            for case in goal.cases:
+                cycle = self.search.graph().recurring(case.needed, case.avoided)
+                if cycle is not None:
+                    return Answer(False, self._lasso([self._step(edge) for edge in cycle]))
+        return Answer(True)
+
+    def _step(self, edge: int) -> Step:
+        graph = self.search.graph()
+        before, after = graph.source(edge), int(graph.ends[edge])
+        words = self.search.state(before), self.search.state(after)
+        return Step(before, self.stepper.move(*words, int(graph.flags[edge])))
+
+    def _lasso(self, cycle: Sequence[Step]) -> RawTrace:
+        first = self._run_to(cycle[0])
+        return RawTrace((*first, *(self._shown(step) for step in cycle[1:])), len(first) - 1)
+
+    def _run_to(self, last: Step) -> list[State]:
+        """A shortest path that ends with a step."""
+        states = self.search.path(last.state)
+        words = [self.search.state(number) for number in states]
+        steps = [
+            Step(number, self.stepper.move(*pair))
+            for number, pair in zip(states, itertools.pairwise(words), strict=False)
+        ]
+        return [self._shown(step) for step in (*steps, last)]
+
+    def _shown(self, step: Step) -> State:
+        """A step as the engines of SMV text give it."""
         smv = self.part.smv
-        steps = []
-        for word, move in zip(words, [*moves, step.move], strict=True):
-            values = self.space.layout.unpack(word) | self.space.moves.values(move)
-            steps.append({smv.names[name]: smv.constant(name, value) for name, value in values.items()})
-        return RawTrace(tuple(steps))
+        values = self.space.layout.unpack(self.search.state(step.state)) | self.space.moves.values(step.move)
+        return {smv.names[name]: smv.constant(name, value) for name, value in values.items()}
 
 
 def _free_mb() -> float:

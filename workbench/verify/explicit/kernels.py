@@ -1,6 +1,16 @@
 """The loops of the compiled search: the only module that imports numba.
 
-Rule: nothing here knows a pipeline, so numba compiles it once and keeps the result on disk.
+Rule: nothing here knows a pipeline, so numba compiles it once and keeps the result on disk. What knows one is called
+by its address: the function `expand` of `native`.
+
+The set of states found is an array of words, of one of three kinds:
+
+- `BITMAP`: a bit for every state that there can be;
+- `WORDS`: a hash table with linear probing of states of one word, relative to the initial state, so that 0 is empty;
+- `INDEX`: a hash table of numbers of states, plus 1, in the lower half of an entry; the upper half is that of the hash,
+  so what differs in it need not be looked up.
+
+A slot is the upper bits of a hash.
 """
 
 # mypy: allow-untyped-defs
@@ -8,169 +18,279 @@ Rule: nothing here knows a pipeline, so numba compiles it once and keeps the res
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from workbench.backends.compiled_llvm import LANES
+from workbench.verify.explicit import graph
+
+BITMAP, WORDS, INDEX = 0, 1, 2
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 """2**64 / the golden ratio: multiplying by it spreads neighbouring words (Knuth, TAOCP 3, section 6.4)."""
+LOW = np.int64(2**32 - 1)
 
-AHEAD = 64
-"""Slots that are looked at together, so that the processor waits for memory once and not for each."""
+AHEAD = 32
+"""By how many steps the slot of a state is fetched before it is looked at, so that memory is seldom waited for."""
+
+graphs = SimpleNamespace(
+    **{
+        function.__name__: numba.njit(cache=True, nogil=True)(function)
+        for function in (
+            graph.transpose, graph.spread, graph.first_bad, graph.components, graph.cover, graph.walk,
+        )
+    }
+)  # fmt: skip
+"""The functions of `graph`, compiled."""
 
 
-def compiled(source: str) -> Any:
-    """The function `expand` of a generated source, as machine code."""
-    scope: dict[str, Any] = {}
-    exec(compile(source, "<step>", "exec"), scope)
-    words = numba.int64[::1]
-    signature = numba.void(words, numba.int64, numba.int64[:, ::1], words, words)
-    return numba.njit(signature, nogil=True, error_model="numpy")(scope["expand"])
+@intrinsic
+def _call(_, address, words, stride, count, inputs, moves, after, plane, flags):
+    """Call `expand` by its address; arrays by theirs."""
+    given = (address, words, stride, count, inputs, moves, after, plane, flags)
+
+    def generate(context, builder, _, args):
+        number = ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [number] * 8)
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        return context.get_dummy_value()
+
+    return types.void(*(types.int64 for _ in given)), generate
+
+
+@intrinsic
+def _fetch(_, address):  # noqa: ARG001
+    """Begin to fetch the memory at an address."""
+
+    def generate(context, builder, _, args):
+        place = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [place.type] + [ir.IntType(32)] * 3)
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        writing, near, data = (ir.Constant(ir.IntType(32), value) for value in (1, 3, 1))
+        builder.call(function, [place, writing, near, data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
 
 
 @numba.njit(cache=True, nogil=True)
-def absorb(after, flags, many, moves, first, table, shift, states, parents, size, wanted, hits):
-    """Take in the `many` successors of the states from number `first` on; the new number of states.
+def expand(address, states, first, count, inputs, after, flags):
+    """Put the steps of `count` states into the buffers; how far apart the moves of a state are there.
 
-    It is followed by a number without a meaning, which is there so that looking ahead is not optimised away.
-
-    `table` is a hash set with linear probing. It holds words relative to the initial state, which itself is
-    always known, so that 0 can mark what is empty. `hits` gets, per label still wanted, the first step at
-    which it is true: the number of the state and of the move.
+    States are taken `LANES` at a time. What lies behind the last one has no meaning, and neither have its steps.
     """
-    initial = states[0]
-    mask = np.int64(table.size - 1)
-    fetched = np.int64(0)
-    for k in range(many):
-        if k % AHEAD == 0:
-            for ahead in range(k, min(k + AHEAD, many)):
-                fetched |= table[np.int64((np.uint64(after[ahead] ^ initial) * MIX) >> shift)]
-        flag = flags[k] & wanted
-        if flag:
+    apart = (count + LANES - 1) // LANES * LANES
+    _call(
+        address, states.ctypes.data + 8 * first, states.shape[1], apart, inputs.ctypes.data, inputs.shape[1],
+        after.ctypes.data, after.shape[1], flags.ctypes.data,
+    )  # fmt: skip
+    return apart
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash(array, column):
+    """The hash of a state of any number of words."""
+    mixed = np.uint64(array[0, column]) * MIX
+    for i in range(1, array.shape[0]):
+        mixed = ((mixed >> np.uint64(29)) ^ mixed ^ np.uint64(array[i, column])) * MIX
+    if array.shape[0] > 1:
+        mixed = ((mixed >> np.uint64(32)) ^ mixed) * MIX
+    return mixed
+
+
+@numba.njit(cache=True, nogil=True)
+def _word_slot(key, shift):
+    return np.int64((np.uint64(key) * MIX) >> shift)
+
+
+@numba.njit(cache=True, nogil=True)
+def _slot(kind, states, number, shift):
+    if kind == INDEX:
+        return np.int64(_hash(states, number) >> shift)
+    return _word_slot(states[0, number] ^ states[0, 0], shift)
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(index, shift, states, after, k):
+    """The slot of a state in a table of the kind `INDEX`, or the empty one where it belongs."""
+    mask = np.int64(index.size - 1)
+    mixed = _hash(after, k)
+    upper = np.int64(mixed) & ~LOW
+    slot = np.int64(mixed >> shift)
+    while index[slot] != 0:
+        if index[slot] & ~LOW == upper:
+            number = (index[slot] & LOW) - 1
+            same = True
+            for i in range(states.shape[0]):
+                same = same and states[i, number] == after[i, k]
+            if same:
+                break
+        slot = (slot + 1) & mask
+    return slot
+
+
+@numba.njit(cache=True, nogil=True)
+def explore(
+    address, inputs, block, after, flags, kind, table, shift, states, parents, size, done, last, room, wanted, hits
+):  # fmt: skip
+    """Look at the steps of the states from number `done` on, up to `last` while there is room for their successors.
+
+    The new number of states, and of those that were looked at. `hits` gets, per label of the mask `wanted`, the first
+    step at which it is true: the number of the state and of the move.
+    """
+    moves = inputs.shape[1]
+    while done < min(last, size) and size + block * moves <= room:
+        count = min(block, size - done)
+        apart = expand(address, states, done, count, inputs, after, flags)
+        if wanted:
+            wanted = _note(flags, count, apart, moves, done, wanted, hits)
+        if kind == BITMAP:
+            size = _into_bitmap(after, count, apart, moves, done, table, states, parents, size)
+        elif kind == WORDS:
+            size = _into_words(after, count, apart, moves, done, table, shift, states, parents, size)
+        else:
+            size = _into_index(after, count, apart, moves, done, table, shift, states, parents, size)
+        done += count
+    return size, done
+
+
+@numba.njit(cache=True, nogil=True)
+def _note(flags, count, apart, moves, first, wanted, hits):
+    """Write down the first steps at which wanted labels are true; the labels still wanted."""
+    seen = np.int64(0)
+    for m in range(moves):
+        for k in range(m * apart, m * apart + count):
+            seen |= flags[k]
+    if not seen & wanted:
+        return wanted
+    for j in range(count):
+        for m in range(moves):
+            flag = flags[m * apart + j] & wanted
             for bit in range(hits.shape[0]):
                 if flag >> bit & 1:
-                    hits[bit, 0] = first + k // moves
-                    hits[bit, 1] = k % moves
+                    hits[bit, 0] = first + j
+                    hits[bit, 1] = m
             wanted &= ~flag
-        key = after[k] ^ initial
-        if key == 0:
-            continue
-        slot = np.int64((np.uint64(key) * MIX) >> shift)
-        while table[slot] != key:
-            if table[slot] == 0:
-                table[slot] = key
-                states[size] = after[k]
-                parents[size] = first + k // moves
+    return wanted
+
+
+@numba.njit(cache=True, nogil=True)
+def _into_bitmap(after, count, apart, moves, first, table, states, parents, size):
+    for j in range(count):
+        for m in range(moves):
+            word = after[0, m * apart + j]
+            place = np.uint64(word) >> np.uint64(6)
+            bit = np.int64(1) << (word & 63)
+            old = table[place]
+            if old & bit == 0:
+                table[place] = old | bit
+                states[0, size] = word
+                parents[size] = first + j
                 size += 1
-                break
-            slot = (slot + 1) & mask
-    return size, fetched
-
-
-@numba.njit(cache=True, nogil=True)
-def refill(table, shift, old):
-    """Put the words of an old table into a new, larger one.
-
-    A slot is the upper bits of a product, so the old table is in the order of the new one, and both are passed
-    through once from start to end.
-    """
-    mask = np.int64(table.size - 1)
-    for i in range(old.size):
-        key = old[i]
-        if key != 0:
-            slot = np.int64((np.uint64(key) * MIX) >> shift)
-            while table[slot] != 0:
-                slot = (slot + 1) & mask
-            table[slot] = key
-
-
-@numba.njit(cache=True, nogil=True)
-def number(table, shift, numbers, states, size):
-    """Write the number of each state beside its word in the table."""
-    initial = states[0]
-    mask = np.int64(table.size - 1)
-    for i in range(1, size):
-        key = states[i] ^ initial
-        slot = np.int64((np.uint64(key) * MIX) >> shift)
-        while table[slot] != key:
-            slot = (slot + 1) & mask
-        numbers[slot] = i
-
-
-@numba.njit(cache=True, nogil=True)
-def join(after, flags, many, moves, first, table, shift, numbers, initial, target, good, sources, ends, size):
-    """Gather the edges of the states from number `first` on that are not good yet; the new number of edges.
-
-    A state is good at once when some move has the label `target`. The others get an edge for every successor.
-    """
-    mask = np.int64(table.size - 1)
-    for j in range(many // moves):
-        for k in range(j * moves, (j + 1) * moves):
-            if flags[k] & target:
-                good[first + j] = True
-        if good[first + j]:
-            continue
-        for k in range(j * moves, (j + 1) * moves):
-            if k > j * moves and after[k] == after[k - 1]:
-                continue
-            key = after[k] ^ initial
-            end = 0
-            if key != 0:
-                slot = np.int64((np.uint64(key) * MIX) >> shift)
-                while table[slot] != key:
-                    slot = (slot + 1) & mask
-                end = numbers[slot]
-            sources[size] = first + j
-            ends[size] = end
-            size += 1
     return size
 
 
 @numba.njit(cache=True, nogil=True)
-def spread(good, sources, ends, size):
-    """Make good every state from which an edge leads to a good one, until there is none left."""
-    starts = np.zeros(good.size + 1, np.int64)
-    for e in range(size):
-        starts[ends[e] + 1] += 1
-    for i in range(good.size):
-        starts[i + 1] += starts[i]
-    into = np.empty(size, np.int32)
-    place = starts[:-1].copy()
-    for e in range(size):
-        into[place[ends[e]]] = sources[e]
-        place[ends[e]] += 1
-    todo = np.empty(good.size, np.int32)
-    many = 0
-    for i in range(good.size):
-        if good[i]:
-            todo[many] = i
-            many += 1
-    next_one = 0
-    while next_one < many:
-        i = todo[next_one]
-        next_one += 1
-        for e in range(starts[i], starts[i + 1]):
-            if not good[into[e]]:
-                good[into[e]] = True
-                todo[many] = into[e]
-                many += 1
+def _into_words(after, count, apart, moves, first, table, shift, states, parents, size):
+    initial = states[0, 0]
+    mask = np.int64(table.size - 1)
+    begin = table.ctypes.data
+    ahead = max(1, AHEAD // moves)
+    for j in range(-ahead, count):
+        near = j + ahead
+        if near < count:
+            for m in range(moves):
+                _fetch(begin + 8 * _word_slot(after[0, m * apart + near] ^ initial, shift))
+        if j < 0:
+            continue
+        for m in range(moves):
+            word = after[0, m * apart + j]
+            key = word ^ initial
+            if key == 0:
+                continue
+            slot = _word_slot(key, shift)
+            while table[slot] != key:
+                if table[slot] == 0:
+                    table[slot] = key
+                    states[0, size] = word
+                    parents[size] = first + j
+                    size += 1
+                    break
+                slot = (slot + 1) & mask
+    return size
 
 
 @numba.njit(cache=True, nogil=True)
-def first_bad(after, flags, many, table, shift, numbers, initial, harmless, good):
-    """The first of these steps that has no harmless label and leads to a state that is not good; -1: none."""
-    mask = np.int64(table.size - 1)
-    for k in range(many):
-        if flags[k] & harmless:
+def _into_index(after, count, apart, moves, first, table, shift, states, parents, size):
+    begin = table.ctypes.data
+    ahead = max(1, AHEAD // moves)
+    for j in range(-ahead, count):
+        near = j + ahead
+        if near < count:
+            for m in range(moves):
+                _fetch(begin + 8 * np.int64(_hash(after, m * apart + near) >> shift))
+        if j < 0:
             continue
-        key = after[k] ^ initial
-        end = 0
-        if key != 0:
-            slot = np.int64((np.uint64(key) * MIX) >> shift)
-            while table[slot] != key:
-                slot = (slot + 1) & mask
-            end = numbers[slot]
-        if not good[end]:
-            return k
-    return -1
+        for m in range(moves):
+            k = m * apart + j
+            slot = _find(table, shift, states, after, k)
+            if table[slot] == 0:
+                for i in range(states.shape[0]):
+                    states[i, size] = after[i, k]
+                parents[size] = first + j
+                size += 1
+                table[slot] = np.int64(_hash(after, k)) & ~LOW | size
+    return size
+
+
+@numba.njit(cache=True, nogil=True)
+def fill(kind, table, shift, states, size):
+    """Put all states into an empty hash table."""
+    mask = np.int64(table.size - 1)
+    begin = table.ctypes.data
+    for number in range(-AHEAD, size):
+        near = number + AHEAD
+        if near < size:
+            _fetch(begin + 8 * _slot(kind, states, near, shift))
+        if number < (0 if kind == INDEX else 1):  # a table of words has no place for the initial state
+            continue
+        slot = _slot(kind, states, number, shift)
+        entry = states[0, number] ^ states[0, 0]
+        if kind == INDEX:
+            entry = np.int64(_hash(states, number)) & ~LOW | (number + 1)
+        while table[slot] != 0:
+            slot = (slot + 1) & mask
+        table[slot] = entry
+
+
+@numba.njit(cache=True, nogil=True)
+def join(after, flags, count, apart, moves, first, table, shift, states, starts, ends, labels):
+    """Add the edges of the states from number `first` on to the graph; the new number of edges.
+
+    A step with the same end and labels as the one before is the same edge.
+    """
+    edge = starts[first]
+    for j in range(count):
+        begin = edge
+        for m in range(moves):
+            k = m * apart + j
+            end = (table[_find(table, shift, states, after, k)] & LOW) - 1
+            if edge == begin or ends[edge - 1] != end or labels[edge - 1] != flags[k]:
+                ends[edge] = end
+                labels[edge] = flags[k]
+                edge += 1
+        starts[first + j + 1] = edge
+    return edge
+
+
+@numba.njit(cache=True, nogil=True)
+def count_moves(flags, count, apart, moves, void, counts):
+    """Count, per move, the states in which it is not void."""
+    for m in range(moves):
+        for j in range(count):
+            counts[m] += 1 - (flags[m * apart + j] >> void & 1)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from workbench.verify.explicit import graph
+from workbench.verify.explicit.graph import Graph
 from workbench.verify.explicit.space import Space
 
 
@@ -35,14 +37,17 @@ class Search(Protocol):
     def hit(self, label: int) -> Step | None:
         """The first step at which a label is true, among those looked at."""
 
-    def dead_end(self, escape: int | None, target: int) -> Step | None:
-        """The first step from which no run has the label `target`, and which itself does not have `escape`.
+    def count_moves(self) -> list[int]:
+        """Per move, in how many states it is not void. Needs a complete search."""
 
-        Needs a complete search.
-        """
+    def graph(self) -> Graph:
+        """All states and the steps between them. Needs a complete search."""
+
+    def state(self, number: int) -> int:
+        """The packed state of this number."""
 
     def path(self, state: int) -> list[int]:
-        """The words of a shortest path from the initial state to one with this number."""
+        """The numbers of the states on a shortest path from the initial state."""
 
 
 class Stepper:
@@ -52,7 +57,7 @@ class Stepper:
         scope: dict[str, Any] = {}
         exec(compile(space.source, "<step>", "exec"), scope)
         self._expand = scope["expand"]
-        self._inputs = space.moves.columns()
+        self._inputs, self._void = space.moves.columns(), space.void
         many = len(space.moves.chosen)
         self._after, self._flags = [0] * many, [0] * many
 
@@ -61,15 +66,20 @@ class Stepper:
         self._expand((word,), 1, self._inputs, self._after, self._flags)
         return list(zip(self._after, self._flags, strict=True))
 
-    def move(self, word: int, after: int) -> int:
-        """The first move from one word to another."""
-        return next(move for move, (found, _) in enumerate(self.steps(word)) if found == after)
+    def move(self, word: int, after: int, labels: int | None = None) -> int:
+        """The first move from one word to another that is not void; with exactly these labels, if they are given."""
+        return next(
+            move
+            for move, (found, flags) in enumerate(self.steps(word))
+            if found == after and not flags >> self._void & 1 and labels in (None, flags)
+        )
 
 
 class PlainSearch:
     """The search in plain Python, for models of some ten thousand states and for words of any length."""
 
     def __init__(self, space: Space) -> None:
+        self.space = space
         self._steps = Stepper(space).steps
         self._numbers = {space.initial: 0}
         self._words = [space.initial]
@@ -113,37 +123,31 @@ class PlainSearch:
         """The first step at which a label is true, among those looked at."""
         return self._hits.get(label)
 
-    def dead_end(self, escape: int | None, target: int) -> Step | None:
-        """See `Search.dead_end`."""
-        hopeful = self._hopeful(target)
-        harmless = 1 << target | (0 if escape is None else 1 << escape)
-        for number, word in enumerate(self._words):
-            for move, (after, flags) in enumerate(self._steps(word)):
-                if not flags & harmless and self._numbers[after] not in hopeful:
-                    return Step(number, move)
-        return None
+    def count_moves(self) -> list[int]:
+        """See `Search.count_moves`."""
+        counts = [0] * len(self.space.moves.chosen)
+        for word in self._words:
+            for move, (_, flags) in enumerate(self._steps(word)):
+                counts[move] += not flags >> self.space.void & 1
+        return counts
 
-    def _hopeful(self, target: int) -> set[int]:
-        """The states from which some run has the label."""
-        into: dict[int, list[int]] = {}
-        todo = []
-        for number, word in enumerate(self._words):
-            steps = self._steps(word)
-            if any(flags >> target & 1 for _, flags in steps):
-                todo.append(number)
-            else:
-                for after, _ in steps:
-                    into.setdefault(self._numbers[after], []).append(number)
-        found = set(todo)
-        while todo:
-            fresh = set(into.get(todo.pop(), ())) - found
-            found |= fresh
-            todo += fresh
-        return found
+    def graph(self) -> Graph:
+        """See `Search.graph`."""
+        starts, ends, labels = [0], [], []
+        for word in self._words:
+            for after, flags in dict.fromkeys(self._steps(word)):
+                ends.append(self._numbers[after])
+                labels.append(flags)
+            starts.append(len(ends))
+        return Graph(starts, ends, labels, lambda size: [0] * size, graph, self.space.void)
+
+    def state(self, number: int) -> int:
+        """The packed state of this number."""
+        return self._words[number]
 
     def path(self, state: int) -> list[int]:
-        """The words of a shortest path from the initial state."""
+        """The numbers of the states on a shortest path from the initial state."""
         found = [state]
         while found[-1]:
             found.append(self._parents[found[-1]])
-        return [self._words[number] for number in reversed(found)]
+        return found[::-1]

@@ -1,32 +1,31 @@
-"""What is explored: states packed into words, the moves of the environment, and the code that expands states.
+"""What is explored: states packed into words, and the steps out of them.
 
 A state is one integer, a field of bits per variable. A move is one choice of all inputs that the environment's
-assumptions allow; an input that is absent carries the default of its domain, since nothing looks at it. The
-generated `expand` is one source for both searches: plain Python on lists, and compiled on arrays.
+assumptions allow in some state; an input that is absent carries the default of its domain, since nothing looks at it.
+A move that they do not allow in a certain state is void there: it leads back to the state, with no label but `void`.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from workbench.backends.compiled import StepCode, decode, encode, step_code
 from workbench.core.domain import BOOL, Domain, Range, Value
-from workbench.core.evaluate import compile_terms
 from workbench.core.fold import variables
-from workbench.core.ops import as_term, conjunction
-from workbench.core.term import Term, leaves, var
-from workbench.errors import Refused
-from workbench.ir.system import Input, System, Variable
+from workbench.core.ops import AND, NOT, as_term, conjunction, ite
+from workbench.core.term import FALSE, Term, var
+from workbench.ir.system import System, Variable
+from workbench.verify.explicit.moves import Moves, moves
 
-MOST_MOVES = 2**16
-"""Most moves per state; with more of them, sets of states (BDDs) are the better means."""
+WORD = 64
+"""Bits of a word of the machine."""
 
 
 class Layout:
-    """Where each variable lies in a packed state."""
+    """Where each variable lies in a packed state. No field crosses the border between two words of the machine."""
 
     def __init__(self, stored: Sequence[Variable]) -> None:
         self.variables = tuple(stored)
@@ -35,11 +34,18 @@ class Layout:
         self.bits = 0
         for variable in self.variables:
             width = ((variable.domain.size or 1) - 1).bit_length()
+            if self.bits % WORD + width > WORD:
+                self.bits = -(-self.bits // WORD) * WORD
             self.fields.append((self.bits, (1 << width) - 1, _lowest(variable.domain)))
             self.bits += width
 
+    @property
+    def words(self) -> int:
+        """How many words of the machine a state takes."""
+        return max(1, math.ceil(self.bits / WORD))
+
     def pack(self, values: Sequence[Value]) -> int:
-        """The word of a state."""
+        """The number of a state."""
         word = 0
         for variable, value, (shift, _, low) in zip(self.variables, values, self.fields, strict=True):
             word |= (encode(variable.domain, value) - low) << shift
@@ -53,31 +59,6 @@ class Layout:
         }
 
 
-@dataclass(frozen=True)
-class Moves:
-    """The choices of the environment.
-
-    Attributes
-    ----------
-    names: the input leaves.
-    chosen: per move, the value of each leaf.
-    valuations: in how many ways NuSMV can choose the inputs, the values of absent inputs included.
-    """
-
-    names: tuple[str, ...]
-    domains: tuple[Domain, ...]
-    chosen: tuple[tuple[Value, ...], ...]
-    valuations: int
-
-    def columns(self) -> list[list[int]]:
-        """Per leaf, its number in each move."""
-        return [[encode(domain, move[i]) for move in self.chosen] for i, domain in enumerate(self.domains)]
-
-    def values(self, move: int) -> dict[str, Value]:
-        """The value of each leaf in a move."""
-        return dict(zip(self.names, self.chosen[move], strict=True))
-
-
 class Space:
     """A system, ready to be explored.
 
@@ -86,72 +67,31 @@ class Space:
     assume: conditions on the inputs that hold at every step.
     labels: terms to look at in each step.
 
+    Attributes
+    ----------
+    void: the number of the label of void steps; there are `labels` others before it.
+
     Raises
     ------
     Refused: a state has too many moves, or the system has no code (`step_code`).
     """
 
     def __init__(self, system: System, assume: Sequence[Term], labels: Sequence[Term]) -> None:
-        self.layout = Layout(system.variables)
+        self.labels = self.void = len(labels)
         self.moves = moves(system, assume)
-        self.labels = len(labels)
+        changing = [a for a in assume if not variables([a]).keys() <= system.free.keys()]
+        void: Term = NOT(as_term(conjunction(changing), BOOL)) if changing else FALSE
+        stays = [v._replace(next=ite(void, var(v.name, v.domain), v.next)) for v in system.variables]
+        self.system = replace(system, variables=tuple(stays))
+        self.seen = (*(AND(as_term(label, BOOL), NOT(void)) for label in labels), void)
+        self.layout = Layout(system.variables)
         self.initial = self.layout.pack([v.initial for v in system.variables])
-        self.source = expand_source(self.layout, step_code(system, labels), self.moves)
+        self.code = step_code(self.system, self.seen)
 
-
-def moves(system: System, assume: Sequence[Term]) -> Moves:
-    """Every move that the assumptions allow."""
-    unknown = [name for name in variables(assume) if name not in system.free]
-    if unknown:
-        raise Refused(f"what may come depends on '{unknown[0]}', and the explicit engine has one choice for all states")
-    leaves_of: list[_Leaves | _Other] = [_Leaves(source, system.free) for source in system.inputs]
-    covered = {leaf.name for source in system.inputs for leaf in leaves((source.present, source.value))}
-    leaves_of += [_Other(name, domain) for name, domain in system.free.items() if name not in covered]
-    count = math.prod(each.count for each in leaves_of)
-    if count > MOST_MOVES:
-        raise Refused(f"a state has {count} choices of inputs; more than {MOST_MOVES} are too many to try one by one")
-    symbols = [var(name, domain) for name, domain in system.free.items()]
-    allowed = compile_terms([as_term(conjunction(assume), BOOL)], symbols)
-    chosen, valuations = [], 0
-    for options in itertools.product(*(each.options() for each in leaves_of)):
-        given = {name: value for values, _ in options for name, value in values.items()}
-        move = tuple(given[name] for name in system.free)
-        if allowed(*move)[0]:
-            chosen.append(move)
-            valuations += math.prod(weight for _, weight in options)
-    return Moves(tuple(system.free), tuple(system.free.values()), tuple(chosen), valuations)
-
-
-class _Other:
-    """A choice of the environment that is no event: each value stands for itself."""
-
-    def __init__(self, name: str, domain: Domain) -> None:
-        self.name, self.domain = name, domain
-        self.count = domain.size or MOST_MOVES + 1
-
-    def options(self) -> Iterator[tuple[dict[str, Value], int]]:
-        """Each choice, and the number of valuations that it stands for."""
-        return (({self.name: value}, 1) for value in self.domain.values())
-
-
-class _Leaves:
-    """The leaves of one input that the system looks at."""
-
-    def __init__(self, source: Input, free: Mapping[str, Domain]) -> None:
-        self.present = source.present.name if source.present.name in free else None
-        names = [leaf.name for leaf in leaves(source.value) if leaf.name in free]
-        self.values = {name: free[name] for name in names}
-        self.size = math.prod(domain.size or MOST_MOVES + 1 for domain in self.values.values())
-        self.count = self.size + (self.present is not None)
-
-    def options(self) -> Iterator[tuple[dict[str, Value], int]]:
-        """Each choice, and the number of valuations that it stands for."""
-        there = {} if self.present is None else {self.present: True}
-        if self.present is not None:
-            absent = {name: domain.default for name, domain in self.values.items()}
-            yield {self.present: False, **absent}, self.size
-        for chosen in itertools.product(*(domain.values() for domain in self.values.values())):
-            yield there | dict(zip(self.values, chosen, strict=True)), 1
+    @cached_property
+    def source(self) -> str:
+        """`expand` in Python."""
+        return expand_source(self.layout, self.code, self.moves)
 
 
 def expand_source(layout: Layout, code: StepCode, moves: Moves) -> str:

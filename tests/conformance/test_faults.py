@@ -1,0 +1,130 @@
+"""Random pipelines with random faults: everything that runs shows the same, whatever strikes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.conformance.test_verdicts import INVARIANTS, PROPERTIES, compare_invariant, with_idle_steps
+from workbench.backends.reference import Reference
+from workbench.conformance.differential import check
+from workbench.conformance.executables import Denoting, Running
+from workbench.conformance.models import Evaluated, Simulated
+from workbench.conformance.source import program
+from workbench.conformance.strategies import faults, pipelines, traces
+from workbench.core.fault import delay
+from workbench.core.ops import disjunction, either, negate
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import Term
+from workbench.errors import Overflow
+from workbench.ir.system import System
+from workbench.processors.group import flatten
+from workbench.verify.check import Settings
+from workbench.verify.check import check as decide
+from workbench.verify.environment import Environment
+from workbench.verify.properties import Property, always, arrivals, outputs
+from workbench.verify.verdict import Outcome
+
+
+def with_faults(data: st.DataObject, **options: Any) -> Pipeline:
+    pipeline = data.draw(pipelines(**options))
+    return pipeline.with_faults(data.draw(faults(pipeline)))
+
+
+@given(data=st.data())
+@settings(max_examples=100)
+def test_the_executor_does_what_the_specification_says(data: st.DataObject) -> None:
+    pipeline = with_faults(data)
+    steps = data.draw(traces(flatten(pipeline)))
+    check(pipeline, steps, Running(pipeline), Denoting(pipeline))
+
+
+@given(data=st.data(), q=st.integers(0, 3))
+@settings(max_examples=100)
+def test_the_model_does_what_the_executor_does(data: st.DataObject, q: int) -> None:
+    pipeline = with_faults(data)
+    steps = data.draw(traces(flatten(pipeline)))
+    running = Running(pipeline, dict.fromkeys(flatten(pipeline).queues, q))
+    check(pipeline, steps, running, Evaluated(pipeline, q))
+
+
+@given(data=st.data(), q=st.integers(0, 2))
+@settings(max_examples=25)
+def test_nusmv_does_what_the_model_does(data: st.DataObject, q: int) -> None:
+    pipeline = with_faults(data, max_nodes=3, max_bits=12)
+    steps = data.draw(traces(flatten(pipeline), max_steps=5))
+    assume(steps)
+    check(pipeline, steps, Evaluated(pipeline, q), Simulated(pipeline, q))
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_nothing_goes_wrong_where_no_oracle_speaks(data: st.DataObject) -> None:
+    pipeline = data.draw(pipelines())
+    steps = data.draw(traces(pipeline))
+    faulty = pipeline.with_faults(data.draw(faults(pipeline)))
+    plain, silent = Reference(pipeline), Reference(faulty)
+    for events in steps:
+        try:
+            expected = plain.step(events).outputs
+        except Exception as error:
+            with pytest.raises(type(error)):
+                silent.step(events)
+            return
+        assert silent.step(events).outputs == expected
+
+
+SMALL: dict[str, Any] = {"max_nodes": 3, "max_inputs": 1, "max_bits": 8}
+
+
+@given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(INVARIANTS))
+@settings(max_examples=40)
+def test_verdicts_are_what_exploring_by_hand_says(data: st.DataObject, q: int, prop: Property) -> None:
+    compare_invariant(with_faults(data, **SMALL), prop, q)
+
+
+def at_once(system: System) -> Term:
+    """Outputs come only at steps at which something arrives."""
+    term: Term = either(negate(disjunction(outputs(system))), disjunction(arrivals(system)))
+    return term
+
+
+@given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from([always(at_once, "at once"), *PROPERTIES]))
+@settings(max_examples=60)
+def test_leaving_out_idle_steps_is_sound(data: st.DataObject, q: int, prop: Property) -> None:
+    """Not while an event is delayed: then they are in the model. (Streams that end would let it out, too.)"""
+    pipeline = data.draw(pipelines(**SMALL))
+    late = delay(pipeline.outputs[0][0], 1, most=data.draw(st.sampled_from([None, 1])))
+    pipeline, found = pipeline.with_faults([late]), Settings(q=q, environment=Environment(fair=True))
+    assert decide(pipeline, prop, found).outcome is decide(pipeline, with_idle_steps(prop), found).outcome
+
+
+@given(data=st.data(), q=st.integers(0, 2))
+@settings(max_examples=60)
+def test_no_run_contradicts_a_verdict(data: st.DataObject, q: int) -> None:
+    """Whatever arrives and whatever strikes: where no default ever comes out, none does."""
+    pipeline = with_faults(data, **SMALL)
+    verdict = decide(pipeline, INVARIANTS[0], Settings(q=q))
+    _, pipe = flatten(pipeline).outputs[0]
+    default = flatten(pipeline).domains[pipe].default
+    running = Running(pipeline, dict.fromkeys(flatten(pipeline).queues, q))
+    try:
+        for seen in running.trace(data.draw(traces(flatten(pipeline), max_steps=12))):
+            shown = seen.pipes[pipe]
+            if default in shown if isinstance(shown, list) else shown == default:
+                assert verdict.outcome is Outcome.FAILS
+    except Overflow:
+        return
+
+
+@given(data=st.data())
+@settings(max_examples=30)
+def test_they_print_as_programs(data: st.DataObject) -> None:
+    pipeline = with_faults(data)
+    scope: dict[str, Pipeline] = {}
+    exec(program(pipeline), scope)
+    steps = data.draw(traces(flatten(pipeline), max_steps=4))
+    check(pipeline, steps, Running(pipeline), Running(scope["pipeline"]))

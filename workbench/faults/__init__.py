@@ -1,0 +1,9 @@
+"""Faults that can happen: the processors on faulty pipes, and where they come in (docs/faults.md)."""
+
+from workbench.faults.delay import Delay
+from workbench.faults.duplicate import Duplicate
+from workbench.faults.inject import inject
+from workbench.faults.lose import Lose
+from workbench.faults.struck import Strike, struck
+
+__all__ = ["Delay", "Duplicate", "Lose", "Strike", "inject", "struck"]

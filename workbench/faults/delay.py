@@ -1,0 +1,129 @@
+"""Delay: a pipe that may hold events back for some steps, and keeps their order.
+
+An event that is struck with k comes out k steps after the step at which it arrived, and never before the events in
+front of it; events that are due at one step come out together. At the end of the streams everything comes out. Since
+an event overtakes none, each waits for at most `by` steps, so the pipe holds those of the last `by` steps at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Domain, Range, Value
+from workbench.core.ops import EQ, GT, MAX, both, either, ite, negate
+from workbench.core.processor import Burst, Emission, Happening, Machine, Maybe, Slot, State, Tick
+from workbench.core.term import const
+from workbench.faults.unreliable import Unreliable
+
+Entry = tuple[Any, Any, Any]
+"""An event in the pipe: whether there is one, for how many more steps it stays, and its value."""
+
+
+@dataclass(frozen=True)
+class Delay(Unreliable):
+    """Emits every event, up to `by` steps later.
+
+    Its state, beside what is used up, is a queue of `width * by` places: for how many more steps an event stays (0
+    where the place is empty) and its value, the oldest first.
+    """
+
+    by: int = 1
+
+    participle: ClassVar[str] = "delayed"
+
+    @property
+    def oracle(self) -> Domain:
+        return Range(1, self.by)
+
+    @property
+    def words(self) -> str:
+        steps = "1 step" if self.by == 1 else f"up to {self.by} steps"
+        return super().words.replace(self.participle, f"{self.participle} by {steps}", 1)
+
+    @property
+    def places(self) -> int:
+        """The most events that it holds after a step."""
+        return self.width * self.by
+
+    @property
+    def finishes(self) -> int:
+        return self.places
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        del inputs
+        return self.by + 1
+
+    def unfold(self, steps: Sequence[Happening], *, ended: bool) -> list[Value]:
+        found, due = [], 0
+        for step, event, strike in self.struck(steps):
+            due = max(due, step + (strike or 0))
+            if ended or due < len(steps):
+                found.append(event)
+        return found
+
+    # --- operation ---
+
+    def initial(self) -> State:
+        return (*super().initial(), *(0, None) * self.places)
+
+    def step(self, state: State, front: Tick) -> tuple[State, tuple[Emission, ...]]:  # type: ignore[override]
+        return self._step(None, state, front)
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        del horizon
+        blank, held = inputs[0].default, Range(0, self.by)
+        counts = [Slot(name, domain, 0) for name, domain in self.slots(inputs)]
+        places = [
+            slot
+            for i in range(1, self.places + 1)
+            for slot in (Slot(f"stays{i}", held, 0), Slot(f"held{i}", inputs[0], blank))
+        ]
+        step: Any = partial(self._step, const(blank, inputs[0]))
+        return Machine((*counts, *places), step, pending=lambda state: GT(state[len(counts)], 0))
+
+    def _step(self, blank: Any, state: State, tick: Tick) -> tuple[State, tuple[Emission, ...]]:
+        """One step; `blank` is the value in an empty place."""
+        size = len(super().initial())
+        used, strikes = self.strikes(state[:size], tick)
+        entries = self._entries(list(zip(state[size::2], state[size + 1 :: 2], strict=True)), tick.events, strikes)
+        leaves = [both(present, either(EQ(stays, 0), tick.ends)) for present, stays, _ in entries]
+        out = Burst(Maybe(now, value) for now, (_, _, value) in zip(leaves, entries, strict=True))
+        kept = [(both(p, negate(now)), stays, v) for now, (p, stays, v) in zip(leaves, entries, strict=True)]
+        return (*used, *self._queue(kept, blank)), (out,)
+
+    @staticmethod
+    def _entries(held: Sequence[tuple[Any, Any]], events: Sequence[Maybe], strikes: Sequence[Maybe]) -> list[Entry]:
+        """All events in the pipe, in order, one step having passed for those that were there."""
+        entries: list[Entry] = []
+        last: Any = 0
+        for stays, value in held:
+            there = GT(stays, 0)
+            left = ite(there, stays - 1, 0)
+            last = ite(there, left, last)
+            entries.append((there, left, value))
+        for event, strike in zip(events, strikes, strict=True):
+            left = MAX(ite(strike.present, strike.value, 0), last)
+            last = ite(event.present, left, last)
+            entries.append((event.present, left, event.value))
+        return entries
+
+    def _queue(self, entries: Sequence[Entry], blank: Any) -> tuple[Any, ...]:
+        """The places of those that stay, none of them empty before one that is not."""
+        queue: list[tuple[Any, Any]] = [(0, blank)] * self.places
+        for there, stays, value in entries:
+            before: Any = True
+            after = []
+            for place in queue:
+                taken = GT(place[0], 0)
+                here = both(there, both(before, negate(taken)))
+                after.append((ite(here, stays, place[0]), ite(here, value, place[1])))
+                before = taken
+            queue = after
+        return tuple(part for place in queue for part in place)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(), cls(by=2), cls(2, 1))

@@ -1,0 +1,107 @@
+"""From a fault plan to a pipeline in which the faults can happen.
+
+On each faulty pipe comes a processor with an oracle for every event that the pipe can carry in a step. Oracles are
+inputs of the pipeline: silent, nothing goes wrong. A model explores all that they can say, so a counterexample tells
+which faults struck; an executor that is given the same events makes them strike again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from workbench.core.domain import Domain, Record
+from workbench.core.fault import Fault, Kind
+from workbench.core.pipeline import Node, Pipeline
+from workbench.errors import PipelineError
+from workbench.faults.delay import Delay
+from workbench.faults.duplicate import Duplicate
+from workbench.faults.lose import Lose
+from workbench.faults.unreliable import Unreliable
+
+
+def inject(pipeline: Pipeline, faults: Sequence[Fault]) -> Pipeline:
+    """A pipeline without groups, with these faults injected.
+
+    What the readers of a pipe `y` get keeps its name, and what is written into it becomes `y.sent`. An input `x` keeps
+    its name, and its readers get `x.received`. The oracles are called `y.lost`, `y.duplicated`, `y.delayed`.
+
+    Raises
+    ------
+    PipelineError: there is no such pipe, or nothing bounds how many events it carries in a step.
+    """
+    order = {pipe: position for position, pipe in enumerate(pipeline.domains)}
+    shown = dict(pipeline.outputs)
+    # from the inputs on: how many events a pipe carries in a step depends on the faults before it
+    for fault in sorted(faults, key=lambda fault: order.get(shown.get(fault.pipe, fault.pipe), 0)):
+        pipeline = _injected(pipeline, fault)
+    return pipeline
+
+
+def unreliable(fault: Fault, width: int) -> Unreliable:
+    """The processor that lets a fault happen on a pipe with so many events in a step."""
+    if fault.kind is Kind.DELAY:
+        return Delay(width, fault.most, fault.when, fault.by)
+    return (Lose if fault.kind is Kind.LOSE else Duplicate)(width, fault.most, fault.when)
+
+
+def _injected(pipeline: Pipeline, fault: Fault) -> Pipeline:
+    pipe = dict(pipeline.outputs).get(fault.pipe, fault.pipe)
+    if pipe not in pipeline.domains:
+        raise PipelineError(f"pipeline {pipeline.name} has no pipe '{pipe}' that could be faulty", where=fault.where)
+    makers = {made: node for node in pipeline.nodes for made in node.outputs}
+    pipe = _behind(pipeline, pipe)
+    fresh = _Fresh(pipeline, fault.pipe, pipeline.domains[pipe])
+    width = pipeline.widths[pipe]
+    if width is None:
+        raise PipelineError(
+            f"nothing bounds how many events pipe '{pipe}' carries in one step, so it cannot be faulty",
+            where=fault.where,
+            hint="bound the stream that says how many, e.g. 0..3",
+        )
+    processor = unreliable(fault, width)
+    oracles = tuple(fresh(f"{fault.pipe}.{processor.participle}") for _ in range(width))
+    name = fresh(f"{fault.pipe}.{fault.kind}")
+    if pipe in makers:
+        again = isinstance(makers[pipe].processor, Unreliable)
+        before = makers[pipe].name if again else fresh(f"{fault.pipe}.sent")
+        nodes = [_renamed(node, writes={pipe: before}) for node in pipeline.nodes]
+        entry = Node(name, processor, (before, *oracles), (pipe,), fault.where)
+        outputs = pipeline.outputs
+    else:
+        after = fresh(f"{fault.pipe}.received")
+        nodes = [_renamed(node, reads={pipe: after}) for node in pipeline.nodes]
+        entry = Node(name, processor, (pipe, *oracles), (after,), fault.where)
+        outputs = tuple((output, after if shown == pipe else shown) for output, shown in pipeline.outputs)
+    inputs = (*pipeline.inputs, *((oracle, processor.oracle) for oracle in oracles))
+    return Pipeline(pipeline.name, inputs, (*nodes, entry), outputs, pipeline.capacities, pipeline.doc)
+
+
+def _behind(pipeline: Pipeline, pipe: str) -> str:
+    """The pipe itself; of an input that is faulty already, what comes behind its faults."""
+    while True:
+        readers = (node for node in pipeline.nodes if node.inputs[0] == pipe)
+        fault = next((node for node in readers if isinstance(node.processor, Unreliable)), None)
+        if fault is None:
+            return pipe
+        (pipe,) = fault.outputs
+
+
+def _renamed(node: Node, reads: Mapping[str, str] = {}, writes: Mapping[str, str] = {}) -> Node:
+    """The node with other pipes."""
+    inputs = tuple(reads.get(pipe, pipe) for pipe in node.inputs)
+    outputs = tuple(writes.get(pipe, pipe) for pipe in node.outputs)
+    return Node(node.name, node.processor, inputs, outputs, node.where)
+
+
+class _Fresh:
+    """Names that nothing in a pipeline has, and no field of what the pipe carries either (`y.lost` of a record)."""
+
+    def __init__(self, pipeline: Pipeline, pipe: str, domain: Domain) -> None:
+        labels = domain.labels if isinstance(domain, Record) else ()
+        self.taken = {*pipeline.domains, *(n.name for n in pipeline.nodes), *(f"{pipe}.{label}" for label in labels)}
+
+    def __call__(self, name: str) -> str:
+        names = (name if i == 1 else f"{name}{i}" for i in range(1, len(self.taken) + 2))
+        found = next(each for each in names if each not in self.taken)
+        self.taken.add(found)
+        return found

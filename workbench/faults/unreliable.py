@@ -1,0 +1,131 @@
+"""What the processors on faulty pipes have in common.
+
+Each has the pipe for its first input and an oracle for each event that the pipe can carry in a step: an event on the
+i-th oracle means that the fault strikes the i-th event of this step. An oracle that asks for what is not possible (no
+such event, the condition is false, the number is used up, the streams have ended) is not heard.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from workbench.core.domain import Anything, Bool, Domain, Range, Value
+from workbench.core.function import Function, TypedFunction
+from workbench.core.ops import LT, both, ite
+from workbench.core.processor import Happening, Maybe, Processor, State, Stream, Tick, typed_function
+from workbench.errors import TypingError
+
+
+@dataclass(frozen=True)
+class Unreliable(Processor):
+    """Base of the processors that let faults happen.
+
+    Parameters
+    ----------
+    width: the most events that the pipe carries in a step.
+    most: how many events are struck at most; None: any number.
+    when: the condition on the event.
+    """
+
+    width: int = 1
+    most: int | None = None
+    when: Function | TypedFunction | None = None
+
+    clocked: ClassVar[bool] = True
+    participle: ClassVar[str]
+    """What it does to an event: `lost`."""
+
+    @property
+    @abstractmethod
+    def oracle(self) -> Domain:
+        """What its oracles carry."""
+
+    @property
+    def oracles(self) -> int:
+        return self.width
+
+    @property
+    def in_arity(self) -> int:
+        return 1 + self.width
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        return ("in", *(f"strike{i}" for i in range(1, self.width + 1)))
+
+    @property
+    def label(self) -> str:
+        return f"⚡ {self.participle}"
+
+    @property
+    def words(self) -> str:
+        """What may happen to events: `may be lost, at most 2, when y > 3`."""
+        most = "" if self.most is None else f", at most {self.most}"
+        when = self.when.name if self.when else ""
+        return f"may be {self.participle}{most}" + (f", when {when}" if when else "")
+
+    # --- typing ---
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        if self.when is None:
+            return self
+        when = typed_function(self.when, inputs[:1])
+        if not isinstance(when.result, Bool | Anything):
+            raise TypingError(
+                f"the condition of a fault is a truth value, '{when.name}' gives {when.result}", hint="compare, y > 2"
+            )
+        return replace(self, when=when)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return inputs[:1]
+
+    # --- meaning ---
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        """No oracle speaks: nothing happens to the events."""
+        return (list(streams[0]),)
+
+    def struck(self, steps: Sequence[Happening]) -> Iterator[tuple[int, Value, Value | None]]:
+        """Every event, with its step and what the oracle says of it that counts: of the specification."""
+        used = 0
+        for step, (events, strikes) in enumerate(steps):
+            for event, strike in zip(events, strikes, strict=False):
+                allowed = self.most is None or used < self.most
+                if strike is None or not allowed or not (self.when is None or self.when(event)):
+                    yield step, event, None
+                else:
+                    used += 1
+                    yield step, event, strike
+
+    def heard(self, steps: Sequence[Happening]) -> list[Value | None]:
+        found = [strike for step, _, strike in self.struck(steps) if step == len(steps) - 1]
+        return [*found, *[None] * (self.width - len(found))]
+
+    # --- operation ---
+
+    def initial(self) -> State:
+        return () if self.most is None else (0,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        del inputs
+        return () if self.most is None else (("used", Range(0, self.most)),)
+
+    def strikes(self, state: State, tick: Tick) -> tuple[State, list[Maybe]]:
+        """What is used up after this step, and for each event whether the fault strikes it, and how."""
+        used, found = state, []
+        for position, event in enumerate(tick.events):
+            strike = tick.strike(position, self._possible(used, event))
+            found.append(strike)
+            used = tuple(ite(strike.present, count + 1, count) for count in used)
+        return used, found
+
+    def _possible(self, used: State, event: Maybe) -> Any:
+        """Whether the fault can strike this event."""
+        if event.present is False:  # there is no value to look at
+            return False
+        found = event.present
+        for count in used:
+            found = both(found, LT(count, self.most))
+        return found if self.when is None else both(found, self.when(event.value))

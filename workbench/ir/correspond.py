@@ -1,0 +1,105 @@
+"""Registers that are always equal, found by structure: two copies of a pipeline become one, for any N and Q.
+
+State variables that start equal are taken to be equal; where their next-state terms, with equal ones identified, turn
+out to be different terms, they are told apart again, until nothing changes. Then all are equal in the first state, and
+if they are equal in one state they are in the next: they are equal for ever. A variable may so be equal to the constant
+it starts with as well. Terms with the same content are one object, so comparing them costs nothing, whatever the size
+of the domains. This is the structural case of signal correspondence (C.A.J. van Eijk, Sequential equivalence checking
+based on structural similarities, IEEE Transactions on CAD 19, 2000); what is equal for other reasons is not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.core.domain import Domain, Value
+from workbench.core.fold import Substitute, map_leaves
+from workbench.core.ops import as_term
+from workbench.core.term import Term, const, var
+from workbench.ir.system import System
+
+COMMUTATIVE = frozenset(("and", "or", "add", "mul", "eq", "ne", "min", "max"))
+
+
+@dataclass(frozen=True)
+class Correspondence:
+    """Which variables of a system are always equal.
+
+    Attributes
+    ----------
+    equal: variable to the variable or constant that stands for it; those that stand for themselves are not in it.
+    """
+
+    system: System
+    equal: Mapping[Term, Term]
+
+    def reduced(self) -> System:
+        """The system without the variables that others stand for."""
+        if not self.equal:
+            return self.system
+        fold = Substitute(dict(self.equal))
+        variables = (v for v in self.system.variables if var(v.name, v.domain) not in self.equal)
+        return replace(
+            self.system,
+            variables=tuple(v._replace(next=as_term(fold(v.next), v.next.domain)) for v in variables),
+            definitions=tuple(d._replace(term=as_term(fold(d.term), d.term.domain)) for d in self.system.definitions),
+        )
+
+    def simplified(self, value: Any) -> Any:
+        """Terms with all definitions replaced by their terms, and equal variables by one of them."""
+        return map_leaves(_Canonical(dict(self.equal)), self.system.inlined(value))
+
+
+def correspond(system: System, kept: Iterable[str] = ()) -> Correspondence:
+    """The variables of a system that are always equal, as far as structure shows it.
+
+    Parameters
+    ----------
+    kept: names of variables that are left alone.
+    """
+    left_alone = set(kept)
+    symbols = {var(v.name, v.domain): v for v in system.variables if v.name not in left_alone}
+    following = dict(zip(symbols, system.inlined(tuple(v.next for v in symbols.values())), strict=True))
+    starts = {symbol: _constant(v.initial, v.domain) for symbol, v in symbols.items()}
+    classes: dict[Any, list[Term]] = {}
+    for symbol, start in starts.items():
+        classes.setdefault(start, [start]).append(symbol)
+    found = list(classes.values())
+    while True:
+        equal = {member: group[0] for group in found for member in group[1:]}
+        fold = _Canonical(dict(equal))
+        split: list[list[Term]] = []
+        for group in found:
+            apart: dict[Term, list[Term]] = {}
+            for member in group:
+                after = member if member.is_const else fold(following[member])
+                if after.is_const and after.payload in member.domain:
+                    after = _constant(after.payload, member.domain)
+                apart.setdefault(after, []).append(member)
+            split += apart.values()
+        if len(split) == len(found):
+            return Correspondence(system, equal)
+        found = split
+
+
+def _constant(value: Value, domain: Domain) -> Term:
+    term: Term = const(value, domain)
+    return term
+
+
+class _Canonical(Substitute):
+    """Substitution that also brings the arguments of commutative operators into one order."""
+
+    def default(self, term: Term, *args: Any) -> Term:
+        if term.op is not None and term.op.name in COMMUTATIVE and args[0].domain == args[1].domain:
+            args = tuple(sorted(args, key=self._place))
+        return super().default(term, *args)
+
+    def _place(self, term: Term) -> int:
+        return self._places.setdefault(term, len(self._places))
+
+    def __init__(self, bindings: dict[Term, Term]) -> None:
+        super().__init__(bindings)
+        self._places: dict[Term, int] = {}

@@ -1,0 +1,125 @@
+"""Faults as written, `delay y by 3 at most 2 when y > 0`, turned into the core's.
+
+In the condition the pipe's name means the event. Parameters, functions of the file and constants of enumerations can
+be used beside it, and nothing else: a fault looks at one event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.core.domain import Bool, Domain, Enum, Tuple, Value
+from workbench.core.fault import Fault, Kind
+from workbench.core.function import LIBRARY, Function
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import const, is_symbolic
+from workbench.errors import LanguageError
+from workbench.language import syntax as s
+from workbench.language.evaluate import Evaluator, FunctionBody, at, suggestion, walk
+from workbench.language.parser import parse_trouble
+from workbench.language.properties import dotted
+
+
+def faulty(pipeline: Pipeline, *faults: str | Fault) -> Pipeline:
+    """The pipeline with more faults: `faulty(p, "lose y at most 2", "delay z by 3 when z > 0")`.
+
+    Raises
+    ------
+    LanguageError: a text is no fault of the pipeline. PipelineError: a `Fault` is on a pipe that there is not.
+    """
+    domains = pipeline.every_pipe.values()
+    labels = frozenset(label for d in domains if isinstance(d, Enum) for label in d.labels)
+    more = [
+        each if isinstance(each, Fault) else fault(parse_trouble(each), pipeline, {}, LIBRARY, labels)
+        for each in faults
+    ]
+    return pipeline.with_faults((*pipeline.faults, *more)) if more else pipeline
+
+
+def fault(
+    syntax: s.FaultSyntax,
+    pipeline: Pipeline,
+    constants: Mapping[str, Value],
+    functions: Mapping[str, Function],
+    labels: frozenset[str],
+) -> Fault:
+    """A fault of a pipeline; `constants` are its parameters."""
+    if syntax.kind not in tuple(Kind):
+        hint = suggestion(syntax.kind, tuple(Kind), "a pipe may: ")
+        raise LanguageError(f"there is no fault '{syntax.kind}'", where=syntax.where, hint=hint)
+    kind = Kind(syntax.kind)
+    known: dict[str, Domain] = {**pipeline.every_pipe, **{o: pipeline.domains[p] for o, p in pipeline.outputs}}
+    if syntax.pipe not in known:
+        raise LanguageError(
+            f"pipeline {pipeline.name} has no pipe '{syntax.pipe}'",
+            where=syntax.place,
+            hint=suggestion(syntax.pipe, known, "its pipes are: "),
+        )
+    if (kind is Kind.DELAY) != (syntax.by is not None):
+        what = f"'delay {syntax.pipe}' does not say" if kind is Kind.DELAY else f"'{kind} {syntax.pipe}' cannot say"
+        raise LanguageError(
+            f"{what} by how many steps",
+            where=syntax.where,
+            hint=f"write {kind} {syntax.pipe}" + (" by 2, for at most 2 steps" if kind is Kind.DELAY else ""),
+        )
+    scope = Evaluator(constants, functions, labels)
+    when = None if syntax.when is None else _condition(syntax, syntax.when, known[syntax.pipe], scope)
+    by, most = (_number(part, scope) for part in (syntax.by, syntax.most))
+    return Fault(kind, syntax.pipe, by or 0, most, when, syntax.where)
+
+
+def _number(e: s.Expression | None, scope: Evaluator) -> int | None:
+    if e is None:
+        return None
+    value = scope.value(e)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise LanguageError(f"a number from 1 on is needed, not '{e}'", where=e.where, hint="at most 2, by 3")
+    return value
+
+
+def _condition(syntax: s.FaultSyntax, e: s.Expression, domain: Domain, scope: Evaluator) -> Function:
+    def build(event: Any) -> Any:
+        found = _Condition(syntax.pipe, domain, event, scope).value(e)
+        return const(found, Bool()) if is_symbolic(event) and isinstance(found, bool) else found
+
+    function = Function(str(e), 1, build)
+    _mentions(syntax, e, scope)
+    with at(e.where):
+        typed = function.typed((domain,))
+    if not isinstance(typed.result, Bool):
+        raise LanguageError(f"'{e}' is not a condition", where=e.where, hint=f"compare it, {syntax.pipe} > 0")
+    return function
+
+
+def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
+    """All names in a condition mean something."""
+    first = syntax.pipe.partition(".")[0]
+    for part in walk(e):
+        if isinstance(part, s.Name) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
+            raise LanguageError(
+                f"a fault of '{syntax.pipe}' looks at its event, not at '{part.name}'",
+                where=part.where,
+                hint=suggestion(part.name, [syntax.pipe, *scope.scope, *scope.labels]),
+            )
+
+
+class _Condition(FunctionBody):
+    """A condition on an event, on values and on terms alike."""
+
+    def __init__(self, pipe: str, domain: Domain, event: Any, scope: Evaluator) -> None:
+        super().__init__(scope.scope, scope.functions, scope.labels)
+        self.pipe, self.domain, self.event = pipe.split("."), domain, event
+
+    def value(self, e: s.Expression) -> Any:
+        path = dotted(e)
+        parts = path.split(".") if path is not None else []
+        if parts[: len(self.pipe)] != self.pipe:
+            return super().value(e)
+        value, domain = self.event, self.domain
+        for label in parts[len(self.pipe) :]:
+            if not isinstance(domain, Tuple) or label not in domain.names():
+                raise LanguageError(f"'{'.'.join(self.pipe)}' ({domain}) has no '{label}'", where=e.where)
+            position = domain.names().index(label)
+            value, domain = value[position], domain.fields[position]
+        return value

@@ -1,0 +1,211 @@
+"""The reachable states as a graph, and what is decided on it: what can always still come, and what recurs for ever.
+
+State i has the edges from `starts[i]` up to `starts[i + 1]`, each with the state where it ends and its labels, a bit
+each. The functions below the class take their arrays from the caller and use nothing but indices and integers, so they
+run on lists as they are, and numba compiles them for arrays. None calls another.
+"""
+
+# mypy: allow-untyped-defs
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class Graph:
+    """The states and edges.
+
+    Parameters
+    ----------
+    zeros: makes an array of so many zeros.
+    functions: those of this module, as they are or compiled.
+    void: the label of edges that do not count.
+    """
+
+    starts: Any
+    ends: Any
+    flags: Any
+    zeros: Callable[[int], Any]
+    functions: Any
+    void: int
+
+    @property
+    def size(self) -> int:
+        """How many states there are."""
+        return len(self.starts) - 1
+
+    def source(self, edge: int) -> int:
+        """The state that an edge leads from."""
+        return bisect.bisect_right(self.starts, edge) - 1
+
+    def dead_end(self, target: int, escape: int | None) -> int | None:
+        """The first edge that has neither label and leads to a state from which no run has the label `target`."""
+        good, begins, place, todo = (self.zeros(self.size + 1) for _ in range(4))
+        into = self.zeros(int(self.starts[self.size]))
+        self.functions.transpose(self.starts, self.ends, begins, into, place)
+        self.functions.spread(self.starts, self.flags, 1 << target, begins, into, good, todo)
+        harmless = bits({target, self.void} | ({escape} - {None}))
+        edge = int(self.functions.first_bad(self.starts, self.ends, self.flags, harmless, good))
+        return None if edge < 0 else edge
+
+    def recurring(self, needed: Collection[int], avoided: Collection[int]) -> list[int] | None:
+        """The edges of a cycle on which every needed label occurs and no avoided one, if there is such a cycle."""
+        avoid = bits({*avoided, self.void})
+        part = self.zeros(self.size)
+        self.functions.components(
+            self.starts, self.ends, self.flags, avoid, part, *(self.zeros(self.size) for _ in range(5))
+        )
+        has = self.zeros(self.size + 1)
+        here = int(self.functions.cover(self.starts, self.ends, self.flags, avoid, bits(needed), part, has))
+        return None if here < 0 else self._around(here, set(needed), avoid, part)
+
+    def _around(self, root: int, needed: set[int], avoid: int, part: Any) -> list[int]:
+        """A cycle from a state through its component that has every needed label."""
+        found: list[int] = []
+        here = root
+        while needed:
+            found += self._walk(here, bits(needed), -1, avoid, part)
+            here = int(self.ends[found[-1]])
+            needed = {label for label in needed if not int(self.flags[found[-1]]) >> label & 1}
+        return found if found and here == root else found + self._walk(here, 0, root, avoid, part)
+
+    def _walk(self, here: int, wanted: int, goal: int, avoid: int, part: Any) -> list[int]:
+        came, todo = self.zeros(self.size), self.zeros(self.size)
+        found = self.functions.walk(self.starts, self.ends, self.flags, avoid, part, here, wanted, goal, came, todo)
+        edges = [int(found)]
+        while (state := self.source(edges[-1])) != here:
+            edges.append(int(came[state]) - 1)
+        return edges[::-1]
+
+
+def bits(labels: Collection[int | None]) -> int:
+    """The labels as a mask."""
+    return sum(1 << label for label in set(labels) if label is not None)
+
+
+def transpose(starts, ends, begins, into, place):
+    """The edges by where they end: state i is reached from `into[begins[i]]` up to `into[begins[i + 1]]`."""
+    size = len(starts) - 1
+    for edge in range(starts[size]):
+        begins[ends[edge] + 1] += 1
+    for i in range(size):
+        begins[i + 1] += begins[i]
+        place[i] = begins[i]
+    for i in range(size):
+        for edge in range(starts[i], starts[i + 1]):
+            into[place[ends[edge]]] = i
+            place[ends[edge]] += 1
+
+
+def spread(starts, flags, target, begins, into, good, todo):
+    """Mark as good every state from which a run has a label of the mask `target`."""
+    many = 0
+    for i in range(len(starts) - 1):
+        for edge in range(starts[i], starts[i + 1]):
+            if flags[edge] & target:
+                good[i] = 1
+        if good[i]:
+            todo[many] = i
+            many += 1
+    done = 0
+    while done < many:
+        i = todo[done]
+        done += 1
+        for k in range(begins[i], begins[i + 1]):
+            before = into[k]
+            if not good[before]:
+                good[before] = 1
+                todo[many] = before
+                many += 1
+
+
+def first_bad(starts, ends, flags, harmless, good):
+    """The first edge that has no label of the mask `harmless` and leads to a state that is not good; -1: none."""
+    for edge in range(starts[len(starts) - 1]):
+        if not flags[edge] & harmless and not good[ends[edge]]:
+            return edge
+    return -1
+
+
+def components(starts, ends, flags, avoid, part, met, low, at, stack, path):
+    """Number the strongly connected components of the graph without the edges to avoid, from 1, in `part`.
+
+    R. Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing 1, 1972; `path` stands for
+    its recursion, and `at` has the next edge of each state on it.
+    """
+    clock = parts = piled = 0
+    for first in range(len(part)):
+        if met[first]:
+            continue
+        depth = 1
+        path[0] = first
+        while depth:
+            i = path[depth - 1]
+            if met[i] == 0:
+                clock += 1
+                met[i] = low[i] = clock
+                at[i] = starts[i]
+                stack[piled] = i
+                piled += 1
+            deeper = False
+            while at[i] < starts[i + 1] and not deeper:
+                edge = at[i]
+                j = ends[edge]
+                if flags[edge] & avoid or part[j]:
+                    at[i] += 1
+                elif met[j] == 0:
+                    path[depth] = j  # the edge is looked at again when j is done
+                    depth += 1
+                    deeper = True
+                else:
+                    low[i] = min(low[i], low[j])
+                    at[i] += 1
+            if deeper:
+                continue
+            depth -= 1
+            if low[i] == met[i]:
+                parts += 1
+                while part[i] == 0:
+                    piled -= 1
+                    part[stack[piled]] = parts
+    return parts
+
+
+def cover(starts, ends, flags, avoid, wanted, part, has):
+    """The first state in a component whose edges have all labels of the mask `wanted`; it has edges; -1: none."""
+    inside = wanted | 1 << 30
+    for i in range(len(part)):
+        for edge in range(starts[i], starts[i + 1]):
+            if part[ends[edge]] == part[i] and not flags[edge] & avoid:
+                has[part[i]] |= flags[edge] & wanted | 1 << 30
+    for i in range(len(part)):
+        if has[part[i]] == inside:
+            return i
+    return -1
+
+
+def walk(starts, ends, flags, avoid, part, here, wanted, goal, came, todo):
+    """The last edge of a shortest walk inside of a component, with a label of `wanted` or to the state `goal`.
+
+    `came` gets, per state on the way, the edge by which it was reached, plus 1.
+    """
+    todo[0] = here
+    many, done = 1, 0
+    while done < many:
+        i = todo[done]
+        done += 1
+        for edge in range(starts[i], starts[i + 1]):
+            j = ends[edge]
+            if part[j] != part[i] or flags[edge] & avoid:
+                continue
+            if flags[edge] & wanted or j == goal:
+                return edge
+            if came[j] == 0 and j != here:
+                came[j] = edge + 1
+                todo[many] = j
+                many += 1
+    return -1
