@@ -36,7 +36,7 @@ class Regions:
     def found(self, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Found | None:
         """What the part between a pipe and the queue says, where that is the whole answer, for every N."""
         before = upstream(self.pipeline, queue)
-        if len(before.nodes) < LONG or before.late:
+        if len(before.nodes) < LONG or before.late or before.oracles:
             return None
         source = self._source(before.nodes[-1])
         if source is None or before.widths[source] != 1 or self._depends_on_integers(source):
