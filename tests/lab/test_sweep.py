@@ -134,6 +134,25 @@ def test_an_interrupted_sweep_keeps_what_was_measured(make_lab):
     assert len({r.id for r in lab.store.results()[0]}) == len(lab.store.results()[0]) == 40
 
 
+def test_an_interruption_while_results_are_written_loses_none(make_lab, monkeypatch):
+    lab = make_lab(SQUARES)
+    sync, interruptions = os.fsync, [KeyboardInterrupt]
+
+    def interrupted(file):
+        sync(file)
+        if interruptions:
+            raise interruptions.pop()
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    monkeypatch.setattr(local, "FIRST_FLUSH", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        list(sweep(lab, tasks(lab, lab.code(), Selection()), Origin.of(lab), 1))
+    first = lab.store.done()[0]
+    assert first
+    assert [path.name[:5] for path in lab.store.folder.iterdir()] == ["part-"]
+    assert len(run(lab)) == 6 - len(first)
+
+
 def test_a_killed_sweep_is_resumed_with_nothing_twice(make_lab):
     lab = make_lab(SLOW)
     code = (
@@ -175,7 +194,7 @@ def test_files_become_rarer(make_lab, monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     written = []
     lab = make_lab(SQUARES)
-    monkeypatch.setattr(lab.store, "add", lambda results: written.append((clock[0], len(results))))
+    monkeypatch.setattr(lab.store, "add", lambda results, _: written.append((clock[0], len(results))))
     one = Origin.of(lab).result(tasks(lab, "", Selection())[0], Measured(Status.OK), "")
     keep = local.Keeper(lab.store)
     for second in range(100):

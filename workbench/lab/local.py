@@ -11,7 +11,7 @@ from typing import Any
 from workbench.lab.measure.client import Client, Lost
 from workbench.lab.plan import Lab, Origin, Task, now
 from workbench.lab.result import Measured, Result, Status
-from workbench.lab.store import Store
+from workbench.lab.store import Store, new_name
 
 FIRST_FLUSH, LONGEST_FLUSH = 1.0, 15.0
 """Seconds between two files: few at first, more in a long sweep. What a `kill -9` loses is at most that much."""
@@ -45,8 +45,8 @@ def sweep(
             for ready in wait([slot.client.fileno() for slot in busy], timeout=_GLANCE):
                 slot = next(slot for slot in busy if slot.client.fileno() == ready)
                 result = origin.result(*slot.end())
-                slot.begin(next(todo, None))
                 keep.add(result)
+                slot.begin(next(todo, None))
                 yield result
             keep.look()
     finally:
@@ -63,6 +63,7 @@ class Keeper:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: list[Result] = []
+        self._name = new_name()
         self._last, self._patience = time.monotonic(), FIRST_FLUSH
 
     def add(self, result: Result) -> None:
@@ -78,8 +79,11 @@ class Keeper:
 
     def flush(self) -> None:
         """Store what there is."""
-        waiting, self._waiting = self._waiting, []
-        self._store.add(waiting)
+        waiting = list(self._waiting)
+        # Ctrl-C may come while it is written: then the next flush writes it again, in place of what there may be
+        self._store.add(waiting, self._name)
+        del self._waiting[: len(waiting)]
+        self._name = new_name()
         self._last = time.monotonic()
 
 

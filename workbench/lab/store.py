@@ -81,7 +81,7 @@ class Store:
         """
         if not results:
             return None
-        name = name or f"{time.time_ns():x}-{secrets.token_hex(4)}"
+        name = name or new_name()
         data = _encoded(results)
         final = self.folder / f"part-{name}.{_hash(data)}.parquet"
         aside = self.folder / f".part-{name}-{secrets.token_hex(4)}.incoming"
@@ -96,14 +96,15 @@ class Store:
                 if other != final:
                     other.unlink(missing_ok=True)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                aside.unlink()
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             what = "the disk is full" if full else error.strerror or str(error)
             raise LabError(
                 f"results cannot be stored: {what}", where=str(self.folder),
                 hint="what was stored before is kept; make room, and run the same command again to go on",
             ) from error  # fmt: skip
+        finally:
+            with contextlib.suppress(OSError):
+                aside.unlink()
         return final
 
     # --- reading --------------------------------------------------------------------------------------------
@@ -165,6 +166,11 @@ def _encoded(results: Sequence[Result]) -> bytes:
     sink = pa.BufferOutputStream()
     pa.parquet.write_table(table, sink, compression="zstd")
     return bytes(sink.getvalue())
+
+
+def new_name() -> str:
+    """A name for a file that no other has."""
+    return f"{time.time_ns():x}-{secrets.token_hex(4)}"
 
 
 def schema() -> Any:
