@@ -13,7 +13,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES_OF_DOCS = ("verification", "semantics", "buffers", "monitoring", "counterexamples", "analyses", "faults", "lab")
+PAGES_OF_DOCS = (
+    "verification",
+    "semantics",
+    "buffers",
+    "monitoring",
+    "counterexamples",
+    "analyses",
+    "faults",
+    "running",
+    "lab",
+)
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 
 

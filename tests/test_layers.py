@@ -24,6 +24,11 @@ SHARED_BACKENDS = {"base", "events", "events_values"}
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",
             "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
+    ("backends/compiled_columns.py", "numpy"),
+    ("backends/compiled_cuda.py", "numba"),
+    ("backends/compiled_cuda.py", "numpy"),
+    ("backends/compiled_kernels.py", "numba"),
+    ("backends/compiled_kernels.py", "numpy"),
     ("conformance/strategies.py", "hypothesis"),
     ("verify/engines/bindings.py", "pynusmv"),
     ("verify/engines/bindings.py", "pynusmv_lower_interface"),

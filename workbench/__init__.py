@@ -35,6 +35,8 @@ _HOME = {
     "workbench.language": ("parse", "parse_property", "read_file"),
     "workbench.language.faults": ("faulty",),
     "workbench.ir.compose": ("compose",),
+    "workbench.backends.compiled_batch": ("Batch",),
+    "workbench.backends.compiled_run": ("Compiled",),
     "workbench.backends.reference": ("Reference",),
     "workbench.backends.reference_faults": ("RandomFaults",),
     "workbench.verify.buffers": ("Buffers", "buffers"),

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -190,3 +191,44 @@ def test_version() -> None:
     done = program("--version")
     assert done.code == 0
     assert done.out.startswith("workbench ")
+
+
+# --- the compiled backend -------------------------------------------------------------------------------------
+
+SEVERAL = """
+pipeline several(x: int, y: {price: 0..99, red: bool}) -> sum: int, last: {price: 0..99, red: bool}, twice: int {
+    return cumulate(x, +), keep_last(y), stutter(x, 2)
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--steps"], ["-N", "7"], ["--output", "out.jsonl"]], ids=str)
+def test_numba_writes_what_the_reference_executor_writes(
+    workbench: Run, pipe: Callable[[str], Path], tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("workbench.cli.run.BATCH", 3)
+    file = pipe(SEVERAL)
+    lines = ['{"x": 1}', "{}", '{"x": 2, "y": {"price": 3, "red": true}}', '{"y": {"price": 4, "red": false}}']
+    (tmp_path / "x.jsonl").write_text("\n".join(lines * 2) + "\n")
+    found = []
+    for backend in ("reference", "numba"):
+        done = workbench("run", file, "--input", "x.jsonl", "--backend", backend, *options)
+        found.append((done, Path("out.jsonl").read_text() if "--output" in options else ""))
+    assert found[0] == found[1]
+    assert found[0][0].code == 0
+
+
+@pytest.mark.parametrize("bad", ["x", "9223372036854775808"])
+def test_numba_writes_what_came_out_before_an_error(workbench: Run, tmp_path: Path, bad: str) -> None:
+    (tmp_path / "x.csv").write_text("x\n1\n2\n3\n" + f"{bad}\n4\n")
+    done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", tmp_path / "x.csv", "--backend", "numba")
+    assert (done.code, done.out) == (2, "out\n2\n6\n12\n")
+    assert "x.csv:5" in done.err if bad == "x" else "step 3: 9223372036854775808 on input 'x'" in done.err
+
+
+def test_numba_refuses_queues_without_a_bound(workbench: Run, events: Path) -> None:
+    done = workbench("run", SQUARES, "--input", events, "--backend", "numba")
+    assert (done.code, done.out) == (2, "")
+    assert "queue 'kept.data' of pipeline sum_of_odds has no known capacity" in done.err
+    assert "workbench buffers" in done.err

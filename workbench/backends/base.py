@@ -17,7 +17,7 @@ from workbench.core.processor import Maybe
 from workbench.errors import PipelineError, Refused
 from workbench.processors.group import flatten
 
-BACKENDS = ("reference", "smv")
+BACKENDS = ("reference", "numba", "smv")
 """The names of what can run or model a pipeline; a new backend adds its own."""
 
 Steps = Iterable[Mapping[str, Value]]

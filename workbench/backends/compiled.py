@@ -7,14 +7,16 @@ enumeration is its position in the enumeration.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from workbench.core.domain import BOOL, Domain, Enum, Integer, Overflowing, Range, Value
+from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
 from workbench.core.evaluate import Source, straight_line
-from workbench.core.fold import postorder
-from workbench.core.ops import ADD, CAST, DIV, MOD, MUL, SUB
+from workbench.core.fold import Substitute, postorder
+from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.system import System
@@ -51,12 +53,18 @@ class StepCode:
         return f"def {name}({', '.join((*self.state, *self.inputs))}):\n{body}    return ({results})\n"
 
 
-def step_code(system: System, labels: Sequence[Term] = ()) -> StepCode:
-    """The code of one step of a system over finite domains.
+def step_code(
+    system: System, labels: Sequence[Term] = (), given: Mapping[Term, Term] = MappingProxyType({})
+) -> StepCode:
+    """The code of one step of a system.
+
+    Numbers without bounds are words of 64 bits. Where an `int` leaves them is not seen here: it is a label to be asked
+    for (`escape_in(system, names, Integers)`).
 
     Parameters
     ----------
     labels: terms over the names of the system, evaluated at each step.
+    given: constants for some variables and inputs in this step.
 
     Raises
     ------
@@ -65,6 +73,9 @@ def step_code(system: System, labels: Sequence[Term] = ()) -> StepCode:
     state = {var(v.name, v.domain): f"s{i}" for i, v in enumerate(system.variables)}
     inputs = {var(name, domain): f"i{i}" for i, (name, domain) in enumerate(system.free.items())}
     roots = list(system.inlined((*(v.next for v in system.variables), *labels)))
+    if given:
+        fixed = Substitute(dict(given))
+        roots = [fixed(root) for root in roots]
     fed: set[Term] = set()
     for node in postorder(roots):
         refuse_large(node)
@@ -84,6 +95,8 @@ def step_code(system: System, labels: Sequence[Term] = ()) -> StepCode:
 
 def encode(domain: Domain, value: Value) -> int:
     """The number that compiled code has for a value of a scalar domain."""
+    if isinstance(domain, Integers):
+        return int(min(max(value, -LARGEST - 1), LARGEST))  # the infinities from which min and max start are its ends
     return domain.labels.index(value) if isinstance(domain, Enum) else int(value)
 
 
@@ -92,6 +105,15 @@ def decode(domain: Domain, number: int) -> Value:
     if isinstance(domain, Enum):
         return domain.labels[number]
     return bool(number) if domain == BOOL else int(number)
+
+
+def literal(domain: Domain, value: Value) -> str:
+    """Source of a number without bounds. The infinities from which `min` and `max` start are the ends of a word."""
+    if isinstance(domain, Integers):
+        return str(int(min(max(value, -LARGEST - 1), LARGEST)))
+    return {math.inf: "1e999", -math.inf: "-1e999"}.get(
+        value, "(1e999 - 1e999)" if value != value else repr(float(value))
+    )
 
 
 class _Scalars(Source):
@@ -103,7 +125,22 @@ class _Scalars(Source):
     def on_const(self, term: Term) -> str:
         if isinstance(term.domain, Enum):
             return str(encode(term.domain, term.payload))
+        if isinstance(term.domain, Integers | Reals):
+            return literal(term.domain, term.payload)
         return super().on_const(term)
+
+    def on_div(self, term: Term, a: str, b: str) -> str:
+        exact = f"({a} // {b})" if _divisor(term) else DIV.python.format(a, b)
+        return self.fitted(term, exact)
+
+    def on_mod(self, term: Term, a: str, b: str) -> str:
+        divisor = _divisor(term)
+        if divisor & (divisor - 1) == 0 and divisor and isinstance(term.domain, Range | Integer | Integers):
+            return self.fitted(term, f"({a} & {divisor - 1})")
+        left = term.args[0].domain
+        if isinstance(left, Range) and left.lo >= 0 and left.hi < 2 * divisor:
+            return self.fitted(term, f"({a} if {a} < {divisor} else {a} - {divisor})")  # a counter that goes round
+        return self.fitted(term, f"({a} % {b})" if divisor else MOD.python.format(a, b))
 
     def fitted(self, term: Term, exact: str) -> str:
         """Modulo a power of two is the lowest bits, also of a negative number."""
@@ -124,6 +161,23 @@ class _Scalars(Source):
         return f"((not {a}) | {b})"
 
 
+def _no_fraction(term: Term) -> None:
+    """Refuse a fraction among integers, which Python has and words have not."""
+    fraction = isinstance(term.payload, float) and math.isfinite(term.payload) and term.is_const
+    choosing = term.args[1:] if term.op is ITE else term.args
+    if fraction or any(isinstance(arg.domain, Reals) for arg in choosing):
+        raise Refused(
+            f"'{term.op or term.payload}' makes a fraction {term.domain}, where compiled code has whole numbers",
+            hint="declare the stream as float",
+        )
+
+
+def _divisor(term: Term) -> int:
+    """What is divided by, if it is a positive integer constant; else 0."""
+    divisor = term.args[1]
+    return divisor.payload if divisor.is_const and isinstance(divisor.payload, int) and divisor.payload > 0 else 0
+
+
 _EXACT = {op: op.exact for op in (ADD, SUB, MUL)}
 
 
@@ -132,8 +186,12 @@ def refuse_large(term: Term) -> None:
 
     Raises
     ------
-    Refused: a result can have more than 64 bits, or its domain is not finite.
+    Refused: a result over a finite domain can have more than 64 bits, or its domain is not one of numbers.
     """
+    if term.domain.numeric and not isinstance(term.domain, Reals):
+        _no_fraction(term)
+    if isinstance(term.domain, Integers | Reals):
+        return
     if not isinstance(term.domain, Enum) and term.domain != BOOL:
         lo, hi = _bounds(term.domain, term)
         if term.op is not None and term.op not in (DIV, MOD):

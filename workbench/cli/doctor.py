@@ -22,7 +22,7 @@ EXTRAS = (
     ("jinja2", "lab", "the lab's reports"),
     ("pyspark", "spark", "sweeps on a Spark cluster"),
     ("pandas", "spark", "sweeps on a Spark cluster"),
-    ("numba", "fast", "the explicit engine as machine code"),
+    ("numba", "fast", "pipelines and the explicit engine as machine code"),
     ("cupy", "gpu", "execution on the GPU"),
 )
 """Python package, the extra that installs it, and what it is for."""

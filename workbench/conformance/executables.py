@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
 from workbench.core.domain import BOOL, Domain, Tuple, Value
 from workbench.core.evaluate import compile_terms
@@ -61,6 +62,24 @@ class Running:
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         self.executor = Reference(pipeline, capacities)
         self.source = f"Running(pipeline, {capacities!r})"
+
+    def trace(self, steps: Steps) -> Iterator[Seen]:
+        """One step after the other."""
+        self.executor.reset()
+        for events in steps:
+            record = self.executor.step(events)
+            yield Seen(
+                {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()},
+                dict(record.queues),
+            )
+
+
+class CompiledRun:
+    """The compiled executor, one step at a time in plain Python."""
+
+    def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
+        self.executor = Compiled(pipeline, capacities, machine=False)
+        self.source = f"CompiledRun(pipeline, {capacities!r})"
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """One step after the other."""

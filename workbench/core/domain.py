@@ -71,7 +71,7 @@ class Domain:
 
 
 def _is_int(value: Value) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return type(value) is int or (isinstance(value, int) and not isinstance(value, bool))
 
 
 @dataclass(frozen=True)

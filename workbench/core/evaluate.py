@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Integer, Overflowing
+from workbench.core.domain import Domain, Integer, Integers, Overflowing
 from workbench.core.fold import Fold, postorder
 from workbench.core.ops import AND, IMPLIES, ITE, OR, escapes, negate
 from workbench.core.term import FALSE, TRUE, Term, leaves
@@ -91,21 +91,33 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
 
     Parameters and outputs are terms or nested tuples of terms; parameters are variables.
     """
+    return _compiled(outputs, parameters, lambda results: f"({results}{',' if results else ''})")
+
+
+def compile_term(output: Term, parameters: Sequence[Any]) -> Callable[..., Any]:
+    """A Python function of the parameters' leaves that returns the value of a term."""
+    return _compiled([output], parameters, str)
+
+
+def _compiled(outputs: Sequence[Any], parameters: Sequence[Any], shape: Callable[[str], str]) -> Callable[..., Any]:
     roots = [leaf for out in outputs for leaf in leaves(out)]
     params = [leaf for p in parameters for leaf in leaves(p)]
     names = {term: f"v{i}" for i, term in enumerate(params)}
     constants: dict[str, Any] = {}
     assignments, results = straight_line(roots, Source(names, constants))
     body = "".join(f"    {name} = {text}\n" for name, text, _ in assignments)
-    result = ", ".join(results)
-    text = f"def compiled({', '.join(names.values())}):\n{body}    return ({result}{',' if roots else ''})\n"
+    text = f"def compiled({', '.join(names.values())}):\n{body}    return {shape(', '.join(results))}\n"
     scope: dict[str, Any] = dict(constants)
     exec(compile(text, "<compiled terms>", "exec"), scope)
-    function: Callable[..., tuple[Any, ...]] = scope["compiled"]
+    function: Callable[..., Any] = scope["compiled"]
     return function
 
 
-def escape_condition(roots: Sequence[Any], kind: Overflowing, given: Term = TRUE) -> Term:
+Kind = Overflowing | type[Integers]
+"""Integer domains that can be left: finite ones of a kind, or those without bounds (for the words of compiled code)."""
+
+
+def escape_condition(roots: Sequence[Any], kind: Kind, given: Term = TRUE) -> Term:
     """When evaluating the roots leaves a domain of this kind: a condition over their variables.
 
     An operation counts only where its result is used, i.e. under the conditions of the conditionals above it.
@@ -115,9 +127,7 @@ def escape_condition(roots: Sequence[Any], kind: Overflowing, given: Term = TRUE
     culprits = {
         node: leaves_domain
         for node in order
-        if isinstance(node.domain, Integer)
-        and node.domain.overflow is kind
-        and (leaves_domain := escapes(node)) is not FALSE
+        if _is_of(node.domain, kind) and (leaves_domain := escapes(node)) is not FALSE
     }
     if not culprits:
         return FALSE
@@ -138,6 +148,12 @@ def escape_condition(roots: Sequence[Any], kind: Overflowing, given: Term = TRUE
             if arg in above:
                 reached[arg] = OR(reached[arg], AND(here, _branch(node, position)))
     return found
+
+
+def _is_of(domain: Domain, kind: Kind) -> bool:
+    if kind is Integers:
+        return isinstance(domain, Integers)
+    return isinstance(domain, Integer) and domain.overflow is kind
 
 
 def _branch(node: Term, position: int) -> Term:

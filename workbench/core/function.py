@@ -8,12 +8,13 @@ never looked into: it runs as it is, and over small finite domains it is tabulat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from workbench.core import ops
-from workbench.core.domain import Bool, Domain, Integer, Overflowing, Range, Tuple, Value, resolve
-from workbench.core.evaluate import compile_terms, escape_condition
+from workbench.core.domain import Bool, Domain, Integer, Integers, Overflowing, Range, Tuple, Value, resolve
+from workbench.core.evaluate import compile_term, compile_terms, escape_condition
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import Operator
 from workbench.core.term import FALSE, Term, const, domain_of, is_symbolic, leaves, unnamed, var
@@ -37,6 +38,8 @@ class Function:
     result: the domain of the results; needed for opaque functions only.
     start: the value a cumulation starts from (the paper's implicit sigma_0), if the function has one;
         a callable takes the domain, e.g. `max` starts from the smallest value.
+    associative: on which domains f(f(a, b), c) is exactly f(a, f(b, c)), and the start value changes nothing.
+    inverse: an operation that undoes it, g(f(a, b), b) = a, if it is commutative as well.
     """
 
     name: str
@@ -45,6 +48,8 @@ class Function:
     opaque: bool = False
     result: Domain | None = None
     start: Value | Callable[[Domain], Value] | None = field(default=None, repr=False)
+    associative: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
+    inverse: Operator | None = field(default=None, repr=False, compare=False)
 
     def __call__(self, *args: Any) -> Any:
         """Apply to streams (lifting), terms or values."""
@@ -59,7 +64,11 @@ class Function:
         """This function with unbounded integers in its declared result replaced."""
         if self.result is None:
             return self
-        return Function(self.name, self.arity, self.build, self.opaque, resolve(self.result, integers), self.start)
+        return replace(self, result=resolve(self.result, integers))
+
+    def is_associative(self, domain: Domain) -> bool:
+        """Whether it is known to be associative, exactly, on the values of this domain."""
+        return self.associative is not None and self.associative(domain)
 
     def start_in(self, domain: Domain) -> Value | None:
         """The start value of a cumulation over `domain`, or None if the function names none."""
@@ -144,7 +153,6 @@ class TypedFunction:
         self.body = body
         self.result = result
         """The domain of the results."""
-        self._run: Callable[..., Any] | None = None
 
     @property
     def name(self) -> str:
@@ -156,9 +164,12 @@ class TypedFunction:
         for arg in args:
             if type(arg) not in ops.PLAIN and is_symbolic(arg):
                 return self.apply(args)
-        if self._run is None:
-            self._run = self._compiled()
-        return self._run(*args)
+        return self.plain(*args)
+
+    @cached_property
+    def plain(self) -> Callable[..., Any]:
+        """This function on values alone, without a look at what it is given."""
+        return self._compiled()
 
     @property
     def obstacle(self) -> str:
@@ -183,11 +194,11 @@ class TypedFunction:
     def _compiled(self) -> Callable[..., Any]:
         if self.function.opaque:
             return self._opaque
-        values = compile_terms([self.body], self.symbols)
         flag = escape_condition([self.body], Overflowing.CHECKED)
         plain = not any(isinstance(d, Tuple) for d in (*self.domains, self.result))
         if plain and flag is FALSE:
-            return lambda *args: values(*args)[0]
+            return compile_term(self.body, self.symbols)
+        values = compile_terms([self.body], self.symbols)
         escaped = compile_terms([flag], self.symbols)
 
         def run(*args: Any) -> Any:
@@ -237,8 +248,22 @@ def same_domain(a: Domain, b: Domain) -> bool:
 # --- the library: operators with the start values of their cumulations ---------------------------------------
 
 
-def _of(op: Operator, start: Any = None) -> Function:
-    return Function(op.symbol, op.arity, op, start=start)
+def _of(op: Operator, start: Any = None, **known: Any) -> Function:
+    return Function(op.symbol, op.arity, op, start=start, **known)
+
+
+def _wraps(domain: Domain) -> bool:
+    """Whether sums and products are those of integers, perhaps modulo N: exact, and without ends."""
+    return isinstance(domain, Integers) or (isinstance(domain, Integer) and domain.overflow is Overflowing.MODULAR)
+
+
+def _ordered(domain: Domain) -> bool:
+    """Whether the order of the values is total (that of floats is not)."""
+    return isinstance(domain, Integers | Integer | Range)
+
+
+def _truth(domain: Domain) -> bool:
+    return isinstance(domain, Bool)
 
 
 def _lowest(domain: Domain) -> Value:
@@ -253,13 +278,15 @@ def _highest(domain: Domain) -> Value:
     return float("inf")
 
 
-ADD, SUB, MUL = _of(ops.ADD, 0), _of(ops.SUB, 0), _of(ops.MUL, 1)
+ADD, SUB = _of(ops.ADD, 0, associative=_wraps, inverse=ops.SUB), _of(ops.SUB, 0)
+MUL = _of(ops.MUL, 1, associative=_wraps)
 DIV, MOD = _of(ops.DIV), _of(ops.MOD)
-MIN, MAX = _of(ops.MIN, _highest), _of(ops.MAX, _lowest)
+MIN, MAX = _of(ops.MIN, _highest, associative=_ordered), _of(ops.MAX, _lowest, associative=_ordered)
 EVEN, ODD = _of(ops.EVEN), _of(ops.ODD)
 EQ, NE = Function("=", 2, ops.equal), Function("!=", 2, lambda a, b: ops.negate(ops.equal(a, b)))
 LT, LE, GT, GE = _of(ops.LT), _of(ops.LE), _of(ops.GT), _of(ops.GE)
-NOT, AND, OR, IMPLIES = _of(ops.NOT), _of(ops.AND, True), _of(ops.OR, False), _of(ops.IMPLIES)
+NOT, IMPLIES = _of(ops.NOT), _of(ops.IMPLIES)
+AND, OR = _of(ops.AND, True, associative=_truth), _of(ops.OR, False, associative=_truth)
 IF = Function("if", 3, ops.ite)
 NEG = Function("neg", 1, lambda a: ops.SUB(0, a))
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LT(a, 0), ops.SUB(0, a), a))

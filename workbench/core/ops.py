@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from workbench.core import typing_rules as rules
-from workbench.core.domain import BOOL, Bool, Domain, Integer, Range
+from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Range
 from workbench.core.term import FALSE, TRUE, Term, const, intern, is_symbolic
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
@@ -260,6 +260,29 @@ ESCAPES = {
     "mul": _leaves_domain("mul", "*", operator.mul),
 }
 
+# Whether the result of an operation on integers without bounds is outside the words of compiled code.
+
+WORD_HI = 2**63 - 1
+"""The largest integer of compiled code."""
+WORD_LO = -(2**63)
+"""The smallest one."""
+
+
+def _leaves_word(name: str, exact: Callable[[Any, Any], Any]) -> Operator:
+    def outside(a: Any, b: Any) -> bool:
+        return not WORD_LO <= exact(a, b) <= WORD_HI
+
+    return Operator(f"{name}_overflows", 2, f"overflows {name}", _no_typing, outside, f"{name}_overflows({{0}}, {{1}})")
+
+
+OVERFLOWS = {
+    "add": _leaves_word("sum", operator.add),
+    "sub": _leaves_word("difference", operator.sub),
+    "mul": _leaves_word("product", operator.mul),
+    "div": _leaves_word("quotient", _div),
+}
+"""Compiled code calls them by their names (`sum_overflows`)."""
+
 OPERATORS: dict[str, Operator] = {
     op.name: op
     for op in (
@@ -289,15 +312,24 @@ OPERATORS: dict[str, Operator] = {
 
 
 def escapes(term: Term) -> Term:
-    """Whether this node's exact result lies outside its finite integer domain (False if it cannot)."""
+    """Whether this node's exact result lies outside its finite integer domain (False if it cannot).
+
+    For integers without bounds: whether it lies outside the words of compiled code.
+    """
+    if term.op is not None and isinstance(term.domain, Integers) and term.op.name in OVERFLOWS:
+        return intern(OVERFLOWS[term.op.name], term.args, BOOL)
     if not isinstance(term.domain, Integer) or term.op is None:
         return FALSE
     if term.op is CAST:
         inner, source = term.args[0], term.args[0].domain
-        if not isinstance(source, Integer | Range):
+        if isinstance(source, Integers):
+            lo, hi = WORD_LO, WORD_HI
+        elif isinstance(source, Integer | Range):
+            lo, hi = source.lo, source.hi
+        else:
             return FALSE
-        below = LT.build((inner, 0)) if source.lo < 0 else FALSE
-        above = GE.build((inner, term.domain.n)) if source.hi > term.domain.hi else FALSE
+        below = LT.build((inner, 0)) if lo < 0 else FALSE
+        above = GE.build((inner, term.domain.n)) if hi > term.domain.hi else FALSE
         return OR.build((below, above))
     if term.op.name not in ESCAPES:
         return FALSE

@@ -13,11 +13,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import Domain, Value, resolve
 from workbench.core.function import Function, TypedFunction
 from workbench.errors import PipelineError, Refused
+
+if TYPE_CHECKING:
+    from workbench.core.memory import Stored
 
 RUNS_PYTHON = ("reference", "threaded")
 """Backends that call any Python function as it is; the others need its term."""
@@ -275,6 +278,11 @@ class Processor(ABC):
             Slot(name, domain, value) for (name, domain), value in zip(self.slots(inputs), self.initial(), strict=True)
         )
         return Machine(slots, self.step, self.finish if self.finishes else None)
+
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        """A machine for compiled code that keeps some of its state in memory, if that is better than `machine`."""
+        del inputs
+        return None
 
     # --- use ---
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.core.domain import BOOL, Domain, Range, scalars
-from workbench.core.join import Join
+from workbench.core.domain import BOOL, Domain, Integers, Range, Reals, scalars
+from workbench.core.join import Join, JoinRounds
+from workbench.core.memory import Cells, Store
 from workbench.core.ops import AND, NOT, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
+from workbench.core.ring import FEW, Ring
 from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
-from workbench.ir.system import Definition, End, Input, Instance, Pipe, Queue, System, Variable, packed
+from workbench.ir.system import Definition, End, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
 from workbench.processors.group import flatten
 
 Round = tuple[Any, tuple[Any, ...]]
@@ -29,7 +31,9 @@ DEFAULT_CAPACITY = 2
 """The queue capacity where none is chosen, as in the paper's examples."""
 
 
-def compose(pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY) -> System:
+def compose(
+    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, compiled: bool = False
+) -> System:
     """The transition system of a pipeline over finite domains.
 
     Parameters
@@ -37,19 +41,22 @@ def compose(pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPA
     pipeline: resolved to finite domains (`Pipeline.resolve`).
     capacity: of every queue in events, or per queue name; queues not named get the pipeline's own
         capacity, else 2.
+    compiled: whether it is for compiled code, which a model is not: `int` and `float` are domains too, and long
+        queues and windows lie in memory.
 
     Raises
     ------
     Refused: a domain is infinite, or a processor or function has no finite translation.
     """
-    return _Crawl(flatten(pipeline), capacity).system()
+    return _Crawl(flatten(pipeline), capacity, compiled).system()
 
 
 class _Crawl:
     """One walk over a flat pipeline, node by node in topological order."""
 
-    def __init__(self, pipeline: Pipeline, capacity: int | Mapping[str, int]) -> None:
+    def __init__(self, pipeline: Pipeline, capacity: int | Mapping[str, int], compiled: bool) -> None:
         self.pipeline = pipeline
+        self.compiled = compiled
         self.capacities = _capacities(pipeline, capacity)
         self.pipes: dict[str, Pipe] = {}
         self.sources: dict[str, str] = {}
@@ -61,6 +68,7 @@ class _Crawl:
         self.queues: dict[str, Queue] = {}
         self.uses: dict[str, Term] = {}
         self.end: End | None = None
+        self.memories: list[Memory] = []
         self.pending: list[Term] = []
 
     def system(self) -> System:
@@ -88,6 +96,7 @@ class _Crawl:
             self.end,
             self.uses,
             tuple(self.pending),
+            tuple(self.memories),
         )
 
     def _arrivals(self) -> Iterator[tuple[Term, Any]]:
@@ -100,7 +109,7 @@ class _Crawl:
         self.instances.append(Instance(END_NAME, "End", "the input streams end, now or before", ()))
 
     def _input(self, name: str, domain: Domain) -> None:
-        if not domain.finite:
+        if not self._holds(domain):
             raise Refused(
                 f"input '{name}' carries {domain}, which is not finite: the model needs finite domains",
                 hint="choose one with -N, or a finite type such as 0..7",
@@ -114,7 +123,12 @@ class _Crawl:
 
     def _node(self, node: Node) -> None:
         domains = tuple(self.pipeline.domains[pipe] for pipe in node.inputs)
-        machine = self._machine(node, domains)
+        single = (
+            self.compiled and all(self.pipes[pipe].width == 1 for pipe in node.inputs) and not node.processor.merges
+        )
+        stored = self.pipeline.typed[node.name].stored(domains) if single else None
+        cells = self._cells(node.name, stored.stores) if stored else []
+        machine = stored.machine(cells) if stored else self._machine(node, domains)
         arrivals = [self.pipes[pipe].slots for pipe in node.inputs]
         roles = tuple((role, self.sources[pipe]) for role, pipe in zip(node.processor.ports, node.inputs, strict=True))
         rounds: tuple[Round, ...] = ()
@@ -128,6 +142,8 @@ class _Crawl:
             roles = roles if node.processor.merges else (("input", roles[0][1]),)
         self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
         emitted = self._ticked(node, machine) if node.processor.clocked else self._rounds(node, machine, rounds)
+        if cells:
+            self._remember(cells, rounds[0][0])
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
         assert width == {max(1, len(slots)) for slots in emitted}, f"{node.name}: {width}"
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
@@ -198,13 +214,38 @@ class _Crawl:
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
-            if not domain.finite:
+            if not self._holds(domain):
                 raise Refused(
                     f"{what} of processor '{node.name}' holds {domain}, which is not finite",
                     where=node.where,
                     hint="choose a domain with -N, or a finite type such as 0..7",
                 )
         return machine
+
+    def _at_most_one_front(self, node: Node) -> bool:
+        """Whether, in compiled code, a memory of this node is written at most once in a step."""
+        return self.compiled and not node.processor.merges and all(self.pipes[p].width == 1 for p in node.inputs)
+
+    def _cells(self, instance: str, stores: Sequence[Store]) -> list[Cells]:
+        """The memories of an instance, to be read and written."""
+        start = len(self.memories)
+        return [
+            Cells(
+                store._replace(name=f"{instance}:{store.name}"),
+                [f"m{start + i}_{k}" for k, _ in enumerate(scalars(store.domain))],
+            )
+            for i, store in enumerate(stores)
+        ]
+
+    def _remember(self, cells: Sequence[Cells], fires: Any) -> None:
+        """Keep memories, with what is written to them where an instance fires."""
+        for each in cells:
+            writes = (write._replace(happens=AND(fires, write.happens)) for write in each.writes)
+            self.memories.append(Memory(*each.store, each.arrays, tuple(writes)))
+
+    def _holds(self, domain: Domain) -> bool:
+        """Whether a variable can have this domain."""
+        return all(part.finite or (self.compiled and isinstance(part, Integers | Reals)) for _, part in scalars(domain))
 
     def _join(
         self,
@@ -215,11 +256,23 @@ class _Crawl:
     ) -> tuple[Round, ...]:
         """The queues of a node as an instance of their own, and the fronts they let through."""
         name = f"{node.name}.queue"
-        join = Join(domains, tuple(self.capacities[q] for q in node.queues))
-        shown = ", ".join(map(str, join.capacities))
+        capacities = tuple(self.capacities[q] for q in node.queues)
+        long = max(capacities) > FEW and self._at_most_one_front(node)
+        join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
+        shown = ", ".join(map(str, capacities))
         self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
         state = tuple(var(f"{name}:{slot.name}", slot.domain) for slot in join.slots())
-        result = join.rounds(state, arrivals, lambda local, term: self._shared(f"{name}:{local}", term))
+
+        def share(local: str, term: Any) -> Any:
+            return self._shared(f"{name}:{local}", term)
+
+        if isinstance(join, Ring):
+            cells = self._cells(name, join.stores())
+            done = join.step(state, [arrival for (arrival,) in arrivals], cells, share)
+            self._remember(cells, TRUE)
+            result = JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
+        else:
+            result = join.rounds(state, arrivals, share)
         for slot, old, new in zip(join.slots(), state, result.state, strict=True):
             self._store(slot, old, new)
         ports = node.processor.ports

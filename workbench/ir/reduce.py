@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core.domain import BOOL, Integer, Overflowing
-from workbench.core.evaluate import escape_condition
+from workbench.core.evaluate import Kind, escape_condition
 from workbench.core.ops import OR, disjunction, ite
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.ir.system import Definition, Instance, Queue, System, Variable, instance_of
@@ -97,7 +97,7 @@ def _queues(system: System, names: set[str]) -> tuple[Queue, ...]:
     return tuple(q for q in system.queues.values() if instance_of(q.overflow.name) in instances)
 
 
-def escape_in(system: System, names: set[str], kind: Overflowing) -> Term:
+def escape_in(system: System, names: set[str], kind: Kind) -> Term:
     """When any of these names is computed by an operation that leaves a domain of this kind."""
     found: Term = FALSE
     for name, term in system.names().items():

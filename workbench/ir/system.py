@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
+from workbench.core.memory import Write
 from workbench.core.ops import both, disjunction, either, ite, negate
 from workbench.core.processor import Maybe, Processor
 from workbench.core.term import FALSE, TRUE, Term, leaves, var
@@ -99,6 +100,19 @@ class Queue(NamedTuple):
     overflow: Term
 
 
+class Memory(NamedTuple):
+    """Values that are read and written by their position, in a system for compiled code."""
+
+    name: str
+    domain: Domain
+    size: int
+    blank: bool
+    """Whether it holds the domain's default at first."""
+    arrays: tuple[str, ...]
+    """Per scalar part of the domain, what code calls its array."""
+    writes: tuple[Write, ...]
+
+
 class End(NamedTuple):
     """The end of all input streams: an input of its own, and whether it has come in an earlier step."""
 
@@ -138,6 +152,8 @@ class System:
     """For definitions of values: when the value is used (its pipe's presence)."""
     pending: tuple[Term, ...] = ()
     """Conditions on the state under which a step that brings nothing can change something (else none does)."""
+
+    memories: tuple[Memory, ...] = ()
 
     @property
     def arrivals(self) -> tuple[Input, ...]:

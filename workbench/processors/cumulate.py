@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Bool, Domain, Integer, Range, Value
 from workbench.core.function import Function, TypedFunction, as_function, same_domain
-from workbench.core.ops import as_term
+from workbench.core.ops import PLAIN, as_term
 from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
 from workbench.core.term import is_symbolic
 from workbench.errors import DomainError, PipelineError, TypingError
@@ -101,7 +101,7 @@ class Cumulate(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         total = self.function(state[0], front[0])
-        if is_symbolic(total) and self.domain is not None:
+        if type(total) not in PLAIN and is_symbolic(total) and self.domain is not None:
             total = as_term(total, self.domain)
         return (total,), (event(total),)
 

@@ -15,18 +15,22 @@ Arithmetic in checked domains always takes the first.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Overflowing, Range, Tuple, Value
 from workbench.core.evaluate import escape_condition
+from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, LT, as_term, both, either, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, Stream, slots_of
 from workbench.core.term import FALSE, TRUE, const, var
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
+from workbench.processors.fold import Fold, fold_of
 from workbench.processors.group import Group
+from workbench.processors.sliding import sliding
 
 Encoding = Literal["auto", "events", "copies"]
 
@@ -90,10 +94,17 @@ class Window(Processor):
 
     # --- operation: the last fronts, and the inner processor run over them ---------------------------------
 
+    @cached_property
+    def _fold(self) -> Fold | None:
+        """How to do with less than running the inner processor anew, if that is known."""
+        return fold_of(self.width, self._inner)
+
     def initial(self) -> State:
-        return ()
+        return () if self._fold is None else self._fold.initial()
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        if self._fold is not None:
+            return self._fold.step(state, front[0])
         fronts = (*state, front)
         if len(fronts) < self.width:
             return fronts, (NOTHING,)
@@ -119,6 +130,9 @@ class Window(Processor):
         if self.encoding == "auto":
             return events if bits(events) <= bits(copies) else copies
         return events if self.encoding == "events" else copies
+
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        return sliding(self.width, self._inner, inputs)
 
     def _warm(self) -> Slot:
         return Slot("seen", Range(0, self.width - 1), 0)

@@ -1,0 +1,128 @@
+"""Random pipelines: compiled executors show what the reference executor shows, in the same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from workbench.backends.compiled_run import Compiled
+from workbench.backends.reference import Reference
+from workbench.conformance.differential import check
+from workbench.conformance.executables import CompiledRun, Running
+from workbench.conformance.strategies import pipelines, traces
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.errors import Overflow
+from workbench.processors.group import flatten
+
+Made = tuple[list[dict[str, list[Any]]], bool]
+"""What came out in each step, and whether the run ended with an overflow."""
+
+
+def capacities(pipeline: Pipeline, q: int) -> dict[str, int]:
+    return dict.fromkeys(flatten(pipeline).queues, q)
+
+
+@pytest.fixture(params=["variables", "memory"], autouse=True)
+def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where queues and windows lie: both forms are tested on small ones."""
+    if request.param == "memory":
+        monkeypatch.setattr("workbench.ir.compose.FEW", 0)
+        monkeypatch.setattr("workbench.processors.sliding.NARROW", 1)
+
+
+@given(data=st.data(), q=st.integers(0, 3))
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_every_pipe_and_queue_at_every_step(data: st.DataObject, q: int) -> None:
+    pipeline = data.draw(pipelines())
+    bounds = capacities(pipeline, q)
+    check(pipeline, data.draw(traces(pipeline)), Running(pipeline, bounds), CompiledRun(pipeline, bounds))
+
+
+class Expected(NamedTuple):
+    """What the reference executor did."""
+
+    made: Made
+    certain: bool
+    """Whether an overflow that it met counts for all: inside a window it also computes what nothing depends on."""
+
+
+def expected(pipeline: Pipeline, bounds: dict[str, int], steps: Sequence[Any]) -> Expected:
+    executor, rows = Reference(pipeline, bounds), []
+    for events in steps:
+        try:
+            rows.append(dict(executor.step(events).outputs))
+        except Overflow as error:
+            in_window = "leaves the" in str(error) and "(Window(" in str(error)
+            return Expected((rows, True), not in_window)
+    return Expected((rows, False), True)
+
+
+def agree(made: Made, expected: Expected) -> None:
+    """The same outputs, and an overflow in the same step."""
+    if expected.certain:
+        assert made == expected.made
+    else:
+        rows, _ = expected.made
+        assert made[0][: len(rows)] == rows
+
+
+def made(executor: Compiled, steps: Sequence[Any], cuts: Sequence[int]) -> Made:
+    """The steps fed in pieces; after an overflow, those before it are made again, since none has happened."""
+    rows: list[dict[str, list[Any]]] = []
+    pieces = [list(steps[a:b]) for a, b in zip([0, *cuts], [*cuts, len(steps)], strict=True) if a < b]
+    for piece in pieces:
+        ends = piece[-1:] == [END] and piece[-1] is END
+        try:
+            rows += executor.outputs(piece[:-1] if ends else piece)
+            if ends:
+                rows.append({name: output.events() for name, output in executor.finish().items()})
+        except Overflow as error:
+            number = int(str(error).split()[1].rstrip(":")) - executor.steps
+            rows += executor.outputs(piece[:number])
+            if piece[number] is not END:
+                with pytest.raises(Overflow):  # it is as it was before that step
+                    executor.outputs(piece[number : number + 1])
+            return rows, True
+    return rows, False
+
+
+@given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_outputs_of_pieces_of_a_stream(data: st.DataObject, q: int, together: bool) -> None:
+    """The generated loops, run by Python; `together` takes those for steps in which every input has an event."""
+    pipeline = data.draw(pipelines(max_nodes=4))
+    steps = data.draw(traces(pipeline, together=together, max_steps=12))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(steps)), max_size=2)))
+    bounds = capacities(pipeline, q)
+    executor = Compiled(pipeline, bounds, patience=-1, machine=False)
+    agree(made(executor, steps, cuts), expected(pipeline, bounds, steps))
+
+
+@pytest.mark.slow
+@given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking would compile for hours
+)
+def test_machine_code(data: st.DataObject, q: int, together: bool) -> None:
+    pipeline = data.draw(pipelines(max_nodes=4))
+    steps = data.draw(traces(pipeline, together=together, max_steps=40))
+    bounds = capacities(pipeline, q)
+    agree(made(Compiled(pipeline, bounds, patience=-1), steps, []), expected(pipeline, bounds, steps))
+
+
+@pytest.mark.slow
+@given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
+@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_many_more_pipelines(data: st.DataObject, q: int, together: bool) -> None:
+    pipeline = data.draw(pipelines(max_nodes=8, max_bits=60))
+    steps = data.draw(traces(pipeline, together=together, max_steps=20))
+    bounds = capacities(pipeline, q)
+    executor = Compiled(pipeline, bounds, patience=-1, machine=False)
+    agree(made(executor, steps, [len(steps) // 2]), expected(pipeline, bounds, steps))

@@ -1,0 +1,67 @@
+"""Every pipeline of the models runs compiled as it runs in the reference executor."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.backends.compiled_run import Compiled
+from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range
+from workbench.core.pipeline import Pipeline
+from workbench.errors import Overflow, WorkbenchError
+from workbench.processors.group import flatten
+
+MODELS = Path(__file__).resolve().parents[2] / "models"
+
+
+def every() -> list[Any]:
+    found = []
+    for file in sorted(MODELS.glob("*/*.pipe")):
+        source = wb.read_file(file)
+        for name in source.pipelines:
+            found.append(pytest.param(source.get(name).pipeline, id=f"{file.stem}:{name}"))
+    return found
+
+
+def event(domain: Domain, chance: random.Random) -> Any:
+    if domain == BOOL:
+        return chance.random() < 0.5
+    if isinstance(domain, Integers):
+        return chance.randint(-5, 9)
+    if isinstance(domain, Integer | Range):
+        return chance.randint(domain.lo, domain.hi)
+    assert isinstance(domain, Enum)
+    return chance.choice(domain.labels)
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["every input", "some inputs"])
+@pytest.mark.parametrize("pipeline", every())
+def test_a_model(pipeline: Pipeline, together: bool) -> None:
+    """Queues of 40 events: some overflow, in the same step on both sides."""
+    chance, room = random.Random(1), dict.fromkeys(flatten(pipeline).queues, 40)
+    steps = [
+        {name: event(domain, chance) for name, domain in pipeline.inputs if together or chance.random() < 0.6}
+        for _ in range(80)
+    ]
+    reference, executor = wb.Reference(pipeline, room), Compiled(pipeline, room, patience=-1, machine=False)
+    rows: list[dict[str, list[Any]]] = []
+    try:
+        rows += (dict(reference.step(events).outputs) for events in steps)
+    except Overflow as error:
+        failed = error
+        with pytest.raises(Overflow) as caught:
+            executor.outputs(steps)
+        assert str(caught.value).split(":")[0] == str(failed).split(":")[0] == f"step {len(rows)}"
+        assert executor.outputs(steps[: len(rows)]) == rows
+    else:
+        assert executor.outputs(steps) == rows
+        assert executor.end() == reference.end()
+
+
+def test_there_are_models() -> None:
+    assert len(every()) > 30
+    assert issubclass(Overflow, WorkbenchError)

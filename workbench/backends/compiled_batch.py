@@ -1,0 +1,298 @@
+"""Many traces through one pipeline: each on a thread of a GPU, or one after the other where there is none.
+
+The rule of this module: every trace starts from the initial state and is no other trace's business. A trace in which
+something may have gone wrong is made once more by the compiled executor, which decides and says what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from workbench.backends.base import by_input
+from workbench.backends.compiled_run import Compiled
+from workbench.core.domain import BOOL, Domain, Value, scalars
+from workbench.core.pipeline import Pipeline
+from workbench.errors import EngineMissing, PipelineError, WorkbenchError
+
+Device = Literal["auto", "gpu", "cpu"]
+
+SHARE = 0.4
+"""The part of the GPU's free memory that one group of traces may take: two groups are there at a time."""
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The events of one output, of every trace.
+
+    Attributes
+    ----------
+    fields: per scalar field an array with a column per trace; of column t the first `counts[t]` entries are events.
+    """
+
+    domain: Domain
+    fields: tuple[Any, ...]
+    counts: Any
+
+    def events(self, trace: int) -> list[Value]:
+        """The events of one trace as Python values of the domain."""
+        from workbench.backends.compiled_columns import Output
+
+        count = int(self.counts[trace])
+        return Output(self.domain, tuple(field[:count, trace] for field in self.fields)).events()
+
+
+class Batch:
+    """A pipeline for many traces.
+
+    Parameters
+    ----------
+    capacities: queue name to capacity; None takes the pipeline's own.
+    device: `gpu`, `cpu`, or `auto`, which takes a GPU if there is one.
+    at_once: how many traces are on the GPU at a time; None for as many as fit.
+
+    Raises
+    ------
+    Refused: as `Compiled` does. EngineMissing: `gpu` is wanted and there is none.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        capacities: Mapping[str, int] | None = None,
+        *,
+        device: Device = "auto",
+        at_once: int | None = None,
+    ) -> None:
+        from workbench.backends import compiled_columns
+
+        self._columns = compiled_columns
+        self._one = Compiled(pipeline, capacities)
+        self._fields = dict(self._one.form.results)
+        self._at_once = at_once
+        name = "" if device == "cpu" else _gpu()
+        if device == "gpu" and not name:
+            raise EngineMissing(
+                "no NVIDIA GPU answers",
+                hint="`workbench doctor` says what was found; device='auto' falls back to the CPU",
+            )
+        self.device = name or ("the CPU" if device == "cpu" else "the CPU, since no NVIDIA GPU answers")
+        """What it runs on, in words."""
+        self._on_gpu = bool(name)
+        self._kernels: dict[str, Any] = {}
+
+    def run(
+        self, streams: Any, present: Mapping[str, Any] | None = None, *, end: bool = True, keep: bool = False
+    ) -> dict[str, Traces]:
+        """What comes out of every trace, from the initial state to the end of its streams.
+
+        Parameters
+        ----------
+        streams: per input an array with a row per step and a column per trace (a tuple of arrays for a tuple or
+            record); by input name, or bare for a single input. Arrays that are on the GPU already (CuPy's) stay there.
+        present: arrays of bools of the same shape, for inputs that do not have an event in every step.
+        end: whether the streams end after these steps.
+        keep: whether the outputs stay on the GPU, if it is one.
+
+        Raises
+        ------
+        Overflow, DomainError: in one of the traces, which it names; none of the outputs is given then.
+        """
+        flat = self._one.flat
+        given = streams if isinstance(streams, Mapping) else by_input(flat, streams)
+        arrays = {name: value if isinstance(value, tuple) else (value,) for name, value in given.items()}
+        shapes = {array.shape for parts in arrays.values() for array in parts}
+        missing = [name for name, _ in flat.inputs if name not in arrays]
+        if missing or len(shapes) != 1 or len(next(iter(shapes))) != 2:
+            raise PipelineError(
+                f"pipeline {flat.name} needs arrays of one shape, steps by traces, for each of its inputs;"
+                f" {f'none is given for {missing[0]}' if missing else f'these are given: {sorted(shapes)}'}"
+            )
+        ((steps, traces),) = shapes
+        work = _Work(arrays, dict(present or {}), steps, traces, end)
+        return self._by_gpu(work, keep) if self._on_gpu else self._by_cpu(work)
+
+    # --- the CPU --------------------------------------------------------------------------------------------
+
+    def _by_cpu(self, work: _Work) -> dict[str, Traces]:
+        import numpy
+
+        np: Any = numpy
+        found: dict[str, list[list[Any]]] = {}
+        for trace in range(work.traces):
+            for name, pieces in self._trace(work, trace).items():
+                found.setdefault(name, []).append(pieces)
+        shown = {}
+        for name, domain, _ in self._one.results:
+            rows = found.get(name, [])
+            counts = np.array([sum(map(len, pieces)) for pieces in rows], np.int64)
+            fields = []
+            for number, kind in enumerate(self._fields[name]):
+                table = np.zeros((int(counts.max(initial=0)), work.traces), self._columns.dtype(kind))
+                for trace, pieces in enumerate(rows):
+                    table[: counts[trace], trace] = np.concatenate([piece.fields[number] for piece in pieces])
+                fields.append(table)
+            shown[name] = Traces(domain, tuple(fields), counts)
+        return shown
+
+    def _trace(self, work: _Work, trace: int) -> dict[str, list[Any]]:
+        """One trace, by the compiled executor: the outputs of its steps, and of its end."""
+        self._one.reset()
+        streams = {name: tuple(_host(part)[:, trace] for part in parts) for name, parts in work.streams.items()}
+        flags = {name: _host(flag)[:, trace] for name, flag in work.present.items()}
+        single = {name: parts if len(parts) > 1 else parts[0] for name, parts in streams.items()}
+        try:
+            made = [self._one.feed(single, flags)] + ([self._one.finish()] if work.end else [])
+        except WorkbenchError as error:
+            raise type(error)(f"trace {trace}, {error.what}", hint=error.hint) from error
+        return {name: [piece[name] for piece in made] for name, _, _ in self._one.results}
+
+    # --- the GPU --------------------------------------------------------------------------------------------
+
+    def _by_gpu(self, work: _Work, keep: bool) -> dict[str, Traces]:
+        import numpy
+
+        np: Any = numpy
+        waiting: list[tuple[int, Any]] = []
+        done: list[tuple[list[Any], Any]] = []
+        for first, last in self._groups(work):
+            waiting.append((first, self._launched(work.part(first, last))))
+            if len(waiting) == 2:
+                done.append(self._collected(work, *waiting.pop(0), keep))
+        done += [self._collected(work, *each, keep) for each in waiting]
+        if keep and len(done) > 1:
+            raise PipelineError("outputs stay on the GPU only where all traces fit into it", hint="take fewer traces")
+        counts = np.concatenate([counts for _, counts in done], axis=1)
+        columns = [
+            c[0] if keep else np.concatenate(c, axis=1) for c in zip(*(arrays for arrays, _ in done), strict=True)
+        ]
+        rest = iter(columns)
+        return {
+            name: Traces(domain, tuple(next(rest) for _ in self._fields[name]), counts[j])
+            for j, (name, domain, _) in enumerate(self._one.results)
+        }
+
+    def _groups(self, work: _Work) -> Iterator[tuple[int, int]]:
+        """The traces, as many at a time as the GPU's memory holds."""
+        from workbench.backends import compiled_cuda
+
+        size = self._at_once
+        if size is None:
+            size = max(1, int(compiled_cuda.free_bytes() * SHARE) // self._bytes(work.steps))
+        for first in range(0, max(1, work.traces), size):
+            yield first, min(first + size, work.traces)
+
+    def _launched(self, work: _Work) -> Any:
+        """A group of traces, all of whose steps are on their way."""
+        from workbench.backends import compiled_cuda
+
+        one = self._one
+        one.reset()
+        full = not work.present
+        parts = [part for name, domain in one.flat.inputs for part in self._checked(name, domain, work.streams[name])]
+        flags = [] if full else [work.flag(name) for name, _ in one.flat.inputs]
+        rows = [(work.steps * pipe.width + pipe.width + 1, self._fields[name]) for name, _, pipe in one.results]
+        outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
+        needed = [True, True, *(blank for *_, blank in one.form.memories)]
+        group = compiled_cuda.Group(
+            [*parts, *flags], list(zip(one.state, needed, strict=True)), outputs, len(one.results)
+        )
+        first, last = one.steady_part(work.steps) if full else (work.steps, work.steps)
+        general, columns = "dense" if full else "sparse", len(parts) + len(flags)
+        for kind, start, stop in ((general, 0, first), ("steady", first, last), (general, last, work.steps)):
+            if start < stop:
+                group.launch(self._kernel(kind), start, stop, columns)
+        if work.end:
+            group.launch(self._kernel("ending"), 0, 1, len(parts))
+        return group
+
+    def _checked(self, name: str, domain: Domain, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arrays of an input, of the right types and with no value outside the domain."""
+        from workbench.backends.compiled_cuda import is_there
+
+        kinds = [kind for _, kind in scalars(domain)]
+        if all(map(is_there, parts)):
+            odd = next((k for k, part in zip(kinds, parts, strict=True) if part.dtype != self._columns.dtype(k)), None)
+            odd = odd or next((kind for kind in kinds if kind.finite and kind != BOOL), None)
+            if odd is None:
+                return parts
+            raise PipelineError(
+                f"input '{name}' carries {odd}: an array that is on the GPU already is taken for int (int64), float"
+                " (float64) and bool only",
+                hint="give an array of numpy, whose values are looked at",
+            )
+        shape = parts[0].shape
+        flat = self._columns.column(name, domain, tuple(part.reshape(-1) for part in parts))
+        if flat.wrong is not None:
+            position, error = flat.wrong
+            raise type(error)(
+                f"trace {position % shape[1]}, step {position // shape[1]}: {error.what}", hint=error.hint
+            )
+        return tuple(field.reshape(shape) for field in flat.fields)
+
+    def _bytes(self, steps: int) -> int:
+        """The memory that a trace takes on the GPU, about."""
+        form = self._one.form
+        columns = len(form.values) + len(form.inputs)
+        columns += sum(pipe.width * len(self._fields[name]) for name, _, pipe in self._one.results)
+        return 8 * (
+            columns * (steps + 2) + len(form.whole) + len(form.real) + sum(size for _, _, size, _ in form.memories)
+        )
+
+    def _collected(self, work: _Work, first: int, group: Any, keep: bool) -> tuple[list[Any], Any]:
+        """The outputs of a group of traces, and how many events they have."""
+        arrays, counts, bad = group.kept() if keep else group.fetched()
+        for trace in bad.nonzero()[0].tolist():
+            self._trace(work, first + trace)  # raises, unless it was a false alarm
+        return arrays, counts
+
+    def _kernel(self, kind: str) -> Any:
+        from workbench.backends import compiled_cuda
+
+        if kind not in self._kernels:
+            self._kernels[kind] = compiled_cuda.kernel(self._one.system, self._one.phases(kind))
+        return self._kernels[kind]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is to be run."""
+
+    streams: Mapping[str, tuple[Any, ...]]
+    present: Mapping[str, Any]
+    steps: int
+    traces: int
+    end: bool
+
+    def part(self, first: int, last: int) -> _Work:
+        """Some of the traces."""
+        if (first, last) == (0, self.traces):
+            return self
+        streams = {name: tuple(part[:, first:last] for part in parts) for name, parts in self.streams.items()}
+        present = {name: flag[:, first:last] for name, flag in self.present.items()}
+        return _Work(streams, present, self.steps, last - first, self.end)
+
+    def flag(self, name: str) -> Any:
+        """Whether this input has an event, in each step of each trace."""
+        import numpy
+
+        np: Any = numpy
+        return self.present[name] if name in self.present else np.ones((self.steps, self.traces), np.bool_)
+
+
+def _host(array: Any) -> Any:
+    """An array in the computer's memory."""
+    if hasattr(array, "copy_to_host"):
+        return array.copy_to_host()
+    return array.get() if hasattr(array, "__cuda_array_interface__") else array
+
+
+def _gpu() -> str:
+    """The name of the GPU, or an empty string."""
+    if find_spec("numba") is None:
+        return ""
+    from workbench.backends import compiled_cuda
+
+    return compiled_cuda.found()

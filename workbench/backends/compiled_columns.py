@@ -1,0 +1,209 @@
+"""Columns of events: from Python values or arrays to what compiled loops take, and back.
+
+The rule of this module: a column has an array per scalar field (bool, int64 or float64; enumerations as positions of
+their labels), and nothing that is no value of the input's domain gets into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.backends.compiled_observe import decode_any, encode_any, shaped
+from workbench.core.domain import BOOL, INT, Domain, Enum, Integers, Reals, Tuple, Value, scalars
+from workbench.core.term import leaves
+from workbench.errors import DomainError, InputError
+
+
+class Column(NamedTuple):
+    """The events of one input in successive steps.
+
+    Attributes
+    ----------
+    fields: an array per scalar field, an entry per step.
+    present: whether there is an event in each step; None where there always is.
+    wrong: the first step whose event is no value of the domain, and the error; None if there is none.
+    """
+
+    fields: tuple[Any, ...]
+    present: Any
+    wrong: tuple[int, DomainError] | None
+
+
+def dtype(domain: Domain) -> Any:
+    """The type of a scalar domain's array."""
+    if domain == BOOL:
+        return np.bool_
+    return np.float64 if isinstance(domain, Reals) else np.int64
+
+
+def array(values: Sequence[Any], domain: Domain = INT) -> Any:
+    """These numbers as an array for a scalar domain."""
+    return np.array(values, dtype(domain))
+
+
+def empty(size: int, domain: Domain = INT) -> Any:
+    """An array for a scalar domain, to be filled."""
+    return np.empty(size, dtype(domain))
+
+
+def zeros(size: int, domain: Domain = INT) -> Any:
+    """An array for a scalar domain."""
+    return np.zeros(size, dtype(domain))
+
+
+def always(count: int) -> Any:
+    """That there is an event in each of so many steps."""
+    return np.ones(count, np.bool_)
+
+
+def silent(domain: Domain, count: int) -> Column:
+    """The column of an input that has no event in any step."""
+    fields = tuple(np.zeros(count, dtype(part)) for _, part in scalars(domain))
+    return Column(fields, np.zeros(count, np.bool_), None)
+
+
+def column(name: str, domain: Domain, events: Any, present: Any = None) -> Column:
+    """The column of an input.
+
+    Parameters
+    ----------
+    events: an array; a tuple of arrays for a tuple or record; or a sequence of Python values.
+    present: an array of bools, an entry per event; None where there always is one.
+
+    Raises
+    ------
+    InputError: an array of a type that does not fit the domain, or of another length than `present`.
+    """
+    present = None if present is None else np.ascontiguousarray(present, np.bool_)
+    parts = [part for _, part in scalars(domain)]
+    arrays = [events] if isinstance(events, np.ndarray) else events
+    whole = isinstance(arrays, list | tuple) and len(arrays) == len(parts)
+    if whole and all(isinstance(array, np.ndarray) for array in arrays) and arrays:
+        found = _of_arrays(name, domain, parts, list(arrays), present)
+    else:
+        found = _of_values(name, domain, parts, list(events), present)
+    if present is not None and len(present) != len(found.fields[0]):
+        raise InputError(f"input '{name}' has {len(found.fields[0])} events, and 'present' {len(present)} entries")
+    return found
+
+
+def _of_arrays(name: str, domain: Domain, parts: list[Domain], arrays: list[Any], present: Any) -> Column:
+    fields, wrong = [], None
+    for part, array in zip(parts, arrays, strict=True):
+        if array.ndim != 1 or len(array) != len(arrays[0]):
+            raise InputError(
+                f"input '{name}' is given arrays of shapes {', '.join(str(a.shape) for a in arrays)}",
+                hint="give arrays of one dimension and of one length",
+            )
+        if not _fits(array.dtype, part):
+            raise InputError(
+                f"input '{name}' carries {part}, and an array of {array.dtype} is given",
+                hint="positions of labels, as integers, stand for an enumeration"
+                if isinstance(part, Enum)
+                else f"convert it: array.astype({np.dtype(dtype(part)).name!r})",
+            )
+        fields.append(np.ascontiguousarray(array, dtype(part)))
+        if part.finite and part != BOOL and len(array):
+            lo, hi = (part.lo, part.hi) if part.numeric else (0, (part.size or 0) - 1)  # type: ignore[attr-defined]
+            wrong = _first(wrong, _outside(name, domain, fields[-1], lo, hi, present))
+    return Column(tuple(fields), present, wrong)
+
+
+def _fits(kind: Any, domain: Domain) -> bool:
+    if domain == BOOL:
+        return bool(kind == np.bool_)
+    if isinstance(domain, Reals):
+        return str(kind.kind) in "iuf"
+    return bool(kind.kind == "i" or (kind.kind == "u" and kind.itemsize < 8))
+
+
+def _outside(name: str, domain: Domain, array: Any, lo: int, hi: int, present: Any) -> tuple[int, DomainError] | None:
+    if array.min() >= lo and array.max() <= hi:
+        return None
+    bad = (array < lo) | (array > hi)
+    if present is not None:
+        bad &= present
+    if not bad.any():
+        return None
+    first = int(bad.argmax())
+    return first, _not_a_value(name, domain, int(array[first]))
+
+
+def _not_a_value(name: str, domain: Domain, value: Value) -> DomainError:
+    hint = "declare the input with a domain that has it"
+    if isinstance(value, bool):
+        hint = "True and False are not numbers: use 1 and 0"
+    return DomainError(f"{value!r} on input '{name}' is not a value of {domain}", hint=hint)
+
+
+def _first(a: tuple[int, DomainError] | None, b: tuple[int, DomainError] | None) -> tuple[int, DomainError] | None:
+    found = [each for each in (a, b) if each is not None]
+    return min(found, key=lambda each: each[0]) if found else None
+
+
+def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any) -> Column:
+    rows, wrong = [], None
+    nothing = tuple(encode_any(part, part.default) for part in parts)
+    for position, value in enumerate(events):
+        if present is not None and not present[position]:
+            rows.append(nothing)
+            continue
+        problem = _problem(name, domain, value)
+        if problem is not None:
+            wrong = (position, problem)
+            break
+        rows.append(tuple(encode_any(part, leaf) for part, leaf in zip(parts, leaves(value), strict=True)))
+    rows += [nothing] * (len(events) - len(rows))
+    columns = zip(*rows, strict=True) if rows else [()] * len(parts)
+    fields = tuple(np.array(each, dtype(part)) for part, each in zip(parts, columns, strict=True))
+    return Column(fields, present, wrong)
+
+
+def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
+    if value not in domain:
+        return _not_a_value(name, domain, value)
+    for (_, part), leaf in zip(scalars(domain), leaves(value), strict=True):
+        if isinstance(part, Integers) and (isinstance(leaf, float) or not -(2**63) <= leaf < 2**63):
+            return DomainError(
+                f"{leaf!r} on input '{name}' is no integer of 64 bits, which compiled code has for int",
+                hint="declare the input as float" if isinstance(leaf, float) else "the reference executor takes it",
+            )
+    return None
+
+
+@dataclass(frozen=True)
+class Output:
+    """The events of one output.
+
+    Attributes
+    ----------
+    fields: an array per scalar field, an entry per event.
+    steps: the step of each event, where it was asked for.
+    """
+
+    domain: Domain
+    fields: tuple[Any, ...]
+    steps: Any = None
+
+    @property
+    def array(self) -> Any:
+        """The only field."""
+        (array,) = self.fields
+        return array
+
+    def __len__(self) -> int:
+        return len(self.fields[0])
+
+    def events(self) -> list[Value]:
+        """The events as Python values of the domain."""
+        parts = [part for _, part in scalars(self.domain)]
+        columns = [
+            [decode_any(part, x) for x in array.tolist()] for part, array in zip(parts, self.fields, strict=True)
+        ]
+        if not isinstance(self.domain, Tuple):
+            return columns[0]
+        return [shaped(self.domain, iter(row)) for row in zip(*columns, strict=True)]

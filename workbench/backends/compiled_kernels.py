@@ -1,0 +1,105 @@
+"""What generated code calls, compiled, and the way from its source to machine code: imports numba.
+
+Rule: a test for overflow may be true too often, at most by a false alarm near the ends, never too seldom. Whoever
+calls the loop looks again, in exact arithmetic, before it believes one.
+"""
+
+# mypy: allow-untyped-defs
+# numba finds the types: integers are int64, floats float64.
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+from workbench.backends.compiled_loop import executable
+
+NEARLY = 9.22337203685477e18
+"""A little less than 2**63: the product of two floats is off by three parts in 2**53."""
+
+
+@numba.njit(nogil=True)
+def at(position):
+    """An index; numbers that are not signed need no test for indexing from the end."""
+    return np.uintp(position)
+
+
+@numba.njit(nogil=True)
+def sum_overflows(a, b):
+    """Whether a + b leaves 64 bits: both have another sign than it (Hacker's Delight, 2-13)."""
+    total = a + b
+    return ((a ^ total) & (b ^ total)) < 0
+
+
+@numba.njit(nogil=True)
+def difference_overflows(a, b):
+    """Whether a - b leaves 64 bits."""
+    difference = a - b
+    return ((a ^ b) & (a ^ difference)) < 0
+
+
+@numba.njit(nogil=True)
+def product_overflows(a, b):
+    """Whether a * b leaves 64 bits, or nearly does."""
+    return abs(np.float64(a) * np.float64(b)) > NEARLY
+
+
+@numba.njit(nogil=True)
+def quotient_overflows(a, b):
+    """Whether a div b leaves 64 bits."""
+    return (b == -1) & (a == -(2**63))
+
+
+SCOPE = {f.__name__: f for f in (at, sum_overflows, difference_overflows, product_overflows, quotient_overflows)}
+HEADER = f"from {__name__} import {', '.join(SCOPE)}\n\n\n"
+
+
+def machine_code(source: str, name: str = "run") -> Any:
+    """The function of a generated source, compiled when it is first called, and kept on disk for the next time."""
+    try:
+        function = _from_file(source, name)
+    except OSError:  # nowhere to keep it
+        return numba.njit(nogil=True, error_model="numpy")(executable(source, SCOPE, name))
+    return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+
+
+def _from_file(source: str, name: str) -> Callable[..., Any]:
+    """The function, imported from a file: numba keeps its machine code beside the file."""
+    own = Path(__file__).read_text(encoding="utf-8")
+    digest = hashlib.sha256("\0".join((numba.__version__, own, source)).encode()).hexdigest()[:32]
+    path = cache_folder() / f"loop_{digest}.py"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(suffix=".py", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(HEADER + source)
+            os.replace(aside, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(aside)
+            raise
+    spec = importlib.util.spec_from_file_location(f"workbench_loop_{digest}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # numba asks for it by its name
+    spec.loader.exec_module(module)
+    found: Callable[..., Any] = getattr(module, name)
+    return found
+
+
+def cache_folder() -> Path:
+    """Where sources and machine code are kept: `workbench/loops` in the user's cache; may be removed at any time."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "workbench" / "loops"

@@ -1,0 +1,210 @@
+"""The loop of a compiled executor: the step of a transition system over whole columns of events, as Python source.
+
+What comes out is one function over arrays (or lists), which runs as it is and which numba compiles. Its rules: an
+absent event's column entry is never looked at; outputs are written one after the other, and one place more than there
+are events is there to be written to (an output that is absent is written and not counted, which needs no jump).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.backends.compiled import StepCode, step_code
+from workbench.backends.compiled_system import fixed, hazards
+from workbench.core.domain import BOOL, Domain, Reals, scalars
+from workbench.core.ops import OR
+from workbench.core.term import FALSE, TRUE, Term, leaves, var
+from workbench.ir.system import Pipe, System
+
+Given = Mapping[Term, Term]
+"""Constants for variables and inputs."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The parameters of the loop of a system, in their order, after `first` and `last`, the steps to be made.
+
+    Attributes
+    ----------
+    whole, real: numbers of the variables that lie in the arrays of integers and of floats.
+    memories: name, domain, size and `Memory.blank` of each array of a memory.
+    values: name and domain of each scalar column of the inputs.
+    inputs: the inputs, each with a column that says whether an event is present.
+    results: per output its name and its scalar columns' domains.
+    """
+
+    whole: tuple[int, ...]
+    real: tuple[int, ...]
+    memories: tuple[tuple[str, Domain, int, bool], ...]
+    values: tuple[tuple[str, Domain], ...]
+    inputs: tuple[str, ...]
+    results: tuple[tuple[str, tuple[Domain, ...]], ...]
+
+
+def shape(system: System) -> Shape:
+    """The parameters of the loops of a system."""
+    domains = [v.domain for v in system.variables]
+    return Shape(
+        tuple(i for i, domain in enumerate(domains) if not isinstance(domain, Reals)),
+        tuple(i for i, domain in enumerate(domains) if isinstance(domain, Reals)),
+        tuple(
+            (name, domain, memory.size, memory.blank)
+            for memory in system.memories
+            for name, (_, domain) in zip(memory.arrays, scalars(memory.domain), strict=True)
+        ),
+        tuple((leaf.name, leaf.domain) for source in system.inputs for leaf in leaves(source.value)),
+        tuple(source.name for source in system.inputs),
+        tuple((name, _fields(system.pipes[pipe])) for name, pipe in system.outputs),
+    )
+
+
+def _fields(pipe: Pipe) -> tuple[Domain, ...]:
+    return tuple(leaf.domain for leaf in leaves(pipe.slots[0].value))
+
+
+def dense(system: System) -> dict[Term, Term]:
+    """What is known of a step in which every input has an event."""
+    return {source.present: TRUE for source in system.inputs} | sparse(system)
+
+
+def sparse(system: System) -> dict[Term, Term]:
+    """What is known of a step that is not the end of the streams."""
+    return fixed(system) | ({} if system.end is None else {system.end.now: FALSE, system.end.over: FALSE})
+
+
+def ending(system: System) -> dict[Term, Term]:
+    """What is known of the step at which the streams end."""
+    now = {} if system.end is None else {system.end.now: TRUE, system.end.over: FALSE}
+    return fixed(system) | {source.present: FALSE for source in system.inputs} | now
+
+
+KINDS: Mapping[str, Callable[[System], Given]] = {"dense": dense, "sparse": sparse, "ending": ending}
+"""What is known of every step of a loop of this kind."""
+
+
+def loop_source(system: System, phases: Sequence[Given], *, places: bool = False, name: str = "run") -> str:
+    """Source of `name(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
+
+    It makes the steps `first` .. `last` - 1 and returns whether a hazard occurred; whatever it has written is then
+    void. `whole` and `real` hold the state, `counts` how many events each output has.
+
+    Parameters
+    ----------
+    phases: what is known of successive steps, over and over: `last` - `first` is a multiple of their number. A
+        variable that is known here is neither read nor written. Inputs known to be present have no column for it.
+    places: whether to write the step of each output event.
+    """
+    form = shape(system)
+    labels = _labels(system)
+    codes = [step_code(system, labels, given) for given in phases]
+    constant = {v.name for v in system.variables if var(v.name, v.domain) in phases[0]}
+    named = [v.name not in constant for v in system.variables]
+    lines = [f"def {name}({', '.join(parameters(system, phases[0], places=places))}):"]
+    states = [
+        (array, k, i) for array, group in (("whole", form.whole), ("real", form.real)) for k, i in enumerate(group)
+    ]
+    for array, k, i in states:
+        if named[i]:
+            test = " != 0" if system.variables[i].domain == BOOL else ""
+            lines.append(f"    s{i} = {array}[{k}]{test}")
+    lines += [f"    n{j} = counts[{j}]" for j in range(len(form.results))]
+    lines += ["    bad = False", f"    for {'i' if len(codes) == 1 else 'start'} in range(first, last, {len(codes)}):"]
+    for number, code in enumerate(codes):
+        if len(codes) > 1:
+            lines.append(f"        i = start + {number}")
+        lines += [f"        {line}" for line in _body(system, form, code, named, places) or ["pass"]]
+    for array, k, i in states:
+        if named[i]:
+            lines.append(f"    {array}[{k}] = s{i}")
+    lines += [f"    counts[{j}] = n{j}" for j in range(len(form.results))]
+    return "\n".join([*lines, "    return bad"]) + "\n"
+
+
+def parameters(system: System, given: Given, *, places: bool) -> list[str]:
+    """The names of the parameters of a loop."""
+    form = shape(system)
+    names = ["first", "last", "whole", "real", "counts", *(name for name, *_ in form.memories)]
+    names += [f"x{k}" for k in range(len(form.values))]
+    names += [f"p{k}" for k, source in enumerate(system.inputs) if source.present not in given]
+    for j, (_, fields) in enumerate(form.results):
+        names += [f"y{j}_{k}" for k in range(len(fields))]
+    return names + ([f"z{j}" for j in range(len(form.results))] if places else [])
+
+
+def _labels(system: System) -> list[Term]:
+    """What a step shows: the hazard, presence and leaves of each output slot, the parts of each writing to memory."""
+    hazard: Term = FALSE
+    for each in hazards(system):
+        hazard = OR(hazard, each.happens)
+    slots = [slot for _, pipe in system.outputs for slot in system.pipes[pipe].slots]
+    writes = [write for memory in system.memories for write in memory.writes]
+    return [hazard, *leaves((tuple(slots), tuple(writes)))]
+
+
+def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], places: bool) -> list[str]:
+    """The statements of one step, in which `i` is its number."""
+    lines = _arrivals(system, form, code)
+    lines += [*code.early, *code.late]
+    hazard, *results = code.labels
+    if hazard != "False":
+        lines.append(f"bad = bad | {hazard}")
+    rest = iter(results)
+    for j, ((_, fields), (_, pipe)) in enumerate(zip(form.results, system.outputs, strict=True)):
+        for _ in system.pipes[pipe].slots:
+            present, *values = (next(rest) for _ in range(1 + len(fields)))
+            if present == "False":
+                continue
+            lines += [f"y{j}_{k}[at(n{j})] = {value}" for k, value in enumerate(values)]
+            lines += [f"z{j}[at(n{j})] = i"] if places else []
+            lines.append(f"n{j} += {'1' if present == 'True' else present}")
+    lines += _writes(system, rest)
+    changed = [(f"s{i}", after) for i, after in enumerate(code.after) if named[i] and after != f"s{i}"]
+    if changed:
+        lines.append(f"{', '.join(s for s, _ in changed)} = {', '.join(after for _, after in changed)}")
+    return lines
+
+
+def _writes(system: System, texts: Iterator[str]) -> list[str]:
+    """Statements that write to memory: all is computed before anything is written."""
+    computed: list[str] = []
+    written: list[str] = []
+    for memory in system.memories:
+        for _ in memory.writes:
+            number = len(computed)
+            happens, position, *values = (next(texts) for _ in range(2 + len(memory.arrays)))
+            if happens == "False":
+                continue
+            names = [f"w{number}_{k}" for k in range(len(values))]
+            computed += [f"{name} = {value}" for name, value in zip(names, values, strict=True)]
+            computed.append(f"a{number} = {position}")
+            if happens != "True":
+                computed.append(f"h{number} = {happens}")
+                written.append(f"if h{number}:")
+            indent = "" if happens == "True" else "    "
+            written += [
+                f"{indent}{array}[at(a{number})] = {name}" for array, name in zip(memory.arrays, names, strict=True)
+            ]
+    return computed + written
+
+
+def _arrivals(system: System, form: Shape, code: StepCode) -> list[str]:
+    """Assignments to the leaves of the inputs that the code looks at."""
+    columns = {name: f"x{k}" for k, (name, _) in enumerate(form.values)}
+    columns |= {source.present.name: f"p{k}" for k, source in enumerate(system.inputs)}
+    text = " ".join((*code.early, *code.late, *code.after, *code.labels))
+    used = set(re.findall(r"\bi\d+\b", text))
+    return [
+        f"{parameter} = {columns[leaf]}[at(i)]"
+        for parameter, leaf in zip(code.inputs, system.free, strict=True)
+        if parameter in used and leaf in columns
+    ]
+
+
+def executable(source: str, scope: Mapping[str, Any], name: str = "run") -> Any:
+    """The function of a source."""
+    names = dict(scope)
+    exec(compile(source, "<compiled pipeline>", "exec"), names)
+    return names[name]

@@ -1,0 +1,82 @@
+"""Looking into a compiled executor between two steps: any term of its system, evaluated in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from workbench.backends.compiled import decode, encode, step_code
+from workbench.backends.compiled_loop import Shape, executable
+from workbench.backends.compiled_plain import SCOPE, Cells
+from workbench.core.domain import BOOL, Domain, Reals, Tuple, Value, scalars
+from workbench.core.processor import Maybe, carried
+from workbench.core.term import Term, leaves
+from workbench.ir.system import Pipe, System
+
+
+class Observer:
+    """Some terms over a system, to be evaluated at a state and on the inputs of a step.
+
+    Parameters
+    ----------
+    state: the arrays of the executor: whole numbers, floats, and those of the memories.
+    """
+
+    def __init__(self, system: System, form: Shape, state: Sequence[Any], terms: Sequence[Term]) -> None:
+        self._system, self._form, self._state = system, form, state
+        arrays = {name: Cells(array) for (name, *_), array in zip(form.memories, state[2:], strict=True)}
+        code = step_code(system, list(terms))
+        self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run"), {**SCOPE, **arrays})
+
+    def __call__(self, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The terms' values, as compiled code has them; inputs that are not named are absent."""
+        whole, real = self._state[0].tolist(), self._state[1].tolist()
+        numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
+        state = [_typed(v.domain, numbers[i]) for i, v in enumerate(self._system.variables)]
+        given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
+        return self._function(*state, *given)[len(state) :]
+
+
+def given_inputs(system: System, events: Mapping[str, Value], ends: bool) -> dict[str, Any]:
+    """The leaves of the inputs of a step with these events."""
+    found: dict[str, Any] = {} if system.end is None else {system.end.now.name: ends}
+    for source in system.inputs:
+        if source.name in events:
+            found[source.present.name] = True
+            pairs = zip(leaves(source.value), leaves(events[source.name]), strict=True)
+            found.update((leaf.name, encode_any(leaf.domain, value)) for leaf, value in pairs)
+    return found
+
+
+def shown(pipe: Pipe, domain: Domain, numbers: Iterator[Any]) -> Maybe:
+    """What a pipe carries, from the values of the leaves of its slots."""
+    parts = [part for _, part in scalars(domain)]
+    events = []
+    for _ in pipe.slots:
+        present, flat = next(numbers), [next(numbers) for _ in parts]
+        if present:
+            events.append(shaped(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
+    return Maybe(bool(events), carried(events, pipe.width))
+
+
+def encode_any(domain: Domain, value: Value) -> Any:
+    """What compiled code has for a value of a scalar domain."""
+    if isinstance(domain, Reals):
+        return float(value)
+    return bool(value) if domain == BOOL else encode(domain, value)
+
+
+def decode_any(domain: Domain, number: Any) -> Value:
+    """The value of a scalar domain that compiled code has this for."""
+    return float(number) if isinstance(domain, Reals) else decode(domain, number)
+
+
+def shaped(domain: Domain, flat: Iterator[Value]) -> Value:
+    """The value of a domain with these scalar parts."""
+    if isinstance(domain, Tuple):
+        return tuple(shaped(part, flat) for part in domain.fields)
+    return next(flat)
+
+
+def _typed(domain: Domain, number: Any) -> Any:
+    return number != 0 if domain == BOOL else number

@@ -1,0 +1,399 @@
+"""The compiled executor: a pipeline as one loop over whole columns of events.
+
+The rule of this module: what is fed happens completely or not at all, as a step does in the reference executor. The
+loop only notices that something went wrong in a block of steps; which step it was, and what, is found by making them
+once more in plain Python, in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any
+
+from workbench.backends.base import StepRecord, Steps, by_input, input_position
+from workbench.backends.compiled import decode
+from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, shape
+from workbench.backends.compiled_observe import Observer, encode_any, given_inputs, shown
+from workbench.backends.compiled_plain import PlainLoop
+from workbench.backends.compiled_system import hazards, translate
+from workbench.core.domain import FLOAT, INT, Domain, Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.core.term import leaves
+from workbench.errors import Overflow, PipelineError, Refused
+from workbench.ir.steady import MOST_PHASES, Steady, steady
+from workbench.processors.group import flatten
+
+BLOCK = 1 << 18
+"""Steps between two looks at whether something went wrong."""
+
+PATIENCE = 20_000
+"""Steps made in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
+
+MOST_LINES = 1000
+"""Most lines of a loop whose body is written several times, for successive steps."""
+
+Loop = Callable[..., bool]
+
+
+class Compiled:
+    """A running pipeline, compiled.
+
+    Numbers of `int` are integers of 64 bits; a result outside them is an error. Those of `float` are doubles.
+
+    Parameters
+    ----------
+    pipeline: what to run.
+    capacities: queue name to capacity; None takes the pipeline's own. A queue without one must provably stay empty.
+    patience: how many steps are made in plain Python before the loop is compiled.
+    machine: whether to compile at all; else Python runs the same loops.
+
+    Attributes
+    ----------
+    flat: the pipeline without groups.
+    system: its transition system.
+    form: the arrays of its loops.
+    state: those that hold its state: whole numbers, floats, and the memories.
+    results: name, domain and pipe of each output.
+
+    Raises
+    ------
+    Refused: a queue has no known bound, or something in the pipeline has no compiled form.
+    """
+
+    name = "numba"
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        capacities: Mapping[str, int] | None = None,
+        *,
+        patience: int = PATIENCE,
+        machine: bool = True,
+    ) -> None:
+        if find_spec("numba") is None:
+            raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
+        from workbench.backends import compiled_columns
+
+        self._columns = compiled_columns
+        self.pipeline = pipeline
+        self.flat = flatten(pipeline)
+        self.system = translate(pipeline, self.name, capacities)
+        self.form = shape(self.system)
+        self.results = [(name, self.flat.domains[pipe], self.system.pipes[pipe]) for name, pipe in self.flat.outputs]
+        self._patience, self._with_machine, self._warm = patience, machine, False
+        self._pool: dict[tuple[int, Domain], Any] = {}
+        self._used = 0
+        self._loops: dict[tuple[Any, ...], Loop] = {}
+        self.state = [
+            self._columns.empty(len(self.form.whole)),
+            self._columns.empty(len(self.form.real), FLOAT),
+            *(self._columns.zeros(size, domain) for _, domain, size, _ in self.form.memories),
+        ]
+        self._saved = _copies(self.state)
+        self._loop("sparse", False, machine=False)  # what has no code is refused now
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to the state before the first event."""
+        first = [encode_any(v.domain, v.initial) for v in self.system.variables]
+        self.state[0][:] = [first[i] for i in self.form.whole]
+        self.state[1][:] = [first[i] for i in self.form.real]
+        for (_, domain, _, blank), array in zip(self.form.memories, self.state[2:], strict=True):
+            if blank:
+                array[:] = encode_any(domain, domain.default)
+        self._ended = False
+        self.steps = 0
+        """Number of steps so far; the first one is step 0."""
+
+    # --- whole columns --------------------------------------------------------------------------------------
+
+    def feed(
+        self, streams: Any, present: Mapping[str, Any] | None = None, *, steps: bool = False, reuse: bool = False
+    ) -> dict[str, Any]:
+        """Some steps: the i-th carries the i-th event of every input; what comes out, as a column per output.
+
+        The state is kept, so a long stream is fed piece by piece.
+
+        Parameters
+        ----------
+        streams: an array of events per input, all of one length (a tuple of arrays for a tuple or record), or a list
+            of Python values; by input name, or bare for a single input. An input that is not named has no events.
+        present: an array of bools for inputs that do not have an event in every step.
+        steps: whether to say in which step each event came out.
+        reuse: whether the next `feed` may overwrite what this one returns, which saves asking for memory.
+
+        Returns
+        -------
+        Output name to `Output`: arrays of the events, one per scalar field.
+
+        Raises
+        ------
+        DomainError, Overflow: in one of the steps; then none of them has happened.
+        """
+        self._check_open()
+        flags = present or {}
+        given = streams if isinstance(streams, Mapping) else by_input(self.flat, streams)
+        for name in (*given, *flags):
+            input_position(self.flat, name)
+        columns = {
+            name: self._columns.column(name, domain, given[name], flags.get(name))
+            for name, domain in self.flat.inputs
+            if name in given
+        }
+        lengths = {name: len(column.fields[0]) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise PipelineError(
+                f"the inputs are given different numbers of steps: {shown}",
+                hint="give them one length, and say with `present` where an input has no event",
+            )
+        return self._fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
+
+    def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
+        """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
+        self._check_open()
+        for name in {name for events in steps for name in events}:
+            input_position(self.flat, name)
+        columns = {}
+        for name, domain in self.flat.inputs:
+            here = [name in events for events in steps]
+            values = [events.get(name) for events in steps]
+            columns[name] = self._columns.column(name, domain, values, None if all(here) else here)
+        start = self.steps
+        rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.results} for _ in steps]
+        for name, output in self._fed(columns, len(steps), True).items():
+            for step, value in zip(output.steps.tolist(), output.events(), strict=True):
+                rows[step - start][name].append(value)
+        return rows
+
+    def finish(self) -> dict[str, Any]:
+        """End all inputs; what comes out because of it, as `feed` gives it."""
+        self._check_open()
+        columns = {name: self._columns.silent(domain, 1) for name, domain in self.flat.inputs}
+        made = self._fed(columns, 1, True, ends=True)
+        self._ended = True
+        return made
+
+    def _fed(
+        self, columns: dict[str, Any], count: int, places: bool, *, ends: bool = False, reuse: bool = False
+    ) -> dict[str, Any]:
+        saved, before = self._save(), self.steps
+        columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
+        wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
+        try:
+            made = self._run(columns, count if wrong is None else wrong[0], places, ends, reuse, saved)
+            if wrong is not None:
+                raise type(wrong[1])(f"step {self.steps}: {wrong[1].what}", hint=wrong[1].hint)
+        except BaseException:
+            self._restore(saved)
+            self.steps = before
+            raise
+        return made
+
+    def _run(
+        self, columns: dict[str, Any], count: int, places: bool, ends: bool, reuse: bool, kept: list[Any]
+    ) -> dict[str, Any]:
+        """Make steps; the outputs."""
+        ordered = [columns[name] for name, _ in self.flat.inputs]
+        full = all(column.present is None for column in ordered)
+        inputs = [array for column in ordered for array in column.fields]
+        if not full and not ends:
+            inputs += [self._columns.always(count) if c.present is None else c.present for c in ordered]
+        empty, start = self._reused if reuse else self._columns.empty, self.steps
+        self._used = 0
+        sizes = [count * pipe.width + 1 for _, _, pipe in self.results]
+        fields = [domains for _, domains in self.form.results]
+        outputs = [empty(size, d) for size, domains in zip(sizes, fields, strict=True) for d in domains]
+        spots = [empty(size) for size in sizes] if places else []
+        counts = self._columns.array([0] * len(sizes))
+        kind = "ending" if ends else "dense" if full else "sparse"
+        for first, last, loop in self._plan(count, kind, places):
+            if self.steps > start:
+                kept = _copies(self.state)
+            whole, real, *memories = self.state
+            if loop(first, last, whole, real, counts, *memories, *inputs, *outputs, *spots):
+                self._examine(kept, first, last, inputs, kind)
+            self.steps += last - first
+        rest, found = iter(outputs), {}
+        for j, (name, domain, _) in enumerate(self.results):
+            arrays = tuple(next(rest)[: counts[j]] for _ in fields[j])
+            found[name] = self._columns.Output(domain, arrays, spots[j][: counts[j]] + start if places else None)
+        return found
+
+    def _reused(self, size: int, domain: Domain = INT) -> Any:
+        """An array for outputs, the same in each `feed` that reuses them."""
+        key = (self._used, domain)
+        self._used += 1
+        if key not in self._pool or len(self._pool[key]) < size:
+            self._pool[key] = self._columns.empty(size, domain)
+        return self._pool[key][:size]
+
+    # --- which loop makes which steps -----------------------------------------------------------------------
+
+    def _plan(self, count: int, kind: str, places: bool) -> Iterator[tuple[int, int, Loop]]:
+        """Successive ranges of steps and the loops to make them, decided as the state goes on."""
+        self._warm = self._warm or self.steps + count > self._patience
+        made, machine = 0, self._warm and kind != "ending"
+        if machine and kind == "dense" and self._steady.variables and self._distance() is not None:
+            # the way to the steady part, and what remains of its last round, is short: it needs no machine code
+            first, last = self.steady_part(count)
+            yield from self._blocks(0, first, kind, places, machine=False)
+            size = len(self._steady.phases)
+            yield from self._blocks(first, last, "steady", places, machine=True, size=size)
+            made, machine = last, False
+        yield from self._blocks(made, count, kind, places, machine=machine)
+
+    def _blocks(
+        self, first: int, last: int, kind: str, places: bool, *, machine: bool, size: int = 1
+    ) -> Iterator[tuple[int, int, Loop]]:
+        """These steps in blocks, each of a multiple of `size` steps."""
+        length = BLOCK // size * size
+        for start in range(first, last, length):
+            yield start, min(start + length, last), self._loop(kind, places, machine=machine)
+
+    @cached_property
+    def _steady(self) -> Steady:
+        known = dense(self.system)
+        lines = loop_source(self.system, [known]).count("\n")
+        return steady(self.system, known, max(1, min(MOST_PHASES, MOST_LINES // lines)))
+
+    def _distance(self) -> int | None:
+        """How many steps to the first phase of the steady part; None where the state is not on the way to it."""
+        variables = [(self.system.variables[i], self.form.whole.index(i)) for i in self._steady.variables]
+        return self._steady.distance.get(tuple(decode(v.domain, self.state[0].item(at)) for v, at in variables))
+
+    def phases(self, kind: str) -> Sequence[Given]:
+        """What is known of successive steps in a loop of this kind: one of `KINDS`, or `steady`."""
+        return self._steady.phases if kind == "steady" else [KINDS[kind](self.system)]
+
+    def steady_part(self, count: int) -> tuple[int, int]:
+        """Of so many steps in which every input has an event: where the steady part begins, and where it ends."""
+        distance = self._distance() if self._steady.variables else None
+        if distance is None or distance >= count:
+            return count, count
+        size = len(self._steady.phases)
+        return distance, distance + (count - distance) // size * size
+
+    def _loop(self, kind: str, places: bool, *, machine: bool) -> Loop:
+        """A loop, made when it is first needed."""
+        machine = machine and self._with_machine
+        key = (kind, places, machine)
+        if key not in self._loops:
+            source = loop_source(self.system, self.phases(kind), places=places)
+            if machine:
+                from workbench.backends.compiled_kernels import machine_code
+
+                self._loops[key] = machine_code(source)
+            else:
+                self._loops[key] = PlainLoop(source, self.form, sparse=kind == "sparse")
+        return self._loops[key]
+
+    def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
+        """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""
+        after = _copies(self.state)
+        self._restore(before)
+        loop, counts = self._loop(kind, False, machine=False), self._columns.array([0] * len(self.results))
+        fields = [domains for _, domains in self.form.results]
+        for position in range(first, last):
+            here = [array[position : position + 1] for array in inputs]
+            unseen = [
+                self._columns.empty(pipe.width + 1, domain)
+                for (_, _, pipe), domains in zip(self.results, fields, strict=True)
+                for domain in domains
+            ]
+            saved, (whole, real, *memories) = _copies(self.state), self.state
+            if loop(0, 1, whole, real, counts, *memories, *here, *unseen):
+                self._restore(saved)
+                raise self._overflow(self.steps + position - first, here, kind)
+            counts[:] = 0
+        self._restore(after)
+
+    def _overflow(self, step: int, inputs: Sequence[Any], kind: str) -> Overflow:
+        """The error of a step from the present state, given the entries of the columns."""
+        numbers = [array.item(0) for array in inputs]
+        given = dict(zip((name for name, _ in self.form.values), numbers, strict=False))
+        flags = numbers[len(self.form.values) :] or [kind == "dense"] * len(self.system.inputs)
+        given.update((source.present.name, flag) for source, flag in zip(self.system.inputs, flags, strict=True))
+        if self.system.end:
+            given[self.system.end.now.name] = kind == "ending"
+        found = hazards(self.system)
+        happens = Observer(self.system, self.form, self.state, [hazard.happens for hazard in found])(given)
+        hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
+        return Overflow(f"step {step}: {hazard.what}", hint=hazard.hint)
+
+    def _save(self) -> list[Any]:
+        """The state, in arrays that are there for it."""
+        for content, array in zip(self._saved, self.state, strict=True):
+            content[:] = array
+        return self._saved
+
+    def _restore(self, saved: Sequence[Any]) -> None:
+        for array, content in zip(self.state, saved, strict=True):
+            array[:] = content
+
+    def _check_open(self) -> None:
+        if self._ended:
+            raise PipelineError(
+                f"step {self.steps}: the inputs of pipeline {self.flat.name} have ended",
+                hint="call reset() to start afresh",
+            )
+
+    # --- as the reference executor has it -------------------------------------------------------------------
+
+    def step(self, events: Mapping[str, Value]) -> StepRecord:
+        """One step with these events, in plain Python, and what every pipe carries; `END` ends all inputs."""
+        for name in events:
+            input_position(self.flat, name)
+        columns = {n: self._columns.column(n, d, [events[n]]) for n, d in self.flat.inputs if n in events}
+        numbers = None
+        if not any(column.wrong for column in columns.values()):
+            numbers = iter(self._observer(given_inputs(self.system, events, events is END)))
+        self._check_open()
+        made = self.finish() if events is END else self._fed(columns, 1, False)
+        assert numbers is not None
+        pipes = {name: shown(pipe, self.flat.domains[name], numbers) for name, pipe in self.system.pipes.items()}
+        queues = dict(zip(self.system.queues, numbers, strict=True))
+        return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
+
+    @cached_property
+    def _observer(self) -> Observer:
+        pipes = (leaf for pipe in self.system.pipes.values() for leaf in leaves(pipe.slots))
+        lengths = (queue.length for queue in self.system.queues.values())
+        return Observer(self.system, self.form, self.state, [*pipes, *lengths])
+
+    def trace(self, steps: Steps) -> list[StepRecord]:
+        """The records of several steps."""
+        return [self.step(events) for events in steps]
+
+    def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
+        """Whole streams in lockstep (step i carries the i-th event of each), then their end, as lists of values."""
+        found: dict[str, list[Value]] = {name: [] for name, _, _ in self.results}
+        sources = {name: iter(stream) for name, stream in by_input(self.flat, streams).items()}
+        while True:
+            parts = {name: list(itertools.islice(source, BLOCK)) for name, source in sources.items()}
+            size = max(map(len, parts.values()), default=0)
+            if size == 0:
+                break
+            short = {name: [True] * len(p) + [False] * (size - len(p)) for name, p in parts.items() if len(p) < size}
+            padded = {name: part + [None] * (size - len(part)) for name, part in parts.items()}
+            for name, output in self.feed(padded, short).items():
+                found[name] += output.events()
+        for name, values in (self.end() if end else {}).items():
+            found[name] += values
+        return found
+
+    def end(self, name: str | None = None) -> dict[str, list[Value]]:
+        """End all inputs (one by one is what the reference executor does); the outputs' events that this causes."""
+        if name is not None and input_position(self.flat, name) + len(self.flat.inputs) > 1:
+            raise Refused(
+                "compiled executors end all inputs together", hint="call end(), or use the reference executor"
+            )
+        return {output: column.events() for output, column in self.finish().items()}
+
+
+def _copies(arrays: Sequence[Any]) -> list[Any]:
+    return [array.copy() for array in arrays]

@@ -1,0 +1,120 @@
+"""From a pipeline to the transition system that compiled executors run, or a refusal before the first event.
+
+The rule of this module: queues are allocated beforehand. A queue has the capacity that the pipeline (or the caller)
+gives it, or provably never holds an event; a pipeline with any other queue is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from workbench.backends.base import check_support, suggestion
+from workbench.core.domain import Domain, Integers, Overflowing, Reals, scalars
+from workbench.core.evaluate import escape_condition
+from workbench.core.fold import Substitute
+from workbench.core.ops import disjunction
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import FALSE, Term, const, var
+from workbench.errors import PipelineError, Refused, TypingError
+from workbench.ir.compose import compose
+from workbench.ir.reduce import escape_in
+from workbench.ir.system import System, instance_of
+from workbench.processors.group import flatten
+
+
+class Hazard(NamedTuple):
+    """Something that must not happen in a step."""
+
+    what: str
+    """The error's message after the step's number."""
+    hint: str
+    happens: Term
+
+
+def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | None = None) -> System:
+    """The system of a pipeline over words of 64 bits and finite domains.
+
+    Raises
+    ------
+    Refused: a pipe carries what compiled code cannot hold, a queue has no known bound, or a processor has no
+        translation; it says which.
+    """
+    check_support(pipeline, backend)
+    flat = flatten(pipeline)
+    for pipe, domain in flat.domains.items():
+        odd = next((part for _, part in scalars(domain) if not _held(part)), None)
+        if odd is not None:
+            raise Refused(
+                f"pipe '{pipe}' of pipeline {flat.name} carries {odd}, which backend '{backend}' cannot hold",
+                hint="use bool, int, float, a finite type, or tuples of them; the reference executor runs everything",
+            )
+    for node in flat.nodes:
+        if node.processor.clocked:
+            raise Refused(
+                f"`{node.processor}` (processor '{node.name}') works on steps, not on events, and backend"
+                f" '{backend}' has no such processors",
+                where=node.where,
+                hint="run it in the reference executor",
+            )
+        if any(flat.widths[pipe] is None for pipe in node.outputs):
+            raise Refused(
+                f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and backend"
+                f" '{backend}' needs a bound",
+                where=node.where,
+                hint="give its input a finite domain",
+            )
+    known = dict(flat.capacities if capacities is None else capacities)
+    for queue in known:
+        if queue not in flat.queues:
+            hint = suggestion(queue, flat.queues)
+            raise PipelineError(f"pipeline {flat.name} has no queue '{queue}'", hint=hint)
+    unknown = [queue for queue in flat.queues if queue not in known]
+    try:
+        system = compose(flat, {**known, **dict.fromkeys(unknown, 0)}, compiled=True)
+    except TypingError as error:
+        raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
+    # where no queue of these has ever held an event, can one be needed in a step?
+    empty = Substitute(fixed(system))
+    for queue in unknown:
+        if empty(system.inlined(system.queues[queue].overflow)) is not FALSE:
+            raise Refused(
+                f"queue '{queue}' of pipeline {flat.name} has no known capacity, and backend '{backend}' allocates its"
+                " queues beforehand",
+                hint="`workbench buffers FILE --annotate` computes the smallest capacities and writes them into the"
+                " file; or give them: capacities={...}",
+            )
+    return system
+
+
+def fixed(system: System) -> dict[Term, Term]:
+    """The variables that have one value only (those of queues that never hold an event, mostly)."""
+    return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
+
+
+def _held(domain: Domain) -> bool:
+    return domain.finite or isinstance(domain, Integers | Reals)
+
+
+def hazards(system: System) -> tuple[Hazard, ...]:
+    """All that ends a run: full queues, and numbers that leave a checked domain or a word."""
+    found = []
+    for queue in system.queues.values():
+        what = f"queue '{queue.name}' of pipeline {system.name} overflows: its capacity is {queue.capacity}"
+        found.append(Hazard(what, "give it a larger capacity", queue.overflow))
+    instances = dict.fromkeys(instance_of(name) for name in system.names())
+    for kind, what, hint in (
+        (Overflowing.CHECKED, "leaves its checked domain", "choose a larger domain, or modular or saturating integers"),
+        (Integers, "leaves the 64 bits of compiled integers", "the reference executor has integers of any size"),
+    ):
+        for instance in instances:
+            names = {name for name in system.names() if instance_of(name) == instance}
+            escapes = escape_in(system, names, kind)
+            for memory in system.memories:
+                if instance_of(memory.name) == instance:
+                    written = (escape_condition([w.value], kind, w.happens) for w in memory.writes)
+                    escapes = disjunction([escapes, *written])
+            if escapes is not FALSE:
+                found.append(Hazard(f"processor '{instance}': a result {what}", hint, escapes))
+    happening = zip(found, system.inlined(tuple(h.happens for h in found)), strict=True)
+    return tuple(h._replace(happens=happens) for h, happens in happening if happens is not FALSE)

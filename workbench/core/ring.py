@@ -1,0 +1,73 @@
+"""The queues in front of a join as rings in memory, for compiled code: a step costs the same for every capacity.
+
+Each queue has a length and the position of its oldest event, in a memory whose size is a power of two. Up to an
+overflow it does what `core.join.Join` does. What it does after one is void, as compiled executors find out later; that
+it stays within its memory is all that matters then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.domain import Domain, Range
+from workbench.core.join import JoinStep, Share
+from workbench.core.memory import Cells, Store
+from workbench.core.ops import EQ, GT, MOD, both, conjunction, either, ite, negate
+from workbench.core.processor import Maybe, Slot, State
+
+FEW = 4
+"""Up to this capacity a queue's events are variables of their own, which is faster."""
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The queues of one processor: the domain and the capacity (in events) of each."""
+
+    domains: tuple[Domain, ...]
+    capacities: tuple[int, ...]
+
+    def slots(self) -> tuple[Slot, ...]:
+        """The state variables, all 0 at first; a queue of capacity 0 has none."""
+        return tuple(
+            slot
+            for i, q in enumerate(self.capacities, 1)
+            if q
+            for slot in (Slot(f"length{i}", Range(0, q), 0), Slot(f"first{i}", Range(0, _size(q) - 1), 0))
+        )
+
+    def stores(self) -> tuple[Store, ...]:
+        """The memories: one for each queue that can hold something."""
+        pairs = enumerate(zip(self.domains, self.capacities, strict=True), 1)
+        return tuple(Store(f"events{i}", domain, _size(q), blank=False) for i, (domain, q) in pairs if q)
+
+    def step(self, state: State, arrivals: Sequence[Maybe], cells: Sequence[Cells], share: Share) -> JoinStep:
+        """One step with these arrivals."""
+        rest, stores = iter(state), iter(cells)
+        parts = [(next(rest), next(rest), next(stores)) if q else (0, 0, None) for q in self.capacities]
+        ready = (either(arrival.present, GT(n, 0)) for arrival, (n, _, _) in zip(arrivals, parts, strict=True))
+        fires = share("fires", conjunction(ready))
+        after: list[Any] = []
+        front, lengths, overflows = [], [], []
+        for arrival, (n, first, store), q in zip(arrivals, parts, self.capacities, strict=True):
+            stays = both(arrival.present, negate(fires))
+            overflows.append(both(stays, EQ(n, q)))
+            if store is None:
+                front.append(arrival.value)
+                lengths.append(0)
+                continue
+            waiting = GT(n, 0)
+            eaten = both(fires, waiting)
+            # behind the last event; where the arrival does not wait, this place stays free
+            store.put(MOD(first + n, _size(q)), arrival.value, arrival.present)
+            length = ite(stays, n + 1, ite(both(eaten, negate(arrival.present)), n - 1, n))
+            after += [length, ite(eaten, MOD(first + 1, _size(q)), first)]
+            front.append(ite(waiting, store.at(first), arrival.value))
+            lengths.append(length)
+        return JoinStep(tuple(after), fires, tuple(front), tuple(lengths), tuple(overflows))
+
+
+def _size(capacity: int) -> int:
+    """The size of the memory of a queue: one power of two, so that positions are the lowest bits of a counter."""
+    return 1 << (capacity - 1).bit_length()
