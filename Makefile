@@ -13,7 +13,7 @@ help:
 	@echo 'make test-all   lint, types, and every test'
 	@echo 'make setup      only the set-up: Debian packages, .venv, pynusmv and NuSMV'
 	@echo 'make lint       lint and types'
-	@echo 'make bench      measure the model checking, the explicit engine and compiled runs'
+	@echo 'make bench      measure the model checking, the explicit engine and compiled runs (the lab resumes)'
 	@echo 'make clean      remove what tests and tools leave; distclean: .venv too'
 
 setup:
@@ -34,11 +34,13 @@ test-all: lint
 	$(VENV)/python -m pytest -q -n $(JOBS)
 
 bench: setup
-	$(VENV)/python experiments/bench_verify.py
 	$(VENV)/python experiments/bench_scale.py
 	$(VENV)/python experiments/monitors.py
 	$(VENV)/python experiments/bench_explicit.py
 	$(VENV)/python experiments/bench_run.py
+	for suite in time2021 scaling; do \
+		$(VENV)/workbench lab run $$suite; $(VENV)/workbench lab report $$suite || test $$? -eq 1; \
+	done
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

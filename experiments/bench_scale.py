@@ -7,7 +7,7 @@ Three parts, all in CPU seconds of everything that a check takes, Python and mod
 - the sweeps of TIME 2021, section 5: every pipeline for Q = 1..4, N = 2..5 and k = 2..5, with each property;
 - the same pipelines at N = 256 and Q = 64;
 - chains of window sums in sequence, and forks whose branches are summed; with a plot (needs matplotlib: the extra
-  `plots`).
+  `lab`).
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ FOR_NUSMV: Needs = {
     "libc6-dev": has_c_library,
     f"python{VERSION}-dev": has_headers,
 }
-USEFUL: Needs = {"graphviz": has_command("dot")}
+USEFUL: Needs = {"graphviz": has_command("dot"), "default-jre-headless": has_command("java")}
 
 
 def missing(needs: Needs) -> list[str]:

@@ -159,7 +159,16 @@ def make_venv(python_was_named: bool) -> None:
 def install_project() -> None:
     """Install workbench from this folder, with the tools for its tests."""
     say("installing workbench and its tools with pip (half a minute to a few minutes)")
-    pip("install", "--editable", ".[dev,fast]")
+    pip("install", "--editable", ".[dev,fast,lab]")
+
+
+def install_spark() -> None:
+    """Install what sweeps on a cluster need; all the rest works without it."""
+    say("installing Spark, 450 MB (for `workbench lab --on spark`)")
+    try:
+        pip("install", "--editable", ".[spark]")
+    except CommandFailedError as problem:
+        say(f"going on without Spark: {problem}")
 
 
 def cache_folder() -> Path:
@@ -271,6 +280,7 @@ def set_up(python_was_named: bool) -> None:
     install_project()
     provide_nusmv()
     debian.ask_for(debian.USEFUL, run, say)
+    install_spark()
     aside = READY.with_suffix(".incoming")
     aside.write_text(fingerprint(), encoding="utf-8")
     aside.rename(READY)

@@ -23,6 +23,7 @@ PAGES_OF_DOCS = (
     "faults",
     "running",
     "threads",
+    "lab",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]
 
@@ -50,3 +51,7 @@ def test_examples(page: Path) -> None:
 def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in readme] == []
+
+
+def test_the_suite_of_the_guide_is_the_file_that_it_names() -> None:
+    assert blocks(ROOT / "docs" / "lab.md")[0] == (ROOT / "docs" / "examples" / "delays.py").read_text()

@@ -12,7 +12,7 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py"))
 
-LAYERS = ["errors", "core", "faults", "processors", "language", "ir", "backends", "verify", "lab", "conformance", "cli"]
+LAYERS = ["errors", "core", "faults", "processors", "language", "ir", "backends", "verify", "conformance", "lab", "cli"]
 """From the bottom up; a module imports only from its own layer and those below."""
 
 PLACES = {"draw": "backends", "tesla": "language", "threads": "backends"}
@@ -22,7 +22,7 @@ SHARED_BACKENDS = {"base", "events", "events_values"}
 """Modules of `backends` that every backend may use; a backend otherwise knows only its own modules."""
 
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",
-            "pandas", "pyarrow", "hypothesis", "pytest"}  # fmt: skip
+            "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
     ("backends/compiled_columns.py", "numpy"),
     ("backends/compiled_cuda.py", "numba"),

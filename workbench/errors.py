@@ -114,5 +114,13 @@ class Disagreement(WorkbenchError, AssertionError):
         )
 
 
+class SuiteError(WorkbenchError, ValueError):
+    """A suite of experiments is not well formed: a region, an experiment, a table or a name in it."""
+
+
+class LabError(WorkbenchError, RuntimeError):
+    """A sweep of experiments cannot begin or go on: no Java, no cluster, no space. What was measured is kept."""
+
+
 class UnsupportedNode(WorkbenchError, TypeError):
     """A fold met an operator it has no rule for; names the operator and the fold."""

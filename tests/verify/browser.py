@@ -70,11 +70,20 @@ class Page:
 
     def open(self, path: Path, fragment: str = "") -> None:
         """Load a file afresh."""
+        self.visit(path.as_uri() + (f"#{fragment}" if fragment else ""))
+
+    def visit(self, url: str) -> None:
+        """Load a page afresh."""
         self.send("Page.navigate", url="about:blank")
-        self.send("Page.navigate", url=path.as_uri() + (f"#{fragment}" if fragment else ""))
+        self.send("Page.navigate", url=url)
+        loaded = f"complete{url.partition(':')[0]}:"
+        self.wait_for(f"document.readyState + location.protocol === {json.dumps(loaded)}")
+
+    def wait_for(self, expression: str) -> None:
+        """Until an expression is true."""
         deadline = time.monotonic() + 30
-        while self.ask("document.readyState + location.protocol") != "completefile:":
-            assert time.monotonic() < deadline, "the page does not load"
+        while not self.ask(expression):
+            assert time.monotonic() < deadline, f"never true: {expression}"
             time.sleep(0.02)
 
     def ask(self, expression: str) -> Any:

@@ -14,10 +14,14 @@ from dataclasses import asdict, dataclass
 HELP = "say what was found: engines, graphviz, Java and Spark, GPU"
 OLDEST = (3, 11)
 EXTRAS = (
-    ("matplotlib", "plots", "plots"),
+    ("pyarrow", "lab", "results of experiments"),
+    ("duckdb", "lab", "tables of experiments"),
+    ("matplotlib", "lab", "plots"),
+    ("starlette", "lab", "the lab's web application"),
+    ("uvicorn", "lab", "the lab's web application"),
+    ("jinja2", "lab", "the lab's reports"),
     ("pyspark", "spark", "sweeps on a Spark cluster"),
     ("pandas", "spark", "sweeps on a Spark cluster"),
-    ("pyarrow", "spark", "sweeps on a Spark cluster"),
     ("numba", "fast", "pipelines and the explicit engine as machine code"),
     ("cupy", "gpu", "execution on the GPU"),
 )

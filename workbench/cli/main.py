@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.cli import advise, analyse, buffers, check, demo, doctor, draw, equiv, export, monitor, run
+from workbench.cli import advise, analyse, buffers, check, demo, doctor, draw, equiv, export, lab, monitor, run
 from workbench.errors import Location, WorkbenchError
 
 COMMANDS: dict[str, ModuleType] = {
@@ -32,6 +32,7 @@ COMMANDS: dict[str, ModuleType] = {
     "advise": advise,
     "draw": draw,
     "doctor": doctor,
+    "lab": lab,
     "demo": demo,
 }
 """Command to its module; each has `HELP`, `options(parser)` and `execute(args) -> exit code`."""

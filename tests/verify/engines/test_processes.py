@@ -17,7 +17,7 @@ from workbench.errors import EngineError, EngineMissing
 from workbench.verify.engines import Limits, Query, Result, Task, find_engines, get_engine
 from workbench.verify.engines.embedded import PynusmvEngine
 from workbench.verify.engines.executable import ExecutableEngine
-from workbench.verify.engines.worker import Frame, take_frames, write_frame
+from workbench.verify.engines.frames import Frame, take_frames, write_frame
 
 from .conftest import engine_or_skip
 from .models import COUNTER, HARD, LASSO, long

@@ -20,7 +20,7 @@ from typing import Any
 
 from workbench.errors import EngineError
 
-from .worker import Frame, take_frames, write_frame
+from .frames import Frame, take_frames, write_frame
 
 _START_SECONDS = 60.0  # imports take 0.2 s; a loaded machine may need many times as long
 _GRACE_SECONDS = 10.0  # after the time limit, which the worker itself enforces

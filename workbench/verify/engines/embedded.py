@@ -15,8 +15,8 @@ from workbench.errors import EngineError, EngineMissing
 
 from .base import Answer, Limits, RawTrace, Result, Run, Task
 from .client import Worker, WorkerLostError
+from .frames import Frame
 from .outcome import Ending, defect
-from .worker import Frame
 
 INSTALL_HINT = "install the extra 'nusmv' as the installation guide says, or put a NuSMV executable on PATH"
 _EMBEDDED = "NuSMV 2.5.4"  # the version inside pynusmv 1.0rc8, the only release that builds

@@ -7,15 +7,14 @@ after the other, and resets NuSMV in between, which costs 2 ms. A runner that wa
 or that met an error is followed by a fresh fork (15 ms, mostly page faults), so no job ever sees
 what another one broke.
 
-The pipes carry frames: a JSON text after its length in bytes (4 bytes, big-endian). When the
-caller goes away its pipe ends, and with it both processes and the job that is running.
+The pipes carry frames. When the caller goes away its pipe ends, and with it both processes and the
+job that is running.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
-import json
 import math
 import os
 import resource
@@ -26,33 +25,15 @@ import sys
 import tempfile
 import time
 import traceback
-from typing import Any
 
 from .base import patience
+from .frames import Frame, take_frames, write_frame
 from .outcome import PATIENCE, TIME, out_of_memory
 
-Frame = dict[str, Any]
 _LOG_TAIL = 4000  # bytes: enough for the last words, whatever was printed before
 _JOBS_OF_A_RUNNER = 300  # NuSMV's reset loses some kilobytes every time
 _GROWTH_OF_A_RUNNER = 64.0  # MB; what a large job leaves behind would count against the next one's limit
 _PR_SET_PDEATHSIG = 1
-
-
-def write_frame(fd: int, frame: Frame) -> None:
-    """Send one frame."""
-    data = json.dumps(frame).encode()
-    data = len(data).to_bytes(4, "big") + data
-    while data:
-        data = data[os.write(fd, data) :]
-
-
-def take_frames(buffer: bytearray) -> list[Frame]:
-    """Remove the complete frames from the front of a buffer and return them."""
-    frames = []
-    while len(buffer) >= 4 and len(buffer) >= 4 + (size := int.from_bytes(buffer[:4], "big")):
-        frames.append(json.loads(bytes(buffer[4 : 4 + size])))
-        del buffer[: 4 + size]
-    return frames
 
 
 def main() -> None:

@@ -1,0 +1,192 @@
+"""`workbench lab`: its actions, exit codes and errors."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.cli.conftest import ROOT, command
+
+SUITE = """from workbench.lab import *
+suite = Suite("tiny", "A suite")
+
+@suite.experiment(Region(n=[1, 2], kind=["a", "b,c"]), y=Output("a number", "s"))
+def measure(n, kind):
+    '''What it does.'''
+    print("printed", n)
+    return {"y": float(n)}
+
+suite.table("t", of=measure, rows="n", cells={"y": median("y")})
+
+@suite.claim("it grows")
+def grows(data):
+    return ok("it does") if len(data.rows(measure)) == 4 else warns("some are missing")
+"""
+WRONG = """
+@suite.experiment(Region(how=["right", "wrong"]), expected=lambda: {"y": 1}, y=Output("", kind=int))
+def judge(how):
+    return {"y": 1 if how == "right" else 2}
+"""
+CRASHING = """
+@suite.experiment(Region(i=range(12)))
+def crash(i):
+    raise ValueError(f"number {i}")
+"""
+
+
+@pytest.fixture
+def lab(workbench, tmp_path, monkeypatch):
+    """Runs `workbench lab` in a folder with a suite."""
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "tiny.py").write_text(SUITE)
+    monkeypatch.chdir(tmp_path)
+    return lambda *args: workbench("lab", *args)
+
+
+def more(tmp_path, text):
+    (tmp_path / "experiments" / "tiny.py").write_text(SUITE + text)
+
+
+def test_list_run_report_show(lab, tmp_path):
+    assert re.search(r"tiny +0 of +4 measured  A suite", lab("list").out)
+    done = lab("run", "tiny")
+    assert done.code == 0
+    assert "4 measurements, 0 of them there, 4 to do" in done.out
+    assert re.search(r"run \S+: 4 ok in", done.out)
+    assert "0 to do" in lab("run", "tiny").out
+    shown = lab("list", "tiny").out
+    assert "measure: What it does." in shown
+    assert "-> y (s): a number" in shown
+    assert re.search(r"\d{8}T\d{6}-\w+  4 measured", shown)
+    report = lab("report", "tiny")
+    assert report.code == 0
+    assert "OK       it grows: it does" in report.out
+    page = (tmp_path / "reports" / "tiny" / "tables" / "t.json").read_text()
+    key = json.loads(page)["cells"][0]["ids"][0]
+    one = lab("show", key).out
+    assert "n = 1" in one
+    assert "| printed 1" in one
+    assert f"workbench lab run tiny --id {key.partition('.')[0]} --again" in one
+    assert json.loads(lab("show", key, "--json").out)["point"]["n"] == 1
+
+
+def test_a_selection(lab):
+    assert "1 measurements" in lab("run", "tiny", "--where", "n=2", "--where", "kind=b,c").out
+    objects = lab("run", "tiny", "--only", "measure", "--where", "n=1,2", "--json").objects
+    assert len(objects) == 3
+    assert {o["status"] for o in objects} == {"ok"}
+    assert lab("run", "tiny", "--id", objects[0]["key"], "--again", "--json").objects[0]["key"] == objects[0]["key"]
+    assert len(lab("run", "tiny", "--repeat", "2", "--jobs", "2", "--json").objects) == 4
+
+
+def test_exit_codes(lab, tmp_path):
+    more(tmp_path, WRONG)
+    wrong = lab("run", "tiny", "--only", "judge")
+    assert wrong.code == 1
+    assert "wrong verdict: judge(how=wrong): y is 2 where 1 is expected" in wrong.out
+    more(tmp_path, CRASHING)
+    crashed = lab("run", "tiny")
+    assert crashed.code == 3
+    assert crashed.out.count("ValueError: number") == 10
+    assert "and more" in crashed.out
+    assert "12 crash, 4 ok" in crashed.out
+    assert lab("run", "tiny").out.count("0 to do") == 1
+    assert "12 to do" in lab("run", "tiny", "--retry", "crash").out
+    more(tmp_path, "\n@suite.claim('no')\ndef no(data):\n    return fails('indeed')\n")
+    assert lab("report", "tiny").code == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["run", "other"], "there are: tiny"),
+        (["run", "tiny", "--where", "q=1"], "there are n, kind"),
+        (["run", "tiny", "--where", "n=3"], "it is 1, 2"),
+        (["run", "tiny", "--only", "x"], "it has: measure"),
+        (["run", "tiny", "--retry", "sad"], "time-out"),
+        (["run", "tiny", "--id", "abc"], "no point has the key"),
+        (["run", "tiny", "--jobs", "0"], "at least one"),
+        (["list", "--experiments", "nowhere"], "no such folder"),
+        (["show", "abc"], "no measurement 'abc'"),
+        (["compare", "a", "b"], "no run begins with 'a'"),
+        (["frobnicate"], "invalid choice"),
+        ([], "ACTION"),
+    ],
+)
+def test_mistakes_are_named(lab, args, said):
+    ended = lab(*args)
+    assert ended.code == 2
+    assert said in ended.err
+
+
+def test_a_suite_with_an_error_does_not_hide_the_others(lab, tmp_path):
+    (tmp_path / "experiments" / "bad.py").write_text("from workbench.lab import *\nsuite = Suite('bad', '')\n1 / 0\n")
+    listed = lab("list")
+    assert listed.code == 2
+    assert "A suite" in listed.out
+    assert "bad.py:3" in listed.out
+
+
+def test_two_runs_are_compared(lab, tmp_path):
+    lab("run", "tiny")
+    more(tmp_path, "")
+    (tmp_path / "experiments" / "tiny.py").write_text(SUITE.replace("float(n)", "float(n) * (3 if n == 2 else 1)"))
+    lab("run", "tiny")
+    before, after = re.findall(r"(\d{8}T\d{6}-\w+)  4 measured", lab("list", "tiny").out)
+    found = lab("compare", before, after)
+    assert found.code == 1
+    assert "measure(kind=a, n=2): y 2 -> 6 (x 3.00)" in found.out
+    assert "4 points in both runs" in found.out
+    assert lab("compare", before, before).code == 0
+    assert {o["what"] for o in lab("compare", before, after, "--json").objects} >= {"y"}
+
+
+def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
+    lab("run", "tiny", "--where", "n=1")
+    lab("run", "tiny", "--where", "n=2")
+    first = sorted((tmp_path / ".workbench" / "lab" / "suite=tiny").glob("part-*"))[0]
+    first.write_bytes(first.read_bytes()[:50])
+    again = lab("run", "tiny")
+    assert f"{first}".endswith(first.name)
+    assert first.name in again.err
+    assert "2 of them there, 2 to do" in again.out
+    assert again.code == 0
+
+
+def test_interrupting_keeps_what_was_measured(lab, tmp_path):
+    more(
+        tmp_path,
+        "\nimport time\n@suite.experiment(Region(s=range(100)))\ndef slow(s):\n    time.sleep(0.1)\n    return {}\n",
+    )
+    process = subprocess.Popen(
+        command(["lab", "run", "tiny", "--json"]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    for _ in range(8):
+        assert json.loads(process.stdout.readline())["status"] == "ok"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in err
+    measured = 8 + len(out.splitlines())
+    assert "4 of them there" in lab("run", "tiny", "--only", "measure").out
+    (stored,) = re.findall(r" (\d+) of +104 measured", lab("list").out)
+    assert measured <= int(stored) < 104
+
+
+def test_progress_is_told_without_a_terminal(lab, tmp_path, monkeypatch):
+    from workbench.cli import lab_actions
+
+    monkeypatch.setattr(lab_actions, "_BETWEEN_LINES", 0.2)
+    more(
+        tmp_path,
+        "\nimport time\n@suite.experiment(Region(s=range(10)))\ndef slow(s):\n    time.sleep(0.1)\n    return {}\n",
+    )
+    begin = time.monotonic()
+    err = lab("run", "tiny").err
+    assert re.search(r"\d+ of 14, about \d+ s left", err)
+    assert time.monotonic() - begin < 60

@@ -1,0 +1,43 @@
+"""Suites written to a folder of their own, and labs over them."""
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from workbench.lab.find import load_suite
+from workbench.lab.local import sweep
+from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
+from workbench.lab.result import Result
+from workbench.lab.store import Store
+
+HEAD = "from workbench.lab import *\n"
+MakeLab = Callable[..., Lab]
+
+
+@pytest.fixture
+def make_lab(tmp_path: Path) -> MakeLab:
+    """Writes a suite of that name and opens it."""
+
+    def make(text: str, name: str = "tiny") -> Lab:
+        path = tmp_path / "experiments" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{HEAD}suite = Suite({name!r}, 'A suite for tests')\n{textwrap.dedent(text)}")
+        return Lab(load_suite(path), path, Store(tmp_path / "data", name))
+
+    return make
+
+
+def run(lab: Lab, selection: Selection | None = None, jobs: int = 1) -> list[Result]:
+    """Measure what is missing."""
+    selection = selection or Selection()
+    todo = missing(tasks(lab, lab.code(), selection), lab.store.done()[0], selection)
+    return list(sweep(lab, todo, Origin.of(lab), jobs))
+
+
+SQUARES = """
+@suite.experiment(Region(n=[3, 1, 2], kind=["plain", "odd"]), square=Output("the square", kind=int))
+def squares(n, kind):
+    return {"square": n * n + (kind == "odd")}
+"""

@@ -1,0 +1,169 @@
+"""Tables, plots, claims and macros, on results that are known."""
+
+import pytest
+
+from tests.lab.conftest import run
+from workbench.errors import SuiteError
+from workbench.lab.claim import Standing
+from workbench.lab.data import open_data
+from workbench.lab.plan import Selection
+from workbench.lab.table import shown
+
+SUITE = """
+@suite.experiment(Region(order=["b'b", "a"], q=[2, 10], exact=True), repeat=3,
+                  y=Output("a number", "s"), word=Output("a word", kind=str), whole=Output("", kind=int))
+def measure(order, q, exact, seed):
+    import os
+    if order == "a" and q == 10: raise ValueError("no")
+    y = {2: 1.5, 10: 4.0}[q]
+    return {"y": y, "word": "same" if q == 2 else order, "whole": None if q == 2 else 3}
+
+PAPER = Beside("paper", ("order", "q"), {("a", 2): 7.5, ("b'b", 2): None}, missing="> 9", source="somewhere")
+suite.table("wide", of=measure, rows="order", columns="q", beside=[PAPER],
+            cells={"y": median("y").as_("ms", 1000), "word": only("word")})
+suite.table("long", of=measure, rows=["q", "exact"], cells={"n": number(), "least": least("whole"), "most": most("y"),
+            "mean": mean("y"), "sum": total("y"), "spread": spread("y"), "words": only("word")})
+suite.table("part", of=measure, rows="order", cells={"sd": deviation("y")}, where={"q": 2, "exact": [True]})
+suite.plot("line", of=measure, x="q", y=median("y"), series="order")
+suite.plot("cloud", of=measure, x="y", y=median("cpu_seconds"), kind="scatter", log="xy")
+suite.plot("bars", of=measure, x="order", y=total("y"), kind="bar")
+suite.plot("heap", of=measure, y=median("y").as_("ms", 1000), kind="histogram")
+
+@suite.claim("y grows with q")
+def grows(data):
+    by_q = {q: [r["y"] for r in data.rows(measure, q=q, status="ok")] for q in (2, 10)}
+    return ok("it does") if max(by_q[2]) < min(by_q[10]) else fails("it does not")
+
+@suite.claim("everything works")
+def works(data):
+    bad = data.sql("SELECT id FROM measure WHERE status <> 'ok'")
+    return warns(f"{len(bad)} do not") if bad else ok()
+
+@suite.claim("stumbles")
+def stumbles(data):
+    return 1 / 0
+
+@suite.macro("the largest y", "s")
+def largest(data):
+    return max(r["y"] for r in data.rows(measure, q=10, status="ok"))
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    from tests.lab.conftest import HEAD
+    from workbench.lab.find import load_suite
+    from workbench.lab.plan import Lab
+    from workbench.lab.store import Store
+
+    folder = tmp_path_factory.mktemp("lab")
+    path = folder / "tiny.py"
+    path.write_text(f"{HEAD}suite = Suite('tiny', '')\n{SUITE}")
+    lab = Lab(load_suite(path), path, Store(folder / "data", "tiny"))
+    run(lab)
+    run(lab, Selection(where={"q": (2,)}, again=True))  # the newest of each counts, once
+    return lab
+
+
+@pytest.fixture(scope="module")
+def data(lab):
+    return open_data(lab.suite, lab.store)
+
+
+def texts(grid):
+    return {key: [cell.text for cell in cells] for key, cells in grid.rows}
+
+
+def test_a_table_with_an_axis_across_and_known_figures_beside(data):
+    grid = data.grid("wide")
+    assert grid.corner == ("order",)
+    assert grid.heads == (
+        "order",
+        "q = 2, y",
+        "q = 2, word",
+        "q = 2, paper",
+        "q = 10, y",
+        "q = 10, word",
+        "q = 10, paper",
+    )
+    assert [key for key, _ in grid.rows] == [("b'b",), ("a",)]
+    plain = {key: [text.removesuffix(" ~") for text in cells] for key, cells in texts(grid).items()}
+    assert plain[("b'b",)] == ["1500", "same", "> 9", "4000", "b'b", ""]
+    assert plain[("a",)] == ["1500", "same", "7.5", "crash", "crash", ""]
+    assert grid.notes == ("paper: somewhere",)
+
+
+def test_the_way_back_from_a_cell(data, lab):
+    (_, cells), _ = data.grid("wide").rows
+    wanted = {r.id for r in lab.store.results()[0] if r.point["order"] == "b'b" and r.point["q"] == 2}
+    assert set(cells[0].ids) == wanted
+    assert len(wanted) == 3
+    assert cells[2].ids == ()
+
+
+def test_statistics(data):
+    rows = {key: [cell.value for cell in cells] for key, cells in data.grid("long").rows}
+    assert rows[(2, True)] == [6, None, 1.5, 1.5, 9.0, 0.0, "same"]
+    assert rows[(10, True)] == [6, 3, 4.0, 4.0, 12.0, 0.0, "b'b"]
+    assert [cells[0].value for _, cells in data.grid("part").rows] == [0.0, 0.0]
+
+
+def test_a_timing_from_a_loaded_machine_is_marked(data):
+    _, cells = data.grid("wide").rows[0]
+    reliable = all(row["reliable"] for row in data.rows("measure", order="b'b", q=2))
+    assert cells[0].text.endswith(" ~") is not reliable
+    assert not cells[1].text.endswith(" ~")
+
+
+def test_the_points_of_plots(data):
+    line = data.dots("line")
+    assert {name: [(d.x, d.y, len(d.ids)) for d in dots] for name, dots in line.items()} == {
+        "b'b": [(2, 1.5, 3), (10, 4.0, 3)], "a": [(2, 1.5, 3)],
+    }  # fmt: skip
+    assert len(data.dots("cloud")[""]) == 9
+    assert [d.y for d in data.dots("heap")[""]].count(1500.0) == 6
+    assert [(d.x, d.y) for d in data.dots("bars")[""]] == [("b'b", 16.5), ("a", 4.5)]
+
+
+def test_claims_and_macros_know_what_they_looked_at(data, lab):
+    grows = lab.suite.claims["grows"].judged(data)
+    assert (grows.standing, grows.why, len(grows.ids)) == (Standing.OK, "it does", 9)
+    works = lab.suite.claims["works"].judged(data)
+    assert (works.standing, works.why, len(works.ids)) == (Standing.WARNING, "3 do not", 3)
+    stumbles = lab.suite.claims["stumbles"].judged(data)
+    assert stumbles.standing is Standing.FAILS
+    assert "ZeroDivisionError" in stumbles.why
+    largest = lab.suite.macros["largest"].computed(data)
+    assert (largest.value, len(largest.ids)) == (4.0, 3)
+
+
+def test_without_results_there_is_nothing_to_judge(make_lab):
+    lab = make_lab(SUITE)
+    data = open_data(lab.suite, lab.store)
+    assert lab.suite.claims["grows"].judged(data).standing is Standing.NO_DATA
+    assert "no result of 'measure'" in lab.suite.macros["largest"].computed(data).why
+    assert data.grid("wide").rows == ()
+    assert data.dots("line") == {}
+    assert data.numbers() == {"measure": {}}
+
+
+def test_points_that_the_suite_no_longer_has_are_left_out(make_lab):
+    lab = make_lab(SUITE)
+    run(lab)
+    fewer = make_lab(SUITE.replace("q=[2, 10]", "q=[2]").replace("q == 10", "q == 11"))
+    data = open_data(fewer.suite, fewer.store)
+    assert data.numbers() == {"measure": {"ok": 6}}
+
+
+def test_bad_sql_is_shown(data):
+    with pytest.raises(SuiteError, match="no_such_view"):
+        data.sql("SELECT * FROM no_such_view")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), (True, "yes"), (3, "3"), (3.0, "3"), (0.0314159, "0.0314"), (1234.5, "1234"), (12.345, "12.3"),
+     (0.00001234, "1.23e-05"), ("x", "x"), (float("inf"), "inf"), (1e20, "100000000000000000000")],
+)  # fmt: skip
+def test_how_values_are_shown(value, text):
+    assert shown(value) == text

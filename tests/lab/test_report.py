@@ -1,0 +1,135 @@
+"""Reports: what they say, and the way back from every number."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from tests.lab.conftest import HEAD, run
+from tests.lab.test_data import SUITE
+from tests.verify.browser import PROGRAM, WITHOUT, chromium
+from workbench.errors import LabError
+from workbench.lab.data import open_data
+from workbench.lab.find import load_suite
+from workbench.lab.plan import Lab
+from workbench.lab.report import write_report
+from workbench.lab.report_text import latex, macro_name
+from workbench.lab.store import Store
+
+needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A report, the folder it is in, and its lab."""
+    folder = tmp_path_factory.mktemp("report")
+    path = folder / "tiny.py"
+    # "</script>" in a value must not end the script of the page
+    text = SUITE.replace('order=["b\'b", "a"]', 'order=["b\'b", "a", "</script><b>"]')
+    path.write_text(f"{HEAD}suite = Suite('tiny', 'Tiny & <all>', 'What it is.\\n\\nAnd more.')\n{text}")
+    lab = Lab(load_suite(path), path, Store(folder / "data", "tiny"))
+    run(lab)
+    data = open_data(lab.suite, lab.store)
+    return write_report(lab, data, folder / "out"), folder / "out", lab
+
+
+def test_everything_is_written(written):
+    _, folder, lab = written
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    tables = {f"tables/{name}.{kind}" for name in lab.suite.tables for kind in ("csv", "tex", "json")}
+    plots = {f"plots/{name}.{kind}" for name in lab.suite.plots for kind in ("svg", "json")}
+    assert files == {"index.html", "README.md", "macros.tex", "data/measure.csv", *tables, *plots}
+
+
+def test_behind_every_cell_and_point_are_measurements_of_the_data(written):
+    _, folder, lab = written
+    rows = list(csv.DictReader(io.StringIO((folder / "data" / "measure.csv").read_text())))
+    assert len(rows) == 18
+    by_id = {row["id"]: row for row in rows}
+    cells = json.loads((folder / "tables" / "wide.json").read_text())["cells"]
+    for cell in cells:
+        if cell["column"][1] == "y":
+            behind = [by_id[key] for key in cell["ids"]]
+            assert len(behind) == 3
+            assert {row["order"] for row in behind} == {cell["row"]["order"]}
+            assert {f"q = {row['q']}" for row in behind} == {cell["column"][0]}
+    for name in lab.suite.plots:
+        for point in json.loads((folder / "plots" / f"{name}.json").read_text()):
+            assert point["ids"]
+            assert set(point["ids"]) <= set(by_id)
+
+
+def test_the_page_needs_nothing_but_itself(written):
+    _, folder, _ = written
+    page = (folder / "index.html").read_text()
+    assert not re.search(r'(src|href)="(?!#)', page.replace("xlink:href", "href"))
+    assert "Tiny &amp; &lt;all&gt;" in page
+    assert "</script><b>" not in page
+
+
+def test_markdown_has_tables_claims_and_provenance(written):
+    report, folder, _ = written
+    text = (folder / "README.md").read_text()
+    assert "| order | q = 2, y | q = 2, word | q = 2, paper | q = 10, y | q = 10, word | q = 10, paper |" in text
+    assert "| y grows with q | OK | it does |" in text
+    assert "| everything works | warning | 3 do not |" in text
+    assert "workbench lab run tiny" in text
+    assert f"code: {report.code}" in text
+
+
+def test_latex(written):
+    _, folder, _ = written
+    assert r"\newcommand{\largest}{4}" in (folder / "macros.tex").read_text()
+    table = (folder / "tables" / "wide.tex").read_text()
+    assert table.count(r"\\") == 4
+    assert r"\textgreater{} 9" in table
+    assert latex("50% of a_b & c") == r"50\% of a\_b \& c"
+    assert macro_name("slowest_of_7a") == "slowestOfSevenA"
+
+
+def test_a_folder_that_cannot_be_written(written, tmp_path):
+    _, _, lab = written
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabError, match="cannot be written"):
+        write_report(lab, open_data(lab.suite, lab.store), tmp_path / "file" / "out")
+
+
+def test_a_report_on_nothing_says_so(make_lab, tmp_path):
+    lab = make_lab(SUITE)
+    report = write_report(lab, open_data(lab.suite, lab.store), tmp_path / "out")
+    assert "no results yet" in (tmp_path / "out" / "index.html").read_text()
+    assert {str(judged.standing) for _, judged in report.claims} >= {"no data"}
+
+
+def test_broken_files_are_named(written, make_lab, tmp_path):
+    lab = make_lab(SUITE)
+    run(lab)
+    next(lab.store.folder.glob("part-*")).write_bytes(b"")
+    data = open_data(lab.suite, lab.store)
+    report = write_report(lab, data, tmp_path / "out")
+    assert "damaged or half-written" in report.facts["left out"]
+
+
+@needs_browser
+def test_clicking_a_cell_or_a_point_shows_its_measurements(written):
+    _, folder, lab = written
+    with chromium() as page:
+        page.open(folder / "index.html")
+        assert page.ask("document.getElementById('panel').hidden")
+        page.click("#table-wide tbody tr:nth-child(1) td:nth-child(2) a")
+        page.wait_for("!document.getElementById('panel').hidden")
+        shown = page.ask("document.getElementById('panel').innerText")
+        assert "3 measurements" in shown
+        assert "order = b'b, q = 2, exact = true" in shown
+        key = next(r for r in lab.store.results()[0] if r.point["order"] == "b'b" and r.point["q"] == 2).key
+        assert f"workbench lab run tiny --id {key} --again" in shown
+        page.ask("document.querySelector('#panel button').click()")
+        assert page.ask("document.getElementById('panel').hidden")
+        for plot in ("line", "bars", "heap", "cloud"):
+            page.click(f"#plot-{plot} svg a")
+            page.wait_for("!document.getElementById('panel').hidden")
+            page.ask("document.querySelector('#panel button').click()")
+        assert page.errors == []
+        assert all(url.startswith(("file:", "about:", "data:")) for url in page.requests)

@@ -1,0 +1,137 @@
+"""Sweeps and tables on Spark give what they give without it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.lab.conftest import HEAD, run
+from tests.lab.spark_cluster import cluster, free_port, wait_for
+from tests.lab.test_data import SUITE
+from workbench.errors import LabError
+from workbench.lab import spark
+from workbench.lab.data import open_data
+from workbench.lab.find import load_suite
+from workbench.lab.measure.tree import descendants
+from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
+from workbench.lab.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+pytest.importorskip("pyspark")
+needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
+
+MORE = """
+suite.plot("words", of=measure, x="q", y=number(), series="order", kind="bar", where={"exact": True})
+"""
+
+
+@pytest.fixture(scope="module")
+def session():
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java")
+    before = os.environ.get("JDK_JAVA_OPTIONS")
+    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # starts in half the time
+    made = spark.session("local[2]")
+    if before is None:
+        del os.environ["JDK_JAVA_OPTIONS"]
+    yield made
+    made.stop()
+
+
+def lab_in(folder: Path, text: str = SUITE + MORE, data: str = "data") -> Lab:
+    path = folder / "tiny.py"
+    path.write_text(f"{HEAD}suite = Suite('tiny', '')\n{text}")
+    return Lab(load_suite(path), path, Store(folder / data, "tiny"))
+
+
+def on_spark(lab, session, selection=None):
+    selection = selection or Selection()
+    todo = missing(tasks(lab, lab.code(), selection), lab.store.done()[0], selection)
+    return list(spark.sweep(lab, todo, Origin.of(lab), session))
+
+
+def outcomes(results):
+    return {r.id: (r.experiment, r.point, r.measured.status, r.measured.outputs, r.seed) for r in results}
+
+
+def test_a_sweep_and_its_tables_are_the_same(session, tmp_path):
+    """Both ways of measuring, and both ways of computing tables, in one go: a session is slow to warm up."""
+    here, there = lab_in(tmp_path), lab_in(tmp_path, data="spark")
+    local, swept = run(here), on_spark(there, session)
+    assert outcomes(swept) == outcomes(local)
+    assert outcomes(there.store.results()[0]) == outcomes(local)
+    assert on_spark(there, session) == []
+    again = on_spark(there, session, Selection(where={"order": ("a",), "q": (2,)}, again=True))
+    assert len(again) == 3
+
+    duck, sparks = open_data(there.suite, there.store), spark.open_spark(there.suite, there.store, session)
+    assert sparks.grid("wide") == duck.grid("wide")
+    assert sparks.grid("long") == duck.grid("long")
+    assert sparks.dots("cloud") == duck.dots("cloud")
+    assert sparks.dots("words") == duck.dots("words")
+    for claim in there.suite.claims.values():
+        assert claim.judged(sparks) == claim.judged(duck)
+    sparks.close()
+
+
+def test_without_java_it_says_so(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(LabError, match="needs Java") as caught:
+        spark.session()
+    assert "--on local" in caught.value.hint
+    monkeypatch.setenv("JAVA_HOME", "/elsewhere")
+    with pytest.raises(LabError, match="JAVA_HOME=/elsewhere"):
+        spark.session()
+
+
+@needs_java
+def test_a_master_that_does_not_answer():
+    with pytest.raises(LabError, match="no Spark master answers"):
+        spark.session(f"spark://127.0.0.1:{free_port()}")
+
+
+SLOW = """
+import time
+
+@suite.experiment(Region(n=range(120)), square=Output("n squared", kind=int))
+def slow(n):
+    time.sleep(0.25)
+    return {"square": n * n}
+"""
+
+
+@needs_java
+@pytest.mark.slow  # three Java processes start: a minute and more
+@pytest.mark.timeout(900)
+def test_a_worker_is_killed_in_mid_sweep(tmp_path):
+    """One master, two workers; one worker dies with its executor; every point is there, once, and right."""
+    lab = lab_in(tmp_path, SLOW)
+    with cluster(tmp_path, workers=2) as made:
+        arguments = ["lab", "run", "tiny", "--experiments", str(tmp_path), "--data", str(tmp_path / "data")]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "workbench.cli.main", *arguments, "--master", made.url],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        try:
+            wait_for(lambda: process.poll() is not None or len(list(lab.store.folder.glob("part-*"))) >= 2, 400)
+            assert process.poll() is None, process.stdout.read()
+            below = {number: len(descendants(made.members[number].pid)) for number in (1, 2)}
+            assert all(below.values()), "both workers have executors"
+            done = len(lab.store.results()[0])
+            assert 0 < done < 120
+            made.kill(2)
+            said, _ = process.communicate(timeout=400)
+        finally:
+            process.kill()
+            process.wait()
+        assert process.returncode == 0, said
+        assert "120 ok" in said
+    results, broken = lab.store.results()
+    assert broken == []
+    assert len(results) == len({r.id for r in results}) == 120
+    assert {r.point["n"]: r.measured.outputs["square"] for r in results} == {n: n * n for n in range(120)}

@@ -1,0 +1,111 @@
+"""Suites: what they refuse, and how they are found among other files."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.lab.conftest import SQUARES
+from workbench.errors import SuiteError
+from workbench.lab import Beside, Limits, Output, Region, Suite, median
+from workbench.lab.find import load_suite, named, suite_files
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def make(**changes):
+    suite = Suite("s", "a suite")
+
+    def square(n):
+        return {"y": n}
+
+    given = {"region": Region(n=[1, 2]), "y": Output("y"), **changes}
+    suite.experiment(given.pop("region"), **given)(square)
+    return suite
+
+
+@pytest.mark.parametrize(
+    ("mistake", "word"),
+    [
+        (lambda: Suite("no/name", ""), "cannot be called"),
+        (lambda: make(region=Region(k=1)), "asks for 'n'"),
+        (lambda: make(n=Output("n")), "both an axis and an output"),
+        (lambda: make(status=Output("s")), "'status' cannot be"),
+        (lambda: make(repeat=0), "repeated 0 times"),
+        (lambda: make(expected=lambda q: None), "asks for 'q'"),
+        (lambda: make(needs=print), "no prerequisite"),
+        (lambda: make(y=Output("y", kind=list)), "cannot be of type"),
+        (lambda: make().table("t", of="squares", rows="n", cells={}), "no experiment 'squares'"),
+        (lambda: make().table("t", of="square", rows="k", cells={}), "no axis 'k'"),
+        (lambda: make().table("t", of="square", rows="n", cells={"a": median("z")}), "no 'z'"),
+        (lambda: make().table("t", of="square", rows="n", cells={}, beside=[Beside("b", ("k",), {})]), "no axis 'k'"),
+        (lambda: make().plot("p", of="square", x="n", y=median("y"), kind="pie"), "no kind 'pie'"),
+        (lambda: make().plot("p", of="square", y=median("y")), "x is missing"),
+        (lambda: make().plot("p", of="square", x="y", y=median("y")), "no axis 'y'"),
+        (lambda: make().plot("p", of="square", x="n", y=median("y"), log="z"), "not 'z'"),
+    ],
+)
+def test_mistakes_are_named(mistake, word):
+    with pytest.raises(SuiteError, match=word):
+        mistake()
+
+
+def test_a_name_is_used_once():
+    suite = make()
+    suite.table("t", of="square", rows="n", cells={})
+    with pytest.raises(SuiteError, match="two of table 't'"):
+        suite.table("t", of="square", rows="n", cells={})
+
+
+def test_the_examples_in_the_docstring_are_a_suite(make_lab):
+    import workbench.lab.suite as module
+
+    text = textwrap.dedent((module.__doc__ or "").partition("\n\n")[2])
+    assert text.startswith('suite = Suite("squares"')
+    lab = make_lab(text, "squares")
+    assert list(lab.suite.experiments) == ["sum_of_squares"]
+    assert list(lab.suite.claims) == ["grows"]
+
+
+def test_suites_are_told_from_other_scripts(make_lab, tmp_path):
+    make_lab(SQUARES, "one")
+    folder = tmp_path / "experiments"
+    (folder / "bench.py").write_text("import sys\nsys.exit('this must not be run')\nsuite = 3\n")
+    (folder / "broken.py").write_text("suite = Suite(")
+    (folder / "inside.py").write_text("def f():\n    suite = Suite('inside', '')\n")
+    (folder / "two.py").write_text("from workbench import lab\nsuite = lab.Suite('two', '')\n")
+    assert list(suite_files(folder)) == ["one", "two"]
+    assert load_suite(folder / "two.py").name == "two"
+
+
+def test_benchmarks_beside_suites_are_no_suites():
+    assert not [name for name in suite_files(ROOT / "experiments") if name.startswith("bench")]
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "where"),
+    [
+        ("suite = Suite('bad', '')\nx = 1 / 0\n", "ZeroDivisionError", "bad.py:3"),
+        ("suite = Suite('other', '')\n", "called 'other'", "bad.py"),
+        ("suite = Suite('bad', '')\nx = (\n", "no Python", "bad.py:3"),
+    ],
+)
+def test_an_error_in_a_suite_says_where(tmp_path, text, what, where):
+    path = tmp_path / "bad.py"
+    path.write_text("from workbench.lab import *\n" + text)
+    with pytest.raises(SuiteError, match=what) as caught:
+        load_suite(path)
+    assert where in str(caught.value.where)
+
+
+def test_a_missing_suite_names_those_that_there_are(make_lab, tmp_path):
+    make_lab(SQUARES, "one")
+    with pytest.raises(SuiteError, match="there are: one"):
+        named(tmp_path / "experiments", "two")
+    with pytest.raises(SuiteError, match="no such folder"):
+        named(tmp_path / "elsewhere", "two")
+
+
+def test_limits_have_defaults():
+    assert Limits().seconds
+    assert Limits().memory_mb

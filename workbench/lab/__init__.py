@@ -1,0 +1,31 @@
+"""The lab: suites of experiments, measured, swept, and reported with the way back from every number.
+
+A suite is one file in `experiments/`; `docs/lab.md` is its guide.
+"""
+
+from workbench.lab.claim import NoData, fails, ok, warns
+from workbench.lab.experiment import Limits, Output
+from workbench.lab.region import Region
+from workbench.lab.suite import Suite
+from workbench.lab.table import Beside, deviation, least, mean, median, most, number, only, spread, total
+
+__all__ = [
+    "Beside",
+    "Limits",
+    "NoData",
+    "Output",
+    "Region",
+    "Suite",
+    "deviation",
+    "fails",
+    "least",
+    "mean",
+    "median",
+    "most",
+    "number",
+    "ok",
+    "only",
+    "spread",
+    "total",
+    "warns",
+]

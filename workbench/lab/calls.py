@@ -1,0 +1,39 @@
+"""Calling a function with those of some named values that it asks for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+
+@cache
+def names_of(function: Callable[..., Any]) -> frozenset[str]:
+    """The names that a function asks for, without `**rest`."""
+    return frozenset(
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    )
+
+
+@cache
+def required_by(function: Callable[..., Any]) -> frozenset[str]:
+    """Those of them that have no default."""
+    parameters = inspect.signature(function).parameters
+    return frozenset(name for name in names_of(function) if parameters[name].default is inspect.Parameter.empty)
+
+
+@cache
+def takes_all(function: Callable[..., Any]) -> bool:
+    """Whether it has a `**rest`."""
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
+
+
+def call(function: Callable[..., Any], available: Mapping[str, Any]) -> Any:
+    """What the function gives for those of the values that it asks for."""
+    if takes_all(function):
+        return function(**available)
+    names = names_of(function)
+    return function(**{name: value for name, value in available.items() if name in names})

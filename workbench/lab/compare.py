@@ -1,0 +1,157 @@
+"""Two runs of a suite side by side: what changed beyond noise.
+
+Statuses and outputs that are not measured are compared as they are. Of what is measured the medians are compared; a
+difference counts when it is larger than a tenth, and than three times the dispersion of the repetitions: the median of
+their distances from their median, made comparable with a standard deviation. Where a point was measured once there is
+no dispersion, and only a factor of two counts.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.lab.result import Result
+from workbench.lab.store import Store, as_text
+
+RELATIVE, DISPERSIONS, FACTOR_OF_ONE = 0.1, 3.0, 2.0
+SMALLEST = {"cpu_seconds": 0.005, "wall_seconds": 0.005, "peak_mb": 5.0}
+"""Differences below these are noise whatever the repetitions say."""
+_TO_DEVIATION = 1.4826
+
+
+@dataclass(frozen=True)
+class Change:
+    """A point at which the runs differ."""
+
+    experiment: str
+    point: Mapping[str, Any]
+    what: str
+    before: Any
+    after: Any
+    ids: tuple[tuple[str, ...], tuple[str, ...]]
+
+    def __str__(self) -> str:
+        point = ", ".join(f"{name}={value}" for name, value in self.point.items())
+        factor = ""
+        if isinstance(self.before, float) and isinstance(self.after, float) and self.before > 0:
+            factor = f" (x {self.after / self.before:.2f})"
+        return f"{self.experiment}({point}): {self.what} {_short(self.before)} -> {_short(self.after)}{factor}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**vars(self), "point": dict(self.point), "ids": [list(ids) for ids in self.ids]}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed, and how much there was to compare."""
+
+    changes: tuple[Change, ...]
+    points: int
+    only_before: int
+    only_after: int
+    once: int
+    """Points that were measured once in one of the runs."""
+    unreliable: int
+
+    @property
+    def summary(self) -> str:
+        """One paragraph."""
+        parts = [f"{self.points} points in both runs, {len(self.changes)} changes"]
+        parts += [f"{self.only_before} only in the first"] * bool(self.only_before)
+        parts += [f"{self.only_after} only in the second"] * bool(self.only_after)
+        parts += [f"{self.once} measured once, where only a factor of two is told from noise"] * bool(self.once)
+        parts += [f"{self.unreliable} on a loaded machine, whose timings were not compared"] * bool(self.unreliable)
+        return "; ".join(parts)
+
+
+def find_run(folder: Path, name: str) -> tuple[str, list[Result]]:
+    """The suite and the results of a run that is called like this, or begins so.
+
+    Raises
+    ------
+    InputError: there is none, or several.
+    """
+    found: dict[tuple[str, str], list[Result]] = {}
+    for place in sorted(folder.glob("suite=*")):
+        suite = place.name.removeprefix("suite=")
+        for result in Store(folder, suite).results()[0]:
+            if result.run.startswith(name):
+                found.setdefault((suite, result.run), []).append(result)
+    if len(found) != 1:
+        known = ", ".join(run for _, run in found) or "none"
+        what = f"{'several runs begin' if found else 'no run begins'} with '{name}'"
+        raise InputError(what, where=str(folder), hint=f"there are: {known}; `workbench lab list SUITE` has all")
+    (suite, _), results = next(iter(found.items()))
+    return suite, results
+
+
+def compare(before: Iterable[Result], after: Iterable[Result]) -> Comparison:
+    """What differs between two runs, point by point."""
+    old, new = _points(before), _points(after)
+    common = [key for key in old if key in new]
+    changes = [change for key in common for change in _changes(old[key], new[key])]
+    return Comparison(
+        tuple(changes), len(common), len(old.keys() - new.keys()), len(new.keys() - old.keys()),
+        sum(min(len(old[key]), len(new[key])) == 1 for key in common),
+        sum(not _reliable([*old[key], *new[key]]) for key in common),
+    )  # fmt: skip
+
+
+def _points(results: Iterable[Result]) -> dict[tuple[str, str], list[Result]]:
+    found: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        found.setdefault((result.experiment, as_text(result.point)), []).append(result)
+    return found
+
+
+def _reliable(results: Iterable[Result]) -> bool:
+    return all(result.measured.reliable for result in results)
+
+
+def _changes(old: Sequence[Result], new: Sequence[Result]) -> Iterable[Change]:
+    def change(what: str, before: Any, after: Any) -> Change:
+        ids = tuple(r.id for r in old), tuple(r.id for r in new)
+        return Change(old[0].experiment, old[0].point, what, before, after, ids)
+
+    statuses = [sorted({str(r.measured.status) for r in side}) for side in (old, new)]
+    if statuses[0] != statuses[1]:
+        yield change("status", ", ".join(statuses[0]), ", ".join(statuses[1]))
+        return
+    for name in old[0].measured.outputs.keys() & new[0].measured.outputs.keys():
+        sides = [[r.measured.outputs[name] for r in side] for side in (old, new)]
+        if all(isinstance(value, float) for side in sides for value in side):
+            if differ(sides[0], sides[1], 0.0):
+                yield change(name, statistics.median(sides[0]), statistics.median(sides[1]))
+        elif {*map(str, sides[0])} != {*map(str, sides[1])}:
+            yield change(name, sides[0][0], sides[1][0])
+    for name, floor in SMALLEST.items():
+        measured = [[float(getattr(r.measured, name)) for r in side] for side in (old, new)]
+        timing = name.endswith("seconds")
+        if (_reliable([*old, *new]) or not timing) and differ(measured[0], measured[1], floor):
+            yield change(name, statistics.median(measured[0]), statistics.median(measured[1]))
+
+
+def differ(old: Sequence[float], new: Sequence[float], floor: float) -> bool:
+    """Whether the medians differ beyond noise."""
+    a, b = statistics.median(old), statistics.median(new)
+    difference = abs(a - b)
+    if difference <= floor or difference <= RELATIVE * max(abs(a), abs(b)):
+        return False
+    if min(len(old), len(new)) == 1:
+        return max(abs(a), abs(b)) >= FACTOR_OF_ONE * min(abs(a), abs(b))
+    return difference > DISPERSIONS * max(_dispersion(old), _dispersion(new))
+
+
+def _dispersion(values: Sequence[float]) -> float:
+    middle = statistics.median(values)
+    return _TO_DEVIATION * statistics.median(abs(value - middle) for value in values)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,198 @@
+"""The results of a suite as relations: one description of a table, executed by DuckDB or by Spark.
+
+Each experiment is a view of its name: its axes and outputs as columns, and what is measured of every point. Of each
+measurement it has the newest result, and none of points that the suite no longer has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Protocol
+
+from workbench.errors import LabError, SuiteError
+from workbench.lab import sql
+from workbench.lab.claim import NoData
+from workbench.lab.experiment import KINDS, Experiment
+from workbench.lab.plot import Dot, Plot
+from workbench.lab.region import Scalar
+from workbench.lab.store import MISSING, Broken, Store, arrow, as_text
+from workbench.lab.suite import Suite
+from workbench.lab.table import Grid, Table
+
+MEASURED = ("status", "reason", "wall_seconds", "cpu_seconds", "peak_mb", "gpu_mb", "load", "steal", "reliable", "code")
+LATEST = """
+SELECT id, experiment, point, outputs, place, repetition, {measured} FROM (
+    SELECT r.key || '.' || CAST(r.repetition AS STRING) AS id, r.experiment, r.point, r.outputs, w.place, r.repetition,
+        {qualified},
+        row_number() OVER (PARTITION BY r.experiment, r.point, r.repetition ORDER BY r.started DESC) AS age
+    FROM stored AS r JOIN wanted AS w ON r.experiment = w.experiment AND r.point = w.point
+) AS aged WHERE age = 1
+"""
+
+
+class Engine(Protocol):
+    """Something that answers SQL over the relations `stored` (every result) and `wanted` (every point)."""
+
+    name: str
+    extract: str
+    """The function that takes a text out of JSON by a path."""
+
+    def query(self, text: str) -> list[dict[str, Any]]:
+        """The rows of a SELECT."""
+
+    def view(self, name: str, text: str) -> None:
+        """Name a SELECT."""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
+class Duck:
+    """DuckDB, inside this process."""
+
+    name, extract = "DuckDB", "json_extract_string"
+
+    def __init__(self, stored: Any, wanted: Any) -> None:
+        try:
+            import duckdb
+        except ImportError as error:
+            raise LabError("tables are computed by DuckDB, which is not installed", hint=MISSING) from error
+        self._error = duckdb.Error
+        self._connection = duckdb.connect()
+        self._connection.register("stored", stored)
+        self._connection.register("wanted", wanted)
+
+    def query(self, text: str) -> list[dict[str, Any]]:
+        """The rows of a SELECT."""
+        try:
+            cursor = self._connection.execute(text)
+        except self._error as error:
+            raise SuiteError(f"SQL: {error}", where=text) from error
+        names = [column[0] for column in cursor.description]
+        return [{n: _number(v) for n, v in zip(names, row, strict=True)} for row in cursor.fetchall()]
+
+    def view(self, name: str, text: str) -> None:
+        """Name a SELECT, computed once."""
+        self._connection.execute(f"CREATE TABLE {sql.name(name)} AS {text}")
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value
+
+
+class Data:
+    """What tables, plots, claims and macros look at.
+
+    Parameters
+    ----------
+    engine: who answers; `open_data` chooses DuckDB.
+    broken: the files that could not be read.
+    """
+
+    def __init__(self, suite: Suite, engine: Engine, broken: Iterable[Broken] = ()) -> None:
+        self.suite, self.engine, self.broken = suite, engine, tuple(broken)
+        self._seen: set[str] = set()
+
+    def prepare(self) -> Data:
+        """Make the views."""
+        measured = ", ".join(MEASURED)
+        qualified = ", ".join(f"r.{name}" for name in MEASURED)
+        self.engine.view("latest", LATEST.format(measured=measured, qualified=qualified))
+        for experiment in self.suite.experiments.values():
+            self.engine.view(experiment.name, self._view(experiment))
+        return self
+
+    def _view(self, experiment: Experiment) -> str:
+        kinds = {name: ("point", kind) for name, kind in experiment.parameter_kinds.items()}
+        kinds |= {name: ("outputs", output.kind) for name, output in experiment.outputs.items()}
+        columns = [
+            f"CAST({self.engine.extract}({source}, '$.{name}') AS {KINDS[kind]}) AS {sql.name(name)}"
+            for name, (source, kind) in kinds.items()
+        ]
+        of_all = ", ".join(("id", "repetition", "place", *MEASURED))
+        return f"SELECT {', '.join([*columns, of_all])} FROM latest WHERE experiment = {sql.literal(experiment.name)}"
+
+    def watched(self) -> Data:
+        """The same data, that remembers which results are looked at."""
+        return Data(self.suite, self.engine, self.broken)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The results that were looked at."""
+        return tuple(sorted(self._seen))
+
+    def sql(self, text: str) -> list[dict[str, Any]]:
+        """The rows of a SELECT over the experiments' views; its columns `id` or `ids` say what was looked at."""
+        rows = self.engine.query(text)
+        for row in rows:
+            ids = row.get("ids") or ([row["id"]] if row.get("id") else [])
+            self._seen.update(ids)
+        return rows
+
+    def rows(self, experiment: Any, **where: Scalar | Iterable[Scalar]) -> list[dict[str, Any]]:
+        """The results of an experiment at these points, in order.
+
+        Raises
+        ------
+        NoData: there is none.
+        """
+        own = self.suite.get(experiment)
+        condition = sql.condition(where)
+        rows = self.sql(f"SELECT * FROM {sql.name(own.name)} WHERE {condition} ORDER BY place, repetition")
+        if not rows:
+            raise NoData(f"no result of '{own.name}'" + (f" where {condition}" if where else ""))
+        return rows
+
+    def grid(self, table: Table | str) -> Grid:
+        """A table with its contents."""
+        own = self.suite.tables[table] if isinstance(table, str) else table
+        return own.arrange(self.sql(own.query()))
+
+    def dots(self, plot: Plot | str) -> dict[str, list[Dot]]:
+        """The points of a plot, by series."""
+        own = self.suite.plots[plot] if isinstance(plot, str) else plot
+        return own.arrange(self.sql(own.query()))
+
+    def numbers(self) -> dict[str, dict[str, int]]:
+        """Of each experiment: how many results there are of each status."""
+        found: dict[str, dict[str, int]] = {name: {} for name in self.suite.experiments}
+        for row in self.engine.query(
+            "SELECT experiment, status, count(*) AS n FROM latest GROUP BY experiment, status"
+        ):
+            found[row["experiment"]][row["status"]] = row["n"]
+        return found
+
+    def close(self) -> None:
+        """Give back what the engine holds."""
+        self.engine.close()
+
+
+def wanted_points(suite: Suite) -> list[tuple[str, str, int]]:
+    """Every point of a suite: experiment, point as text, and its place in the order."""
+    return [
+        (experiment.name, as_text(point), place)
+        for experiment in suite.experiments.values()
+        for place, point in enumerate(experiment.region)
+    ]
+
+
+def open_data(suite: Suite, store: Store) -> Data:
+    """The results of a suite, answered by DuckDB."""
+    stored, broken = store.table()
+    return Data(suite, Duck(stored, wanted_table(suite)), broken).prepare()
+
+
+def wanted_table(suite: Suite) -> Any:
+    """Every point of a suite as an Arrow table."""
+    pa = arrow()
+    points = wanted_points(suite)
+    columns: Mapping[str, Sequence[Any]] = {
+        name: [point[i] for point in points] for i, name in enumerate(("experiment", "point", "place"))
+    }
+    kinds = [("experiment", pa.string()), ("point", pa.string()), ("place", pa.int64())]
+    return pa.table(columns, schema=pa.schema(kinds))

@@ -1,0 +1,108 @@
+"""Plots as SVG, with matplotlib; every point, bar and bin is a link to the results behind it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from workbench.errors import LabError
+from workbench.lab.plot import Dot, Plot
+from workbench.lab.store import MISSING
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
+"""Okabe and Ito: told apart by people who see fewer colours."""
+MARKERS = "osD^vP*X"
+MOST_LINKS = 5000
+Link = Callable[[Sequence[str]], str]
+
+
+def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
+    """The plot as SVG text; `link` is where some results are shown.
+
+    Raises
+    ------
+    LabError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib import rc_context
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise LabError("plots are drawn by matplotlib, which is not installed", hint=MISSING) from error
+    style = {"svg.fonttype": "none", "svg.hashsalt": plot.name, "font.size": 10, "axes.spines.top": False,
+             "axes.spines.right": False, "font.family": "sans-serif"}  # fmt: skip
+    with rc_context(style):
+        figure = Figure(figsize=(7, 4), layout="constrained")
+        FigureCanvasSVG(figure)
+        axes = figure.add_subplot()
+        {"line": _lines, "scatter": _lines, "bar": _bars, "histogram": _histogram}[plot.kind](plot, dots, axes, link)
+        if plot.log and any(dots.values()):
+            if "x" in plot.log and plot.kind != "bar":
+                axes.set_xscale("log")
+            if "y" in plot.log:
+                axes.set_yscale("log")
+        x, y = plot.labels
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.grid(visible=True, axis="y", linewidth=0.4, alpha=0.5)
+        if len(dots) > 1:
+            axes.legend(title=plot.series, frameon=False)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Title": plot.title})
+    text = out.getvalue().replace(' target="_blank"', "")  # the links lead to what is on the same page
+    return text[text.index("<svg") :]
+
+
+def _colour(i: int) -> str:
+    return COLOURS[i % len(COLOURS)]
+
+
+def _lines(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> None:
+    for i, (name, points) in enumerate(dots.items()):
+        xs, ys = [dot.x for dot in points], [dot.y for dot in points]
+        if plot.kind == "line":
+            axes.plot(xs, ys, color=_colour(i), linewidth=1.3)
+        marks = axes.scatter(xs, ys, s=22, color=_colour(i), marker=MARKERS[i % len(MARKERS)], label=name, zorder=3)
+        if len(points) <= MOST_LINKS:
+            marks.set_urls([link(dot.ids) for dot in points])
+    values = [dot.x for points in dots.values() for dot in points]
+    if values and all(isinstance(x, int) for x in values) and len(set(values)) <= 12:
+        axes.set_xticks(sorted(set(values)))
+
+
+def _bars(_: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> None:
+    names = list(dict.fromkeys(str(dot.x) for points in dots.values() for dot in points))
+    width = 0.8 / max(len(dots), 1)
+    for i, (name, points) in enumerate(dots.items()):
+        places = [names.index(str(dot.x)) + (i - (len(dots) - 1) / 2) * width for dot in points]
+        bars = axes.bar(places, [dot.y for dot in points], width, color=_colour(i), label=name)
+        for bar, dot in zip(bars, points, strict=True):
+            bar.set_url(link(dot.ids))
+    axes.set_xticks(range(len(names)), names, rotation=30 if sum(map(len, names)) > 50 else 0,
+                    ha="right" if sum(map(len, names)) > 50 else "center")  # fmt: skip
+
+
+def _histogram(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> None:
+    import numpy as np
+
+    values = [dot.y for points in dots.values() for dot in points]
+    if not values:
+        return
+    logarithmic = "x" in plot.log and min(values) > 0
+    edges = np.histogram_bin_edges(np.log10(values) if logarithmic else values, bins="auto" if len(values) > 1 else 1)
+    edges = edges[:: max(1, len(edges) // 60)] if len(edges) > 60 else edges
+    edges = 10**edges if logarithmic else edges
+    edges[0], edges[-1] = min(values), max(max(values), edges[0] + 1e-12)
+    for i, (name, points) in enumerate(dots.items()):
+        bins = [[dot for dot in points if _inside(dot.y, a, b, b == edges[-1])] for a, b in pairwise(edges)]
+        widths = [b - a for a, b in pairwise(edges)]
+        bars = axes.bar(edges[:-1], list(map(len, bins)), widths, align="edge", color=_colour(i), alpha=0.7, label=name,
+                        edgecolor="white", linewidth=0.5)  # fmt: skip
+        for bar, inside in zip(bars, bins, strict=True):
+            bar.set_url(link([key for dot in inside for key in dot.ids][:MOST_LINKS]))
+
+
+def _inside(value: float, low: float, high: float, last: bool) -> bool:
+    return low <= value < high or (last and value == high)

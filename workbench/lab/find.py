@@ -1,0 +1,103 @@
+"""Finding suites: the Python files of a folder that say `suite = Suite(...)`, and loading them.
+
+A file is read, not run, to tell whether it is a suite; other scripts may stand beside suites.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+
+from workbench.errors import Location, SuiteError
+from workbench.lab.suite import Suite
+
+FOLDER = "experiments"
+
+
+def suite_files(folder: Path) -> dict[str, Path]:
+    """Name of the file (without `.py`) to its path, for all that say `suite = Suite(...)`.
+
+    Raises
+    ------
+    SuiteError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise SuiteError("there is no such folder", where=str(folder), hint="name the folder with --experiments")
+    return {path.stem: path for path in sorted(folder.glob("*.py")) if is_suite(path)}
+
+
+def is_suite(path: Path) -> bool:
+    """Whether a file has a line `suite = Suite(...)`; a file that is no Python is none."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError):
+        return False
+    return any(
+        isinstance(line, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == "suite" for target in line.targets)
+        and isinstance(line.value, ast.Call)
+        and ast.unparse(line.value.func).split(".")[-1] == "Suite"
+        for line in tree.body
+    )
+
+
+def load_suite(path: Path) -> Suite:
+    """The suite of a file; its folder's parent can be imported from.
+
+    Raises
+    ------
+    SuiteError: the file has an error, with its line.
+    """
+    path = path.resolve()
+    top = str(path.parent.parent)
+    if top not in sys.path:
+        sys.path.insert(0, top)
+    name = f"workbench_suite_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise SuiteError("this is no Python file", where=str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        place = Location(error.filename or str(path), error.lineno or 0, error.offset or 1, (error.text or "").rstrip())
+        raise SuiteError(f"the suite is no Python: {error.msg}", where=place) from error
+    except Exception as error:
+        line = _line(error, path)
+        raise SuiteError(
+            f"the suite cannot be loaded: {type(error).__name__}: {error}",
+            where=f"{path}:{line}" if line else str(path),
+        ) from error
+    suite = getattr(module, "suite", None)
+    if not isinstance(suite, Suite):
+        raise SuiteError("this file has no `suite = Suite(...)`", where=str(path))
+    if suite.name != path.stem:
+        raise SuiteError(f"the suite is called '{suite.name}', and its file is not", where=str(path))
+    return suite
+
+
+def _line(error: BaseException, path: Path) -> int:
+    """The last line of the file that the error went through."""
+    found, trace = 0, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+def named(folder: Path, name: str) -> Path:
+    """The file of a suite, by the file's name.
+
+    Raises
+    ------
+    SuiteError: there is none; the message has those that there are.
+    """
+    files = suite_files(folder)
+    if name not in files:
+        known = ", ".join(files) or "none"
+        raise SuiteError(f"there is no suite '{name}' in {folder}", hint=f"there are: {known}")
+    return files[name]

@@ -1,0 +1,112 @@
+"""A sweep on this machine: supervisors side by side, results stored as they come, no Java."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Generator, Sequence
+from multiprocessing.connection import wait
+from typing import Any
+
+from workbench.lab.measure.client import Client, Lost
+from workbench.lab.plan import Lab, Origin, Task, now
+from workbench.lab.result import Measured, Result, Status
+from workbench.lab.store import Store, new_name
+
+FIRST_FLUSH, LONGEST_FLUSH = 1.0, 15.0
+"""Seconds between two files: few at first, more in a long sweep. What a `kill -9` loses is at most that much."""
+MOST_UNSTORED = 2000
+_GLANCE = 0.25
+
+
+def sweep(
+    lab: Lab, tasks: Sequence[Task], origin: Origin, jobs: int, stopped: Callable[[], bool] = lambda: False
+) -> Generator[Result]:
+    """Make the measurements, and give each when it is done; they are stored whatever ends the sweep.
+
+    Parameters
+    ----------
+    stopped: asked now and then; true ends the sweep, without the measurements that are being made.
+
+    Raises
+    ------
+    LabError: they cannot be stored.
+    SuiteError: the suite cannot be loaded.
+    """
+    keep = Keeper(lab.store)
+    pool: list[_Slot] = []
+    todo = iter(tasks)
+    try:
+        for _ in range(min(jobs, len(tasks))):
+            pool.append(_Slot(lambda: Client(lab.path, lab.files)))
+        for slot in pool:
+            slot.begin(next(todo, None))
+        while (busy := [slot for slot in pool if slot.task is not None]) and not stopped():
+            for ready in wait([slot.client.fileno() for slot in busy], timeout=_GLANCE):
+                slot = next(slot for slot in busy if slot.client.fileno() == ready)
+                result = origin.result(*slot.end())
+                keep.add(result)
+                slot.begin(next(todo, None))
+                yield result
+            keep.look()
+    finally:
+        try:
+            keep.flush()
+        finally:
+            for slot in pool:
+                slot.client.end()
+
+
+class Keeper:
+    """Gathers results and stores them in files that are neither too many nor too late."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: list[Result] = []
+        self._name = new_name()
+        self._last, self._patience = time.monotonic(), FIRST_FLUSH
+
+    def add(self, result: Result) -> None:
+        """Take a result."""
+        self._waiting.append(result)
+
+    def look(self) -> None:
+        """Store what there is, if it is time."""
+        late = time.monotonic() - self._last > self._patience
+        if self._waiting and (late or len(self._waiting) >= MOST_UNSTORED):
+            self.flush()
+            self._patience = min(2 * self._patience, LONGEST_FLUSH)
+
+    def flush(self) -> None:
+        """Store what there is."""
+        waiting = list(self._waiting)
+        # Ctrl-C may come while it is written: then the next flush writes it again, in place of what there may be
+        self._store.add(waiting, self._name)
+        del self._waiting[: len(waiting)]
+        self._name = new_name()
+        self._last = time.monotonic()
+
+
+class _Slot:
+    """A supervisor and the task that it has; another one where it gets lost."""
+
+    def __init__(self, start: Callable[[], Client]) -> None:
+        self._start = start
+        self.client = start()
+        self.task: Task | None = None
+        self._started = ""
+
+    def begin(self, task: Task | None) -> None:
+        self.task, self._started = task, now()
+        if task is not None:
+            with contextlib.suppress(Lost):  # then `end` tells
+                self.client.give(task.frame())
+
+    def end(self) -> tuple[Task, Measured, str]:
+        task: Any = self.task
+        try:
+            measured = self.client.take()
+        except Lost as error:
+            measured = Measured(Status.CRASH, reason=f"the process that measures was lost: {error}")
+            self.client = self._start()
+        return task, measured, self._started

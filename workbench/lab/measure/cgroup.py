@@ -1,0 +1,84 @@
+"""Limits and measurements of a whole process tree by Linux control groups (v2), where this user may make them.
+
+A group is made below the one named in WORKBENCH_CGROUP, or below our own; either must hand the memory controller on
+(`cgroup.subtree_control`). `systemd-run --user --scope -p Delegate=yes` gives one that may be set up so. Anything that
+is in the way means no group, and limits by rlimits instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import time
+from pathlib import Path
+
+MOUNT = Path("/sys/fs/cgroup")
+VARIABLE = "WORKBENCH_CGROUP"
+_numbers = itertools.count(1)
+
+
+def base() -> Path | None:
+    """The group below which groups can be made that limit memory; None where there is none."""
+    named = os.environ.get(VARIABLE)
+    candidates = [Path(named)] if named else [MOUNT / own for own in _own()]
+    for folder in candidates:
+        with contextlib.suppress(OSError):
+            if "memory" in (folder / "cgroup.subtree_control").read_text().split() and os.access(folder, os.W_OK):
+                return folder
+    return None
+
+
+def _own() -> list[str]:
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        return [line[3:].lstrip("/") for line in lines if line.startswith("0::")]
+    return []
+
+
+class Group:
+    """A control group for one process tree.
+
+    Raises
+    ------
+    OSError: it cannot be made or used.
+    """
+
+    def __init__(self, below: Path) -> None:
+        self.folder = below / f"workbench-{os.getpid()}-{next(_numbers)}"
+        self.folder.mkdir()
+
+    def limit(self, memory_mb: int | None) -> None:
+        """Set the limit of memory, swap included."""
+        (self.folder / "memory.max").write_text("max" if memory_mb is None else str(memory_mb << 20))
+        with contextlib.suppress(OSError):  # a machine without swap has no such file
+            (self.folder / "memory.swap.max").write_text("0")
+
+    def add(self, pid: int) -> None:
+        """Move a process in; what it starts is born there."""
+        (self.folder / "cgroup.procs").write_text(str(pid))
+
+    @property
+    def peak_mb(self) -> float:
+        """The most memory that it had; 0 on kernels before 5.19, which do not say."""
+        with contextlib.suppress(OSError):
+            return int((self.folder / "memory.peak").read_text()) / 2**20
+        return 0.0
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether the kernel killed a process in it for want of memory."""
+        with contextlib.suppress(OSError):
+            lines = (self.folder / "memory.events").read_text().splitlines()
+            return any(int(line.split()[1]) > 0 for line in lines if line.startswith("oom_kill "))
+        return False
+
+    def remove(self) -> None:
+        """Kill what is left in it, and take it away."""
+        with contextlib.suppress(OSError):
+            (self.folder / "cgroup.kill").write_text("1")
+        for _ in range(50):
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
+                return
+            time.sleep(0.01)  # processes that were killed take a moment to leave

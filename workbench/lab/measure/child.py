@@ -1,0 +1,161 @@
+"""The process in which experiments run: it does one task after another, until it is told that there are no more.
+
+It says when a measurement begins and how it ended, with its own CPU time; that it may end at any moment, in any way, is
+its supervisor's business. It never returns: it ends without any of the clean-up that a copy of its parent would do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import time
+import traceback
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from workbench.errors import EngineMissing, Refused, WorkbenchError
+from workbench.lab.calls import call
+from workbench.lab.experiment import SEED, Experiment, Prerequisite
+from workbench.lab.measure.tree import forget_peak, own_cpu, own_peak_mb
+from workbench.lab.result import Status, plain
+from workbench.lab.suite import Suite
+from workbench.verify.engines.frames import Frame, take_frames, write_frame
+
+LAST_WORDS = 12  # lines of a traceback
+
+
+def serve(suite: Suite, jobs: int, answers: int, log: int) -> NoReturn:
+    """Do tasks; `jobs` and `answers` are pipes, what is printed goes to the file `log`."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected business here
+        buffer, warm = bytearray(), False
+        while True:
+            while not (tasks := take_frames(buffer)):
+                data = os.read(jobs, 1 << 20)
+                if not data:
+                    os._exit(0)
+                buffer += data
+            _limit(tasks[0]["memory_mb"])
+            if not warm:
+                warm = _warm_up(suite, tasks[0], answers)
+            if warm:
+                _do(suite, tasks[0], answers)
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+    finally:
+        os._exit(70)
+
+
+def _limit(memory_mb: int | None) -> None:
+    """Limit the data of this process and of each that it starts; not address space: what is mapped costs nothing."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    wanted = hard if memory_mb is None else memory_mb << 20
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def _warm_up(suite: Suite, task: Frame, answers: int) -> bool:
+    """Call what is to be called once; whether it worked."""
+    experiment = suite.experiments.get(task["experiment"])
+    if experiment is None or experiment.warm_up is None or "make" in task:
+        return True
+    try:
+        experiment.warm_up()
+        return True
+    except BaseException as error:
+        write_frame(answers, {"begin": time.monotonic(), "cpu": own_cpu()})
+        write_frame(answers, {**_raised(error), "cpu": own_cpu(), "wall": 0.0, "peak_mb": own_peak_mb()})
+        return False
+
+
+def _do(suite: Suite, task: Frame, answers: int) -> None:
+    """Do one task, and tell."""
+    forget_peak()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    begin = time.monotonic()
+    write_frame(answers, {"begin": begin, "cpu": own_cpu()})
+    try:
+        if "make" in task:
+            found = _make(suite.prerequisites[task["make"]], task)
+        elif "page" in task:
+            found = _page(suite.experiments[task["experiment"]], task)
+        else:
+            found = _measure(suite.experiments[task["experiment"]], task)
+    except BaseException as error:
+        found = _raised(error)
+    wall = time.monotonic() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    peak = max(own_peak_mb(), after / 1024 if after > before else 0.0)
+    write_frame(answers, {**found, "cpu": own_cpu(), "wall": wall, "peak_mb": peak})
+
+
+def _make(prerequisite: Prerequisite, task: Frame) -> dict[str, Any]:
+    from pathlib import Path
+
+    call(prerequisite.make, {**task["point"], SEED: task["seed"], "path": Path(task["path"])})
+    return {"status": str(Status.OK)}
+
+
+def _page(experiment: Experiment, task: Frame) -> dict[str, Any]:
+    if experiment.page is None:
+        raise Refused(f"experiment '{experiment.name}' has no page")
+    text = call(experiment.page, {**task["point"], SEED: task["seed"]})
+    return {"status": str(Status.OK), "outputs": {"page": text}}
+
+
+def _measure(experiment: Experiment, task: Frame) -> dict[str, Any]:
+    from pathlib import Path
+
+    files = {name: Path(path) for name, path in task["files"].items()}
+    given = call(experiment.function, {**task["point"], SEED: task["seed"], **files})
+    outputs = checked(experiment, given)
+    differing = [
+        f"{name} is {outputs.get(name)!r} where {plain(wanted)!r} is expected"
+        for name, wanted in experiment.expectation(task["point"]).items()
+        if outputs.get(name) != plain(wanted)
+    ]
+    status = Status.WRONG if differing else Status.OK
+    return {"status": str(status), "outputs": outputs, "reason": "; ".join(differing)}
+
+
+def checked(experiment: Experiment, given: Any) -> dict[str, Any]:
+    """The outputs, if they are what the experiment declares.
+
+    Raises
+    ------
+    TypeError: they are not.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"experiment '{experiment.name}' returned {given!r}, not a mapping from outputs to values")
+    if odd := given.keys() ^ experiment.outputs.keys():
+        name = sorted(odd)[0]
+        raise TypeError(f"output '{name}' is {'not declared' if name in given else 'missing'}")
+    outputs = {name: plain(value) for name, value in given.items()}
+    for name, output in experiment.outputs.items():
+        kinds = {float: (int, float, str), int: (int,), bool: (bool,), str: (str,)}[output.kind]
+        value = outputs[name]
+        odd_bool = isinstance(value, bool) and output.kind is not bool
+        infinite = isinstance(value, str) and output.kind is float and not isinstance(given[name], float)
+        if value is not None and (not isinstance(value, kinds) or odd_bool or infinite):
+            raise TypeError(f"output '{name}' is {given[name]!r}, and was declared as {output.kind.__name__}")
+    return outputs
+
+
+def _raised(error: BaseException) -> dict[str, Any]:
+    """What an exception makes of a measurement."""
+    if isinstance(error, MemoryError):
+        return {"status": str(Status.MEMORY), "reason": "MemoryError"}
+    if isinstance(error, Refused | EngineMissing):
+        return {"status": str(Status.REFUSED), "reason": error.message}
+    lines = traceback.format_exception(error)
+    with contextlib.suppress(OSError):
+        os.write(2, "".join(lines).encode(errors="replace"))
+    if isinstance(error, WorkbenchError):
+        return {"status": str(Status.CRASH), "reason": f"{type(error).__name__}: {error.message}"}
+    words = "".join(lines).rstrip().splitlines()
+    return {"status": str(Status.CRASH), "reason": "\n".join(words[-LAST_WORDS:])}

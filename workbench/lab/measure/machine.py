@@ -1,0 +1,99 @@
+"""What a measurement was made on: the machine, its load, versions, and the state of the code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import subprocess
+import time
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import workbench
+
+PACKAGES = ("pynusmv", "numba", "numpy", "networkx", "lark", "hypothesis", "pyspark", "pyarrow", "duckdb")
+STEAL_LIMIT = 0.02
+"""The part of the time, taken for other machines, from which a timing is unreliable."""
+_WINDOW = 1.0
+
+
+def cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def machine() -> dict[str, Any]:
+    """The machine, as data."""
+    return {
+        "host": platform.node(),
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": _processor(),
+        "cores": cores(),
+        "memory_mb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20),
+    }
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Python, workbench, and the packages that a result may depend on."""
+    found = {"python": platform.python_version(), "workbench": workbench.__version__}
+    for package in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def commit(folder: Path) -> str:
+    """The commit of a working tree, with `+changes` where files differ from it; empty outside of one."""
+    try:
+        head = _git(folder, "rev-parse", "HEAD")
+        return head + ("+changes" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True, timeout=20
+    )
+    return done.stdout.strip()
+
+
+class Load:
+    """How busy the machine is with other things."""
+
+    def __init__(self) -> None:
+        self._before = self._now = self._counted()
+
+    def look(self) -> tuple[float, float, bool]:
+        """Load average of the last minute, the part that was stolen, and whether timings can be relied on."""
+        load, steal = os.getloadavg()[0], self._steal()
+        # every core may be at work for us; half a process more is the lab itself
+        return load, steal, load <= cores() + 0.5 and steal <= STEAL_LIMIT
+
+    def _steal(self) -> float:
+        now = self._counted()
+        if now[0] - self._now[0] > _WINDOW:
+            self._before, self._now = self._now, now
+        all_of_it = now[1] - self._before[1]
+        return (now[2] - self._before[2]) / all_of_it if all_of_it else 0.0
+
+    @staticmethod
+    def _counted() -> tuple[float, int, int]:
+        """The time, and the ticks of all processors: all, and stolen."""
+        with contextlib.suppress(OSError, ValueError), open("/proc/stat") as file:
+            ticks = [int(word) for word in file.readline().split()[1:9]]
+            return time.monotonic(), sum(ticks), ticks[7]
+        return time.monotonic(), 0, 0

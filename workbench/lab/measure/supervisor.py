@@ -1,0 +1,325 @@
+"""The process that has experiments measured, each in a child of its own, and survives whatever they do.
+
+It has loaded the suite, and forks a child for a task; a child is kept for the next task only where the experiment says
+so and nothing went wrong. It is the subreaper of everything that a child starts: what outlives its parent comes to it,
+is ended by it, and its CPU time is counted. It reads tasks from standard input and writes measurements to standard
+output, as frames, and ends, with everything below it, when its caller is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import gc
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.lab.experiment import Experiment, Limits, Prerequisite
+from workbench.lab.find import load_suite
+from workbench.lab.measure import cgroup, child
+from workbench.lab.measure.machine import Load
+from workbench.lab.measure.tree import descendants
+from workbench.lab.measure.watch import WARM_UP_SECONDS, CallerGone, Child, Watch
+from workbench.lab.result import Measured, Status
+from workbench.lab.suite import Suite
+from workbench.verify.engines.frames import Frame, take_frames, write_frame
+from workbench.verify.engines.outcome import out_of_memory
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+MOST_TASKS = 300
+"""Tasks of one kept child: libraries lose some memory with each."""
+MOST_GROWTH_MB = 64.0
+LOG_TAIL = 4000
+_GRACE = 2.0  # seconds in which what a child has started may end by itself
+
+
+def main() -> None:
+    """Serve tasks until standard input ends."""
+    requests, replies = 0, os.dup(1)
+    os.dup2(2, 1)  # what a suite prints when it is loaded must not get between the frames
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's: it decides what stops
+    sys.path[:] = [entry for entry in sys.path if entry]
+    path, files = Path(sys.argv[1]), Path(sys.argv[2])
+    try:
+        suite = load_suite(path)
+    except WorkbenchError as error:
+        write_frame(replies, {"error": error.what, "where": str(error.where), "hint": error.hint})
+        return
+    supervisor = Supervisor(suite, files, requests, replies)
+    write_frame(replies, {"ready": os.getpid()})
+    buffer = bytearray()
+    try:
+        while data := os.read(requests, 1 << 20):
+            buffer += data
+            for task in take_frames(buffer):
+                write_frame(replies, asdict(supervisor.measure(task)))
+    finally:
+        supervisor.close()
+
+
+class Supervisor:
+    """Measures tasks of a suite, one at a time.
+
+    Parameters
+    ----------
+    files: where prerequisites are made and kept.
+    requests: a descriptor that becomes readable during a task only when the caller is gone; None: there is none.
+    replies: the one that the caller listens to, which is not for children.
+    """
+
+    def __init__(self, suite: Suite, files: Path, requests: int | None = None, replies: int | None = None) -> None:
+        self.suite, self.files, self._requests, self._replies = suite, files, requests, replies
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - for the life of the process
+        self._scratch = tempfile.mkdtemp(prefix="workbench-lab-")
+        self._child: Child | None = None
+        self._load = Load()
+        self._group = self._make_group()
+        self._parent = os.getpid()
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+        gc.collect()
+        gc.freeze()  # else collecting garbage copies the pages that a child shares with us
+
+    def _make_group(self) -> cgroup.Group | None:
+        base = cgroup.base()
+        with contextlib.suppress(OSError):
+            return cgroup.Group(base) if base else None
+        return None
+
+    def close(self) -> None:
+        """End the child, and take away what is temporary."""
+        if self._child:
+            self._retire(self._child, now=True)
+        if self._group:
+            self._group.remove()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    # --- a task ---------------------------------------------------------------------------------------------
+
+    def measure(self, task: Frame) -> Measured:
+        """Measure the function of an experiment at a point, with the files that it needs made before."""
+        experiment = self.suite.get(task["experiment"])
+        files: dict[str, str] = {}
+        for prerequisite in experiment.needs:
+            try:
+                files[prerequisite.name] = str(self._provide(prerequisite, task, experiment.limits))
+            except OSError as error:
+                problem = f"prerequisite '{prerequisite.name}': {error}"
+                return Measured(Status.CRASH, reason=problem)
+            except _NotMadeError as error:
+                return error.measured
+        whole = {**task, "files": files, "memory_mb": self._rlimit(experiment.limits)}
+        return self._run(experiment, whole, experiment.limits, kept=experiment.kept)
+
+    def _rlimit(self, limits: Limits) -> int | None:
+        """The limit of each process; where a group limits them all together there is no need for one."""
+        return None if self._group else limits.memory_mb
+
+    def _provide(self, prerequisite: Prerequisite, task: Frame, limits: Limits) -> Path:
+        """The file, made if it is not there; others who want it meanwhile wait."""
+        file = prerequisite.file(self.files, task["point"], task["code"])
+        if file.exists():
+            return file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with open(f"{file}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not file.exists():
+                aside = Path(f"{file}.incoming")
+                aside.unlink(missing_ok=True)
+                job = {**task, "make": prerequisite.name, "path": str(aside), "memory_mb": self._rlimit(limits)}
+                experiment = self.suite.get(task["experiment"])
+                made = self._run(experiment, job, limits, kept=False)
+                if made.status is not Status.OK:
+                    raise _NotMadeError(prerequisite.name, made)
+                aside.rename(file)
+        Path(f"{file}.lock").unlink(missing_ok=True)
+        return file
+
+    def _run(self, experiment: Experiment, task: Frame, limits: Limits, *, kept: bool) -> Measured:
+        os.ftruncate(self._log.fileno(), 0)
+        os.lseek(self._log.fileno(), 0, os.SEEK_SET)
+        child = self._child_for(experiment.name, limits, kept=kept)
+        begin, cpu_before = time.monotonic(), 0.0
+        try:
+            write_frame(child.jobs, task)
+            watch = Watch(child, limits, self._requests)
+            ended = watch.listen()
+            begin, cpu_before = watch.begin or begin, watch.cpu_before
+            final = watch.final
+        except BrokenPipeError:  # somebody has killed it
+            watch, ended, final = Watch(child, limits, None), "", None
+        except CallerGone:
+            self.close()
+            sys.exit(0)
+        wall = final["wall"] if final else time.monotonic() - begin
+        peak = max(watch.peak_mb, final["peak_mb"] if final else 0.0)
+        child.tasks += 1
+        child.first_mb = child.first_mb or peak
+        orphans = len(descendants(os.getpid())) > 1 + len(descendants(child.pid)) if final and kept else False
+        status: int | None = None
+        if not kept or final is None or final["status"] not in ("ok", "wrong verdict") or orphans \
+                or child.tasks >= MOST_TASKS or peak - child.first_mb > MOST_GROWTH_MB:  # fmt: skip
+            status, cpu, largest = self._retire(child, now=final is None)
+            peak = max(peak, 0.0 if kept else largest)
+            if final and kept:  # else what ended between two of its tasks would count
+                cpu = final["cpu"]
+            cpu = max(cpu, final["cpu"] if final else 0.0) - cpu_before
+        else:
+            cpu = (final or {"cpu": 0.0})["cpu"] - cpu_before
+        if self._group:
+            peak = max(peak, 0.0 if kept else self._group.peak_mb)
+        load, steal, reliable = self._load.look()
+        end = os.lseek(self._log.fileno(), 0, os.SEEK_END)
+        log = os.pread(self._log.fileno(), LOG_TAIL, max(0, end - LOG_TAIL)).decode(errors="replace")
+        ending = self._ending(final, ended, status, limits, peak, log)
+        return Measured(
+            **ending, wall_seconds=wall, cpu_seconds=max(cpu, 0.0), peak_mb=peak,
+            limited_by="cgroup v2" if self._group else "rlimits",
+            load=load, steal=steal, reliable=reliable, log=log,
+        )  # fmt: skip
+
+    def _ending(
+        self, final: Frame | None, ended: str, status: int | None, limits: Limits, peak: float, log: str
+    ) -> dict[str, Any]:
+        """Status, reason and outputs."""
+        if final is not None:
+            outputs, reason = final.get("outputs", {}), final.get("reason", "")
+            found = Status(final["status"])
+            if found is Status.CRASH and out_of_memory(reason):
+                found = Status.MEMORY
+            return {"status": found, "reason": reason, "outputs": outputs}
+        if ended == "seconds":
+            return {"status": Status.TIMEOUT, "reason": f"more than {limits.seconds:g} s of wall-clock time"}
+        if ended == "cpu_seconds":
+            return {"status": Status.TIMEOUT, "reason": f"more than {limits.cpu_seconds:g} CPU seconds"}
+        if ended == "warm-up":
+            return {"status": Status.CRASH, "reason": f"the warm-up did not end within {WARM_UP_SECONDS:g} s"}
+        group_full = self._group is not None and self._group.out_of_memory
+        nearly = limits.memory_mb is not None and peak > 0.9 * limits.memory_mb
+        if ended == "memory" or group_full or out_of_memory(log) or nearly:
+            return {"status": Status.MEMORY, "reason": f"limit of {limits.memory_mb} MB, reached {peak:.0f} MB"}
+        return {"status": Status.CRASH, "reason": "; ".join(filter(None, [_how(status), _last_words(log)]))}
+
+    # --- the child ------------------------------------------------------------------------------------------
+
+    def _child_for(self, experiment: str, limits: Limits, *, kept: bool) -> Child:
+        if self._child and (not kept or self._child.experiment != experiment):
+            self._retire(self._child, now=False)
+        return self._child or self._fork(experiment, limits)
+
+    def _fork(self, experiment: str, limits: Limits) -> Child:
+        jobs, to_child = os.pipe()
+        from_child, answers = os.pipe()
+        if self._group is not None:
+            with contextlib.suppress(OSError):
+                self._group.remove()
+            self._group = self._make_group()
+            if self._group:
+                self._group.limit(limits.memory_mb)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                _become_child(self._parent, self._group, self._scratch)
+                for fd in (to_child, from_child, *([] if self._replies is None else [self._replies])):
+                    os.close(fd)
+                child.serve(self.suite, jobs, answers, self._log.fileno())
+            finally:
+                os._exit(70)
+        os.close(jobs)
+        os.close(answers)
+        self._child = Child(pid, to_child, from_child, experiment)
+        return self._child
+
+    def _retire(self, child: Child, *, now: bool) -> tuple[int | None, float, float]:
+        """End a child and all below it: its exit status, the CPU seconds of all, the memory of the largest."""
+        self._child = None
+        os.close(child.jobs)  # it ends with its jobs, and what it has started ends with it
+        deadline = time.monotonic() + (0.0 if now else _GRACE)
+        status, cpu, largest, pause = None, 0.0, 0.0, 0.001
+        _wait_for(child.pid, deadline)
+        while True:
+            if time.monotonic() >= deadline:
+                for pid in descendants(os.getpid()):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            try:
+                pid, raw, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                time.sleep(pause)
+                pause = min(2 * pause, 0.01)
+                continue
+            cpu += usage.ru_utime + usage.ru_stime
+            largest = max(largest, usage.ru_maxrss / 1024)
+            if pid == child.pid:
+                status = os.waitstatus_to_exitcode(raw)
+        os.close(child.answers)
+        for name in os.listdir(self._scratch):  # what it has left in its folder for temporary files
+            path = os.path.join(self._scratch, name)
+            shutil.rmtree(path, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        return status, cpu, largest
+
+
+def _wait_for(pid: int, deadline: float) -> None:
+    """Wait until a child has ended, but no longer than that."""
+    with contextlib.suppress(OSError, AttributeError):  # only Linux has it; without it we look now and then
+        handle = os.pidfd_open(pid)
+        try:
+            select.select([handle], [], [], max(0.0, deadline - time.monotonic()))
+        finally:
+            os.close(handle)
+
+
+class _NotMadeError(Exception):
+    def __init__(self, name: str, made: Measured) -> None:
+        problem = f"prerequisite '{name}': {made.status}: {made.reason}"
+        self.measured = Measured(
+            made.status if made.status is Status.REFUSED else Status.CRASH, reason=problem, log=made.log
+        )
+
+
+def _become_child(parent: int, group: cgroup.Group | None, folder: str) -> None:
+    """What a new child does before anything else."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it was quicker
+            os._exit(0)
+    os.setsid()
+    os.environ["TMPDIR"] = folder
+    tempfile.tempdir = None
+    if group is not None:
+        with contextlib.suppress(OSError):
+            group.add(os.getpid())
+
+
+def _how(status: int | None) -> str:
+    if status is None:
+        return "it was lost"
+    if status < 0:
+        with contextlib.suppress(ValueError):
+            return f"killed by {signal.Signals(-status).name}"
+        return f"killed by signal {-status}"
+    return f"ended with status {status}"
+
+
+def _last_words(log: str) -> str:
+    lines = [line for line in log.splitlines() if line.strip()]
+    return "\n".join(lines[-3:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Watching a child at work: its answers, its memory, its limits."""
+
+from __future__ import annotations
+
+import math
+import os
+import select
+import time
+from dataclasses import dataclass
+
+from workbench.lab.experiment import Limits
+from workbench.lab.measure.tree import cpu_with_ended, descendants, resident_mb
+from workbench.verify.engines.frames import Frame, take_frames
+
+WARM_UP_SECONDS = 120.0
+_FIRST_GLANCE, _GLANCE = 0.005, 0.1
+
+
+@dataclass
+class Child:
+    """A child and the ends of its pipes."""
+
+    pid: int
+    jobs: int
+    answers: int
+    experiment: str
+    tasks: int = 0
+    first_mb: float = 0.0
+
+
+class CallerGone(Exception):
+    """Nobody waits for the measurement any more."""
+
+
+class Watch:
+    """Listens to a child at work, looks at its memory now and then, and says which limit it met.
+
+    Parameters
+    ----------
+    caller: becomes readable when the caller is gone.
+    """
+
+    def __init__(self, child: Child, limits: Limits, caller: int | None) -> None:
+        self.child, self.limits, self.caller = child, limits, caller
+        self.begin, self.cpu_before, self.peak_mb = 0.0, 0.0, 0.0
+        self.final: Frame | None = None
+
+    def listen(self) -> str:
+        """Wait for the end: "" where it came by itself, else the limit that was met."""
+        buffer, glance = bytearray(), _FIRST_GLANCE
+        deadline, limit = time.monotonic() + WARM_UP_SECONDS, "warm-up"
+        poll = select.poll()
+        poll.register(self.child.answers, select.POLLIN)
+        if self.caller is not None:
+            poll.register(self.caller, select.POLLIN)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return limit
+            ready = [fd for fd, _ in poll.poll(min(left, glance) * 1000)]
+            if not ready:
+                glance = min(2 * glance, _GLANCE)
+                if met := self._glance():
+                    return met
+            elif self.child.answers in ready:
+                data = os.read(self.child.answers, 1 << 20)
+                buffer += data
+                for frame in take_frames(buffer):
+                    if "begin" in frame:
+                        self.begin, self.cpu_before = frame["begin"], frame["cpu"]
+                        deadline = math.inf if self.limits.seconds is None else self.begin + self.limits.seconds
+                        limit = "seconds"
+                    else:
+                        self.final = frame
+                if self.final or not data:
+                    return ""
+            else:
+                raise CallerGone
+
+    def _glance(self) -> str:
+        pids = [self.child.pid, *descendants(self.child.pid)]
+        now = resident_mb(pids)
+        self.peak_mb = max(self.peak_mb, now)
+        if self.limits.memory_mb is not None and now > self.limits.memory_mb:
+            return "memory"
+        allowed = self.limits.cpu_seconds
+        if allowed is not None and self.begin and cpu_with_ended(pids) - self.cpu_before > allowed:
+            return "cpu_seconds"
+        return ""

@@ -1,0 +1,71 @@
+"""How far a sweep is, and how long it will still take."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+from workbench.lab.plan import Task
+from workbench.lab.result import Result
+
+
+class Pace:
+    """Counts results, and estimates the rest from the mean time of each experiment's points so far."""
+
+    def __init__(self, tasks: Sequence[Task], jobs: int) -> None:
+        self.total = len(tasks)
+        self.statuses: Counter[str] = Counter()
+        self.measured_seconds = 0.0
+        """Wall-clock seconds of the points themselves."""
+        self._left = Counter(task.experiment for task in tasks)
+        self._seen: Counter[str] = Counter()
+        self._seconds: Counter[str] = Counter()
+        self._jobs, self._begin = max(jobs, 1), time.monotonic()
+
+    def add(self, result: Result) -> None:
+        """Take note of a result."""
+        name, seconds = result.experiment, result.measured.wall_seconds
+        self.statuses[str(result.measured.status)] += 1
+        self.measured_seconds += seconds
+        self._left[name] -= 1
+        self._seen[name] += 1
+        self._seconds[name] += seconds  # type: ignore[assignment]  # a Counter of floats
+
+    @property
+    def done(self) -> int:
+        """How many there are."""
+        return sum(self.statuses.values())
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self._begin
+
+    def left(self) -> float | None:
+        """Seconds that it will still take; None before there is anything to tell from."""
+        if not self.done:
+            return None
+        mean = self.measured_seconds / self.done
+        expected = sum(
+            count * (self._seconds[name] / self._seen[name] if self._seen[name] else mean)
+            for name, count in self._left.items()
+        )
+        own = max(self.elapsed * self._jobs - self.measured_seconds, 0.0) / self.done  # what goes on around a point
+        return (expected + own * sum(self._left.values())) / self._jobs
+
+    def line(self) -> str:
+        """One line."""
+        bad = ", ".join(f"{count} {status}" for status, count in sorted(self.statuses.items()) if status != "ok")
+        left = self.left()
+        parts = [f"{self.done} of {self.total}", bad, "" if left is None else f"about {span(left)} left"]
+        return ", ".join(filter(None, parts))
+
+
+def span(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

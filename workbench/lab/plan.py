@@ -1,0 +1,188 @@
+"""What a sweep has to do: the measurements of a suite that are missing, as tasks."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+import secrets
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import workbench
+from workbench.errors import SuiteError
+from workbench.lab.experiment import digest
+from workbench.lab.measure.machine import commit, machine, versions
+from workbench.lab.region import Point, Scalar
+from workbench.lab.result import Measured, Result, Status
+from workbench.lab.store import Store
+from workbench.lab.suite import Suite
+
+CODE_SUFFIXES = (".py", ".lark", ".js", ".css")
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A suite, the file it came from, and where its results are.
+
+    `files` holds what prerequisites make.
+    """
+
+    suite: Suite
+    path: Path
+    store: Store
+
+    @property
+    def files(self) -> Path:
+        """Where prerequisites are kept."""
+        return self.store.folder.parent / "files" / self.suite.name
+
+    @property
+    def top(self) -> Path:
+        """The folder that contains the folder of suites."""
+        return self.path.resolve().parent.parent
+
+    def code(self) -> str:
+        """The version of the code: a hash of workbench, the suite's file, and what the suite depends on.
+
+        Of workbench the command line and what the lab does with results do not count: no measurement depends on them.
+        """
+        home = Path(workbench.__file__).parent
+        parts = [path for path in home.rglob("*") if path.suffix in CODE_SUFFIXES and _measured(path.relative_to(home))]
+        for name in self.suite.depends:
+            place = self.top / name
+            if not place.exists():
+                raise SuiteError(f"suite '{self.suite.name}' depends on '{name}', which is not there", where=str(place))
+            parts += [place] if place.is_file() else [path for path in place.rglob("*") if path.is_file()]
+        whole = hashlib.sha256(self.path.read_bytes())
+        for path in sorted(parts):
+            if "__pycache__" not in path.parts:
+                whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        return whole.hexdigest()[:12]
+
+
+def _measured(path: Path) -> bool:
+    """Whether a file of workbench may have an effect on a measurement."""
+    if path.parts[0] == "lab":
+        return path.parts[1] in ("measure", "experiment.py", "calls.py")
+    return path.parts[0] != "cli"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which measurements are wanted: all of them, unless something is chosen.
+
+    Attributes
+    ----------
+    experiments: their names; none: all.
+    where: only points with these values.
+    keys: only these, or those that begin like these.
+    again: also what there is already.
+    retry: also what ended like this. (What was refused is always tried again: an engine may be there now.)
+    """
+
+    experiments: tuple[str, ...] = ()
+    where: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
+    again: bool = False
+    retry: tuple[Status, ...] = ()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One measurement that is to be made."""
+
+    experiment: str
+    point: Point
+    repetition: int
+    key: str
+    code: str
+
+    @property
+    def id(self) -> str:
+        """Names the measurement."""
+        return f"{self.key}.{self.repetition}"
+
+    @property
+    def seed(self) -> int:
+        """A number that depends on the experiment and the point only."""
+        return int(digest([self.experiment, self.point]), 16) % 2**31
+
+    def frame(self) -> dict[str, Any]:
+        """As the supervisor wants it."""
+        return {"experiment": self.experiment, "point": dict(self.point), "seed": self.seed, "code": self.code}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the results of a sweep come from."""
+
+    run: str
+    commit: str
+    command: str
+
+    @classmethod
+    def of(cls, lab: Lab, argv: Iterable[str] = ()) -> Origin:
+        """A new sweep, beginning now."""
+        begun = now().replace(":", "").replace("-", "")[:15]
+        asked = list(argv) or ["lab", "run", lab.suite.name]
+        return cls(f"{begun}-{secrets.token_hex(2)}", commit(lab.top), shlex.join(["workbench", *asked]))
+
+    def result(self, task: Task, measured: Measured, started: str) -> Result:
+        """The measurement with its provenance, made on this machine."""
+        return Result(
+            task.key, task.repetition, task.experiment, task.point, measured, task.code, task.seed, started,
+            self.run, self.commit, self.command, machine(), versions(),
+        )  # fmt: skip
+
+
+def now() -> str:
+    """The time, UTC."""
+    return datetime.datetime.now(datetime.UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+
+
+def tasks(lab: Lab, code: str, selection: Selection) -> list[Task]:
+    """All measurements that are selected, whether they have been made or not; repetitions of a point come apart.
+
+    Raises
+    ------
+    SuiteError: there is no such experiment, axis, or key.
+    """
+    chosen = [lab.suite.get(name) for name in selection.experiments] or list(lab.suite.experiments.values())
+    known = {axis for experiment in chosen for axis in experiment.region.axes}
+    for axis in selection.where:
+        if axis not in known:
+            raise SuiteError(f"no experiment has an axis '{axis}'", hint=f"there are {', '.join(sorted(known))}")
+    found = []
+    for repetition in range(max((experiment.repeat for experiment in chosen), default=0)):
+        for experiment in chosen:
+            if repetition >= experiment.repeat:
+                continue
+            for point in experiment.region:
+                if not all(axis in point and point[axis] in values for axis, values in selection.where.items()):
+                    continue
+                key = key_of(lab.suite.name, experiment.name, point, code)
+                if not selection.keys or any(key.startswith(wanted.partition(".")[0]) for wanted in selection.keys):
+                    found.append(Task(experiment.name, point, repetition, key, code))
+    if selection.keys and not found:
+        raise SuiteError(f"no point has the key '{selection.keys[0]}' with the code as it is now")
+    return found
+
+
+def key_of(suite: str, experiment: str, point: Point, code: str) -> str:
+    """What names a point of an experiment, measured with this code."""
+    return digest([suite, experiment, point, code])[:16]
+
+
+def missing(wanted: Iterable[Task], done: Mapping[str, str], selection: Selection) -> list[Task]:
+    """Those that have not been made, or are to be made again."""
+    again = {str(status) for status in (*selection.retry, Status.REFUSED)}
+    return [task for task in wanted if selection.again or task.id not in done or done[task.id] in again]
+
+
+def default_jobs() -> int:
+    """How many measurements at once do not disturb each other much: one for each two cores."""
+    return max(1, len(os.sched_getaffinity(0)) // 2) if hasattr(os, "sched_getaffinity") else 1

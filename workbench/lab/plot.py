@@ -1,0 +1,112 @@
+"""Plots: a description, its query, and the points that are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import SuiteError
+from workbench.lab import sql
+from workbench.lab.experiment import Experiment
+from workbench.lab.table import MEASURES, Chosen, Statistic, known_column, unit_of
+
+KINDS = ("line", "scatter", "bar", "histogram")
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A point of a plot and the results that it was computed from."""
+
+    x: Any
+    y: float
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture of results.
+
+    Parameters
+    ----------
+    y: what is drawn. In a scatter plot and a histogram it is each result's own value, and the statistic is not used.
+    x: an axis, or for a scatter plot also an output or a measure; a histogram has none.
+    series: an axis; each of its values is a line, a colour or a group of bars.
+    kind: line, scatter, bar or histogram.
+    log: the axes with a logarithmic scale: "", "x", "y" or "xy".
+    """
+
+    name: str
+    title: str
+    experiment: Experiment
+    y: Statistic
+    x: str | None = None
+    series: str | None = None
+    kind: str = "line"
+    log: str = ""
+    where: Chosen = field(default_factory=dict)
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        where = f"plot '{self.name}'"
+        if self.kind not in KINDS:
+            raise SuiteError(f"{where}: there is no kind '{self.kind}'", hint=f"there are {', '.join(KINDS)}")
+        if (self.x is None) != (self.kind == "histogram"):
+            raise SuiteError(f"{where}: {'a histogram has no x' if self.x else 'x is missing'}")
+        if set(self.log) - set("xy"):
+            raise SuiteError(f"{where}: the axes are x and y, not '{self.log}'")
+        for axis in filter(None, [self.series, None if self.kind == "scatter" else self.x, *self.where]):
+            if axis not in self.experiment.region.axes:
+                raise SuiteError(f"{where}: experiment '{self.experiment.name}' has no axis '{axis}'")
+        for column in filter(None, [self.x, self.y.column]):
+            known_column(self.experiment, column, where)
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What stands at the axes."""
+        y = " ".join(filter(None, [self.y.word if self.grouped else "", self.y.column.replace("_", " ")]))
+        y = _with_unit(y, unit_of(self.experiment, self.y))
+        if self.x is None:
+            return y, "results"
+        output = self.experiment.outputs.get(self.x)
+        return _with_unit(self.x.replace("_", " "), output.unit if output else MEASURES.get(self.x, "")), y
+
+    @property
+    def grouped(self) -> bool:
+        """Whether a drawn point sums up several results."""
+        return self.kind in ("line", "bar")
+
+    def query(self) -> str:
+        """What is drawn, as SQL over the view of its experiment."""
+        x = sql.name(self.x) if self.x else "0"
+        series = sql.name(self.series) if self.series else "''"
+        own = sql.name(self.y.column)
+        if self.y.scale != 1:
+            own += f" * {sql.literal(float(self.y.scale))}"
+        view = f"FROM {sql.name(self.experiment.name)} WHERE {sql.condition(self.where)}"
+        if self.grouped:
+            grouped = ", ".join(filter(None, [x, series if self.series else ""]))
+            y = f"{self.y.expression} AS y, array_agg(id) AS ids"
+            return f"SELECT {x} AS x, {series} AS s, {y} {view} GROUP BY {grouped}"
+        return f"SELECT {x} AS x, {series} AS s, {own} AS y, id AS ids {view}"
+
+    def arrange(self, found: Sequence[Mapping[str, Any]]) -> dict[str, list[Dot]]:
+        """The points of each series, in the order of the region."""
+        axes = self.experiment.region.axes
+        series = [str(value) for value in axes[self.series]] if self.series else [""]
+        dots: dict[str, list[Dot]] = {name: [] for name in series}
+        for row in found:
+            if row["y"] is None or row["x"] is None:
+                continue
+            ids = row["ids"] if isinstance(row["ids"], list) else [row["ids"]]
+            dots.setdefault(str(row["s"]), []).append(Dot(row["x"], float(row["y"]), tuple(sorted(ids))))
+        order = list(axes.get(self.x or "", ()))
+        place = {value: i for i, value in enumerate(order)}
+        numeric = all(isinstance(value, int | float) for value in order)
+        for points in dots.values():
+            points.sort(key=lambda dot: (dot.x if numeric else place.get(dot.x, 0), dot.ids))
+        return {name: points for name, points in dots.items() if points}
+
+
+def _with_unit(text: str, unit: str) -> str:
+    return f"{text}, {unit}" if unit else text

@@ -1,0 +1,123 @@
+"""Regions: the points at which experiments are made.
+
+A region is a product of named ranges without the points that are excluded. It is a value: restricting it or
+excluding points gives another one. A point is a mapping from name to a number, a text or a truth value.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.errors import SuiteError
+from workbench.lab.calls import call, names_of
+
+Scalar = bool | int | float | str
+Point = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of named ranges, and the conditions under which its points are left out."""
+
+    axes: Mapping[str, tuple[Scalar, ...]]
+    excluded: tuple[Callable[..., bool], ...] = ()
+
+    def __iter__(self) -> Iterator[dict[str, Scalar]]:
+        for values in itertools.product(*self.axes.values()):
+            point = dict(zip(self.axes, values, strict=True))
+            if not any(call(condition, point) for condition in self.excluded):
+                yield point
+
+
+class Region:
+    """A set of points, in order: `Region(q=[1, 2, 3], n=range(2, 6))` has twelve.
+
+    Raises
+    ------
+    SuiteError: a range is empty, or has a value that is no number, text or truth value.
+    """
+
+    def __init__(self, **ranges: Scalar | Iterable[Scalar]) -> None:
+        self._parts: tuple[Product, ...] = (Product({name: _values(name, given) for name, given in ranges.items()}),)
+
+    @classmethod
+    def _of(cls, parts: Iterable[Product]) -> Region:
+        region = cls()
+        region._parts = tuple(parts)
+        return region
+
+    @property
+    def axes(self) -> dict[str, tuple[Scalar, ...]]:
+        """Name to the values that it takes in some part, in order of appearance."""
+        found: dict[str, dict[tuple[type, Scalar], Scalar]] = {}
+        for part in self._parts:
+            for name, values in part.axes.items():
+                found.setdefault(name, {}).update({(type(v), v): v for v in values})
+        return {name: tuple(values.values()) for name, values in found.items()}
+
+    def excluding(self, condition: Callable[..., bool]) -> Region:
+        """Without the points at which the condition is true: `region.excluding(lambda q, n: q > n)`."""
+        unknown = names_of(condition) - set(self.axes)
+        if unknown:
+            raise SuiteError(f"the condition looks at '{sorted(unknown)[0]}', which is no axis of the region")
+        return Region._of(Product(part.axes, (*part.excluded, condition)) for part in self._parts)
+
+    def where(self, **chosen: Scalar | Iterable[Scalar]) -> Region:
+        """The points whose values are among those given: `region.where(q=2, n=[2, 3])`."""
+        axes = self.axes
+        for name in chosen:
+            if name not in axes:
+                raise SuiteError(f"the region has no axis '{name}'", hint=f"it has {', '.join(axes)}")
+        wanted = {name: _values(name, given) for name, given in chosen.items()}
+        return Region._of(
+            Product(
+                {name: tuple(v for v in values if v in wanted.get(name, values)) for name, values in part.axes.items()},
+                part.excluded,
+            )
+            for part in self._parts
+        )
+
+    def __add__(self, other: Region) -> Region:
+        """The points of both, each once. Both have the same axes."""
+        if set(self.axes) != set(other.axes):
+            raise SuiteError(f"regions with axes {sorted(self.axes)} and {sorted(other.axes)} cannot be put together")
+        return Region._of((*self._parts, *other._parts))
+
+    def __iter__(self) -> Iterator[dict[str, Scalar]]:
+        if len(self._parts) == 1:
+            yield from self._parts[0]
+            return
+        order, seen = list(self.axes), set()
+        for point in itertools.chain.from_iterable(self._parts):
+            # True == 1, so the type is a part of the identity
+            identity = tuple((type(point[name]), point[name]) for name in order)
+            if identity not in seen:
+                seen.add(identity)
+                yield {name: point[name] for name in order}
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, point: object) -> bool:
+        return any(point == own for own in self)
+
+    def __repr__(self) -> str:
+        return f"Region of {len(self)} points over {', '.join(self.axes)}"
+
+
+def _values(name: str, given: Any) -> tuple[Scalar, ...]:
+    if isinstance(given, Scalar):
+        return (given,)
+    try:
+        values = tuple(dict.fromkeys((type(v), v) for v in given))
+    except TypeError:
+        raise SuiteError(f"the range of '{name}' is no list of values: {given!r}") from None
+    if not values:
+        raise SuiteError(f"the range of '{name}' is empty")
+    for _, value in values:
+        if not isinstance(value, Scalar) or value != value:
+            raise SuiteError(f"'{name}' cannot be {value!r}", hint="a point has numbers, texts and truth values")
+    return tuple(value for _, value in values)

@@ -1,0 +1,176 @@
+"""Reports: `reports/<suite>/` with tables, plots and claims, and from every number the way back to its measurements.
+
+`index.html` needs nothing but itself; `README.md` shows the same tables and plots; beside them are the data as CSV,
+the tables as CSV, LaTeX and JSON (with the ids behind each cell), the plots as SVG, and the macros for LaTeX.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import LabError
+from workbench.lab import report_text as text
+from workbench.lab.claim import Claim, Computed, Judgement, Macro
+from workbench.lab.data import Data
+from workbench.lab.draw import svg
+from workbench.lab.measure.machine import commit, machine, versions
+from workbench.lab.plan import Lab, now
+from workbench.lab.plot import Dot, Plot
+from workbench.lab.result import Result
+from workbench.lab.store import newest
+from workbench.lab.suite import Suite
+from workbench.lab.table import Grid, shown
+
+PAGE = "index.html"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a report shows."""
+
+    suite: Suite
+    data: Data
+    results: Mapping[str, Result]
+    """The newest of each measurement, by id."""
+    code: str
+    commit: str
+    made: str = field(default_factory=now)
+
+    @cached_property
+    def grids(self) -> tuple[Grid, ...]:
+        """The tables."""
+        return tuple(self.data.grid(table) for table in self.suite.tables.values())
+
+    @cached_property
+    def dots(self) -> tuple[tuple[Plot, dict[str, list[Dot]]], ...]:
+        """The plots and their points."""
+        return tuple((plot, self.data.dots(plot)) for plot in self.suite.plots.values())
+
+    @cached_property
+    def claims(self) -> tuple[tuple[Claim, Judgement], ...]:
+        """The claims and how they stand."""
+        return tuple((claim, claim.judged(self.data)) for claim in self.suite.claims.values())
+
+    @cached_property
+    def macros(self) -> tuple[tuple[Macro, Computed], ...]:
+        """The macros and their values."""
+        return tuple((macro, macro.computed(self.data)) for macro in self.suite.macros.values())
+
+    @cached_property
+    def numbers(self) -> dict[str, dict[str, int]]:
+        """Of each experiment the results of each status."""
+        return self.data.numbers()
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Id to its place in the list of results that the page has."""
+        return {key: i for i, key in enumerate(self.results)}
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Where it all comes from."""
+        used = list(self.results.values())
+        machines = {", ".join(f"{k} {v}" for k, v in r.machine.items()) for r in used} or {
+            ", ".join(f"{k} {v}" for k, v in machine().items())
+        }
+        other = sum(r.code != self.code for r in used)
+        loaded = sum(not r.measured.reliable for r in used)
+        return {
+            "made": f"{self.made[:16].replace('T', ' ')} UTC by {self.data.engine.name}",
+            "code": f"{self.code}, commit {self.commit or 'unknown'}",
+            "results": f"{len(used)} of {sum(len(e.region) * e.repeat for e in self.suite.experiments.values())}"
+            + (f"; {other} measured with other code" if other else "")
+            + (f"; {loaded} on a loaded machine, their timings are marked ~" if loaded else ""),
+            "limits": ", ".join(sorted({r.measured.limited_by for r in used})) or "none yet",
+            "machine": "; ".join(sorted(machines)),
+            "versions": ", ".join(f"{k} {v}" for k, v in versions().items()),
+            "commands": "; ".join(sorted({r.command for r in used})[:5]) or f"workbench lab run {self.suite.name}",
+            **({"left out": "; ".join(map(str, self.data.broken))} if self.data.broken else {}),
+        }
+
+    def link(self, ids: Sequence[str]) -> str:
+        """Where on the page some results are shown."""
+        return "#r=" + ",".join(str(self.places[key]) for key in ids if key in self.places)
+
+    def embedded(self) -> str:
+        """The results as JSON that can stand in a page."""
+        rows = [text.brief(self.suite, result) for result in self.results.values()]
+        return json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def gather(lab: Lab, data: Data) -> Report:
+    """What there is to report."""
+    results, _ = lab.store.results()
+    ids = {row["id"] for row in data.engine.query("SELECT id FROM latest")}
+    used = {key: result for key, result in newest(results).items() if key in ids}
+    order = {name: i for i, name in enumerate(lab.suite.experiments)}
+    ordered = sorted(used.items(), key=lambda item: (order[item[1].experiment], item[1].started))
+    return Report(lab.suite, data, dict(ordered), lab.code(), commit(lab.top))
+
+
+def environment() -> Any:
+    """The templates.
+
+    Raises
+    ------
+    LabError: jinja2 is not installed.
+    """
+    try:
+        import jinja2
+    except ImportError as error:
+        from workbench.lab.store import MISSING
+
+        raise LabError("reports are made with jinja2, which is not installed", hint=MISSING) from error
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True,
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters["shown"] = shown
+    return made
+
+
+def html(report: Report, drawings: Mapping[str, str]) -> str:
+    """The page; `drawings` has the plots as SVG."""
+    page: str = environment().get_template("report.html").render(report=report, drawings=drawings)
+    return page
+
+
+def write_report(lab: Lab, data: Data, folder: Path) -> Report:
+    """Write a report; nothing is written before all of it is made.
+
+    Raises
+    ------
+    LabError: it cannot be written.
+    """
+    report = gather(lab, data)
+    drawings = {plot.name: svg(plot, dots, report.link) for plot, dots in report.dots}
+    files = {PAGE: html(report, drawings), "README.md": text.markdown(report)}
+    for name, drawing in drawings.items():
+        files[f"plots/{name}.svg"] = '<?xml version="1.0" encoding="utf-8"?>\n' + drawing.replace(
+            'xlink:href="#r=', f'xlink:href="../{PAGE}#r='
+        )
+    for grid in report.grids:
+        files[f"tables/{grid.name}.csv"] = text.grid_csv(grid)
+        files[f"tables/{grid.name}.tex"] = text.grid_latex(grid)
+        files[f"tables/{grid.name}.json"] = text.grid_json(grid)
+    for plot, dots in report.dots:
+        files[f"plots/{plot.name}.json"] = text.plot_json(dots)
+    for experiment in lab.suite.experiments.values():
+        files[f"data/{experiment.name}.csv"] = text.experiment_csv(experiment, report.results.values())
+    if report.macros:
+        files["macros.tex"] = text.macros_latex(report.macros)
+    try:
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            aside = path.with_name(f".{path.name}.incoming")
+            aside.write_text(content, encoding="utf-8")
+            aside.replace(path)
+    except OSError as error:
+        raise LabError(f"the report cannot be written: {error.strerror}", where=str(folder)) from error
+    return report

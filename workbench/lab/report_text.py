@@ -1,0 +1,203 @@
+"""The parts of a report that are text: Markdown, CSV, LaTeX, JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.lab.claim import Computed, Macro
+from workbench.lab.experiment import Experiment
+from workbench.lab.plot import Dot
+from workbench.lab.result import Result
+from workbench.lab.table import Grid, shown
+
+if TYPE_CHECKING:
+    from workbench.lab.report import Report
+    from workbench.lab.suite import Suite
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+}  # fmt: skip
+_DIGITS = "Zero One Two Three Four Five Six Seven Eight Nine".split()
+_MEASURES = ("cpu_seconds", "wall_seconds", "peak_mb", "load", "steal", "reliable", "limited_by")
+LOG_SHOWN = 1500
+
+
+def rerun(suite: str, key: str) -> str:
+    """The command that measures a point again."""
+    return f"workbench lab run {suite} --id {key} --again"
+
+
+def brief(suite: Suite, result: Result) -> dict[str, Any]:
+    """A result as a page has it: axes and outputs in the suite's order."""
+    m, experiment = result.measured, suite.experiments[result.experiment]
+    point = {axis: result.point[axis] for axis in experiment.region.axes}
+    outputs = {name: m.outputs[name] for name in experiment.outputs if name in m.outputs}
+    return {
+        "id": result.id, "experiment": result.experiment, "point": point, "status": str(m.status),
+        "outputs": outputs, "reason": m.reason[-LOG_SHOWN:], "log": m.log[-LOG_SHOWN:],
+        "cpu": round(m.cpu_seconds, 6), "wall": round(m.wall_seconds, 6), "peak": round(m.peak_mb, 1),
+        "limits": m.limited_by, "load": round(m.load, 2), "steal": round(m.steal, 4), "reliable": m.reliable,
+        "started": result.started, "run": result.run, "code": result.code, "commit": result.commit, "seed": result.seed,
+        "page": experiment.page is not None,
+    }  # fmt: skip
+
+
+# --- Markdown -------------------------------------------------------------------------------------------------
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown."""
+    suite = report.suite
+    lines = [f"# {suite.title}", ""]
+    if suite.doc:
+        lines += [suite.doc.strip(), ""]
+    lines += [f"- {name}: {value}" for name, value in report.facts.items()]
+    lines += ["", "[index.html](index.html) is this report with the way back from every cell and point.", ""]
+    if report.claims:
+        lines += ["## Claims", "", "| claim | stands | why |", "|---|---|---|"]
+        lines += [f"| {_md(c.text)} | {j.standing} | {_md(j.why)} |" for c, j in report.claims]
+        lines.append("")
+    for grid in report.grids:
+        lines += _grid(grid)
+    for plot, _ in report.dots:
+        lines += [f"## {plot.title}", "", *([plot.doc, ""] if plot.doc else [])]
+        lines += [f"![{plot.title}](plots/{plot.name}.svg)", ""]
+        lines += [f"Behind each point: [plots/{plot.name}.json](plots/{plot.name}.json).", ""]
+    if report.macros:
+        lines += ["## Numbers", "", "| name | value | what |", "|---|---|---|"]
+        lines += [f"| {m.name} | {_value(m, c)} | {_md(m.description)} |" for m, c in report.macros]
+        lines.append("")
+    lines += ["## Experiments", "", "| experiment | what | points | results | data |", "|---|---|---|---|---|"]
+    for e in suite.experiments.values():
+        counts = ", ".join(f"{n} {status}" for status, n in sorted(report.numbers[e.name].items())) or "none"
+        doc = _md(" ".join(e.doc.split()))
+        points = f"{len(e.region)}" + (f" x {e.repeat}" if e.repeat > 1 else "")
+        lines.append(f"| {e.name} | {doc} | {points} | {counts} | [csv](data/{e.name}.csv) |")
+    lines += [
+        "",
+        f"To measure a point again: `{rerun(suite.name, 'KEY')}`; all about a result: `workbench lab show ID`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    yield from [f"## {grid.title}", ""]
+    if grid.doc:
+        yield from [grid.doc, ""]
+    yield f"| {' | '.join(map(_md, grid.heads))} |"
+    yield "|" + "---|" * len(grid.heads)
+    for key, cells in grid.rows:
+        yield f"| {' | '.join([*(_md(shown(k)) for k in key), *(_md(cell.text) for cell in cells)])} |"
+    yield ""
+    for note in grid.notes:
+        yield from [note, ""]
+    place = f"tables/{grid.name}"
+    yield f"[csv]({place}.csv) · [LaTeX]({place}.tex) · [behind each cell]({place}.json)"
+    yield ""
+
+
+def _md(value: str) -> str:
+    return value.replace("|", "\\|").replace("\n", " ")
+
+
+def _value(macro: Macro, computed: Computed) -> str:
+    if computed.value is None:
+        return f"none: {_md(computed.why)}"
+    return " ".join(filter(None, [shown(computed.value), macro.unit]))
+
+
+# --- data -----------------------------------------------------------------------------------------------------
+
+
+def grid_csv(grid: Grid) -> str:
+    """The values of a table, unrounded."""
+    rows = [[*key, *("" if cell.value is None else cell.value for cell in cells)] for key, cells in grid.rows]
+    return _csv([list(grid.heads), *rows])
+
+
+def grid_json(grid: Grid) -> str:
+    """A table with the ids behind each cell."""
+    cells = [
+        {
+            "row": dict(zip(grid.corner, key, strict=True)),
+            "column": list(head),
+            "value": cell.value,
+            "ids": list(cell.ids),
+        }
+        for key, found in grid.rows
+        for head, cell in zip(grid.columns, found, strict=True)
+    ]
+    return json.dumps({"table": grid.name, "title": grid.title, "cells": cells}, indent=1) + "\n"
+
+
+def plot_json(dots: Mapping[str, Sequence[Dot]]) -> str:
+    """The points of a plot with the ids behind each."""
+    found = [{"series": s, "x": d.x, "y": d.y, "ids": list(d.ids)} for s, points in dots.items() for d in points]
+    return json.dumps(found, indent=1) + "\n"
+
+
+def experiment_csv(experiment: Experiment, results: Iterable[Result]) -> str:
+    """Every result of an experiment, a line each."""
+    axes, outputs = list(experiment.region.axes), list(experiment.outputs)
+    rows: list[list[Any]] = [["id", *axes, "status", *outputs, *_MEASURES, "started", "run", "code", "commit", "seed"]]
+    for r in results:
+        if r.experiment == experiment.name:
+            m = r.measured
+            measures = [getattr(m, name) for name in _MEASURES]
+            values = [m.outputs.get(name) for name in outputs]
+            points = [r.point[name] for name in axes]
+            rows.append([r.id, *points, m.status, *values, *measures, r.started, r.run, r.code, r.commit, r.seed])
+    return _csv(rows)
+
+
+def _csv(rows: Iterable[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+# --- LaTeX ----------------------------------------------------------------------------------------------------
+
+
+def latex(value: str) -> str:
+    """Text with LaTeX's own characters made plain."""
+    return "".join(_LATEX.get(c, c) for c in value)
+
+
+def grid_latex(grid: Grid) -> str:
+    """A table for a paper (it needs the package booktabs)."""
+    lines = [
+        f"% {grid.title}",
+        rf"\begin{{tabular}}{{{'l' * len(grid.corner)}{'r' * len(grid.columns)}}}",
+        r"\toprule",
+        " & ".join(map(latex, grid.heads)) + r" \\",
+        r"\midrule",
+    ]
+    for key, cells in grid.rows:
+        lines.append(" & ".join([latex(shown(k)) for k in key] + [latex(cell.text) for cell in cells]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def macro_name(name: str) -> str:
+    """A name as LaTeX can have it: letters only."""
+    words = re.split(r"[_-]+", re.sub(r"\d", lambda d: f"_{_DIGITS[int(d[0])]}_", name))
+    return words[0] + "".join(word[:1].upper() + word[1:] for word in words[1:])
+
+
+def macros_latex(macros: Iterable[tuple[Macro, Computed]]) -> str:
+    """Commands for the text of a paper."""
+    lines = []
+    for macro, computed in macros:
+        comment = f"% {macro.description}" + (f", {macro.unit}" if macro.unit else "")
+        if computed.value is None:
+            lines.append(f"{comment}: no value ({' '.join(computed.why.split())})")
+        else:
+            lines += [comment, rf"\newcommand{{\{macro_name(macro.name)}}}{{{latex(shown(computed.value))}}}"]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,73 @@
+"""A sweep in the background, which can be watched and stopped."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.lab.local import sweep
+from workbench.lab.pace import Pace
+from workbench.lab.plan import Lab, Origin, Selection, default_jobs, missing, tasks
+
+
+class Runner:
+    """Runs one sweep of a suite at a time, in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._pace: Pace | None = None
+        self._said = ""
+
+    @property
+    def running(self) -> bool:
+        """Whether a sweep is going on."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self, lab: Lab, selection: Selection) -> bool:
+        """Begin a sweep of what is missing; False where one is going on.
+
+        Raises
+        ------
+        SuiteError: the selection does not fit the suite.
+        """
+        with self._lock:
+            if self.running:
+                return False
+            todo = missing(tasks(lab, lab.code(), selection), lab.store.done()[0], selection)
+            jobs = default_jobs()
+            self._pace, self._said = Pace(todo, jobs), ""
+            self._stop = threading.Event()
+            origin = Origin.of(lab, ["lab", "serve"])
+            self._thread = threading.Thread(target=self._work, args=(lab, todo, origin, jobs, self._stop, self._pace))
+            self._thread.start()
+            return True
+
+    def _work(self, lab: Lab, todo: Any, origin: Origin, jobs: int, stop: threading.Event, pace: Pace) -> None:
+        try:
+            for result in sweep(lab, todo, origin, jobs, stop.is_set):
+                pace.add(result)
+            self._said = "stopped" if stop.is_set() else "finished"
+        except WorkbenchError as error:
+            self._said = error.message
+        except Exception as error:
+            self._said = f"{type(error).__name__}: {error}"
+
+    def stop(self) -> None:
+        """End the sweep; what was measured is stored."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def state(self) -> dict[str, Any]:
+        """How it goes, as data."""
+        pace = self._pace
+        return {
+            "running": self.running,
+            "done": pace.done if pace else 0,
+            "total": pace.total if pace else 0,
+            "line": pace.line() if pace else "",
+            "said": self._said,
+        }

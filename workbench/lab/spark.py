@@ -1,0 +1,321 @@
+"""Spark: sweeps over a cluster, and the same tables as Spark SQL.
+
+The points are a DataFrame and go through `mapInPandas` in batches. A batch is measured by a supervisor process on the
+executor's machine and stored there as one file, named after the batch, so a batch that Spark does again is there once.
+The store and the suite must be visible under the same paths everywhere (a shared file system, or one machine).
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import workbench
+from workbench.errors import LabError
+from workbench.lab import sql
+from workbench.lab.data import Data, wanted_table
+from workbench.lab.experiment import digest
+from workbench.lab.measure.client import Client, Lost
+from workbench.lab.plan import Lab, Origin, Task, now
+from workbench.lab.result import Measured, Result, Status
+from workbench.lab.store import NUMBERS, Store, arrow, as_text, read, schema, unflat
+from workbench.lab.suite import Suite
+
+LOCAL = "local[*]"
+BATCHES_PER_CORE = 4
+MOST_IN_A_BATCH = 250
+FIELDS = ("experiment", "point", "repetition", "key", "code", "batch")
+LOGGING = Path(__file__).with_name("log4j2.properties")
+INSTALL_JAVA = "install a Java runtime, 17 or newer (Debian: apt-get install default-jre-headless), or use --on local"
+_WAIT = 8.0
+_EXECUTORS = 120.0
+
+
+def java() -> str:
+    """The path of a Java program that answers.
+
+    Raises
+    ------
+    LabError: there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if found is None:
+        where = f"JAVA_HOME={home}" if home else "no 'java' on PATH"
+        raise LabError(f"Spark needs Java, and there is none: {where}", hint=INSTALL_JAVA)
+    done = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"Spark needs Java, and it does not run: {done.stderr.strip()}", where=found, hint=INSTALL_JAVA)
+    return found
+
+
+def reachable(master: str) -> None:
+    """See that something answers at `spark://host:port` before Spark spends minutes on trying.
+
+    Raises
+    ------
+    LabError: nothing does.
+    """
+    if not master.startswith("spark://"):
+        return
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        with contextlib.suppress(OSError, ValueError), socket.create_connection((host, int(port)), timeout=_WAIT):
+            return
+    raise LabError(f"no Spark master answers at {master}", hint="start one, or leave --master away to use this machine")
+
+
+def session(master: str = LOCAL, **settings: str) -> Any:
+    """A Spark session.
+
+    Raises
+    ------
+    LabError: Spark or Java is missing, or the master cannot be reached.
+    """
+    try:
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise LabError("pyspark is not installed", hint="pip install 'workbench[spark]'") from error
+    java()
+    reachable(master)
+    home = str(Path(workbench.__file__).resolve().parent.parent)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    paths = os.pathsep.join(dict.fromkeys([home, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
+    builder = SparkSession.builder.master(master).appName("workbench lab")
+    given = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+        "spark.executorEnv.PYTHONPATH": paths,
+        "spark.driver.host": "127.0.0.1" if master.startswith("local") else _address(master),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(MOST_IN_A_BATCH),
+        "spark.executor.memory": "512m",  # it hands points on; what measures them is outside of it
+        "spark.task.maxFailures": "8",  # a worker that is lost takes all its tasks with it
+        **sql.CONFIGURATION,
+        **settings,
+    }
+    for name, value in given.items():
+        builder = builder.config(name, value)
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = paths  # for the Python workers of a local master
+    try:
+        made = builder.getOrCreate()
+        _wait_for_executors(made, master)
+        return made
+    except LabError:
+        raise
+    except Exception as error:
+        raise LabError(f"Spark does not start: {_first(error)}", where=master) from error
+    finally:
+        os.environ.pop("PYTHONPATH")
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
+
+
+def _wait_for_executors(spark: Any, master: str) -> None:
+    """See that a cluster gives us somebody to work: Spark itself would wait for ever, and say nothing.
+
+    Raises
+    ------
+    LabError: it does not.
+    """
+    deadline = time.monotonic() + _EXECUTORS
+    while not master.startswith("local") and spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
+        if time.monotonic() > deadline:
+            spark.stop()
+            raise LabError(
+                f"no worker of {master} gave us an executor within {_EXECUTORS:.0f} s",
+                hint="it needs a worker with a free core and 512 MB of memory",
+            )
+        time.sleep(0.2)
+
+
+def _address(master: str) -> str:
+    """The address of this machine that the master's machine can reach."""
+    host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=_WAIT) as link:
+        return str(link.getsockname()[0])
+
+
+def _first(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+# --- a sweep --------------------------------------------------------------------------------------------------
+
+
+def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Generator[Result]:
+    """Make the measurements on a cluster, and give each when the batch that it is in has been stored.
+
+    Raises
+    ------
+    LabError: Spark gives up, or the executors store their results where we do not see them.
+    """
+    if not tasks:
+        return
+    cores = max(1, spark.sparkContext.defaultParallelism)
+    size = max(1, min(MOST_IN_A_BATCH, -(-len(tasks) // (cores * BATCHES_PER_CORE))))
+    batches = [tasks[i : i + size] for i in range(0, len(tasks), size)]
+    rows = [
+        (t.experiment, as_text(t.point), t.repetition, t.key, t.code, digest([origin.run, number])[:12])
+        for number, batch in enumerate(batches)
+        for t in batch
+    ]
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(FIELDS)}
+    points = spark.createDataFrame(arrow().table(columns))
+    points = points.repartitionByRange(len(batches), "batch") if len(batches) > 1 else points.coalesce(1)
+    measure = Measurer(str(lab.path.resolve()), str(lab.store.folder.parent.resolve()), lab.suite.name, asdict(origin))
+    done = points.mapInPandas(measure, "key string, repetition long, status string")
+    yield from _followed(lab, tasks, done, spark)
+
+
+def _followed(lab: Lab, tasks: Sequence[Task], done: Any, spark: Any) -> Iterator[Result]:
+    """Let Spark work in a thread, and give the results as their files appear."""
+    before = set(lab.store.folder.glob("part-*.parquet"))
+    ended: list[Any] = []
+    wanted = {task.id for task in tasks}
+
+    def work() -> None:
+        try:
+            ended.append(done.collect())
+        except Exception as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive() or wanted:
+            last = not thread.is_alive()
+            for result in _appeared(lab.store, before):
+                if result.id in wanted:
+                    wanted.discard(result.id)
+                    yield result
+            if last:
+                break
+            thread.join(0.3)
+    except BaseException:
+        spark.sparkContext.cancelAllJobs()
+        thread.join(10)
+        raise
+    if isinstance(ended[0], Exception):
+        raise LabError(
+            f"Spark gave up: {_first(ended[0])}", hint="what was stored is kept; run the same command again to go on"
+        ) from ended[0]
+    if wanted:
+        raise LabError(
+            f"the executors have stored {len(wanted)} results where they cannot be seen from here",
+            where=str(lab.store.folder),
+            hint="put the store (--data) on a file system that all machines share",
+        )
+
+
+def _appeared(store: Store, before: set[Path]) -> Iterator[Result]:
+    pa = arrow()
+    for path in set(store.folder.glob("part-*.parquet")) - before:
+        before.add(path)
+        with contextlib.suppress(OSError, ValueError, pa.ArrowException):  # reported when the store is read
+            for row in read(path).to_pylist():
+                yield unflat(row)
+
+
+_clients: dict[tuple[str, str, int], Client] = {}
+"""The supervisor of this Python worker of Spark's, kept from one batch to the next."""
+
+
+class Measurer:
+    """What an executor does with a partition: the function given to `mapInPandas`."""
+
+    def __init__(self, path: str, folder: str, suite: str, origin: Mapping[str, str]) -> None:
+        self.path, self.folder, self.suite, self.origin = path, folder, suite, origin
+
+    def __call__(self, frames: Iterator[Any]) -> Iterator[Any]:
+        """Measure and store each batch; tell what was done."""
+        import pandas as pd
+
+        store, origin = Store(Path(self.folder), self.suite), Origin(**self.origin)
+        for frame in frames:
+            rows = frame.to_dict("records")
+            results = [self._measured(row, origin) for row in rows]
+            store.add(results, name=digest([row["batch"] + row["key"] + str(row["repetition"]) for row in rows])[:16])
+            told = [(r.key, r.repetition, str(r.measured.status)) for r in results]
+            yield pd.DataFrame(told, columns=["key", "repetition", "status"])
+
+    def _measured(self, row: Mapping[str, Any], origin: Origin) -> Result:
+        task = Task(row["experiment"], json.loads(row["point"]), int(row["repetition"]), row["key"], row["code"])
+        started = now()
+        client = self._client()
+        try:
+            client.give(task.frame())
+            measured = client.take()
+        except Lost as error:
+            _clients.clear()
+            measured = Measured(Status.CRASH, reason=f"the process that measures was lost: {error}")
+        return origin.result(task, measured, started)
+
+    def _client(self) -> Client:
+        which = (self.path, self.folder, os.getpid())
+        if which not in _clients:
+            _clients[which] = Client(Path(self.path), Path(self.folder) / "files" / self.suite)
+            atexit.register(_clients[which].end)
+        return _clients[which]
+
+
+# --- tables ---------------------------------------------------------------------------------------------------
+
+
+class SparkSql:
+    """Spark SQL over the files of a store."""
+
+    name, extract = "Spark SQL", "get_json_object"
+
+    def __init__(self, spark: Any, suite: Suite, files: Sequence[Path]) -> None:
+        self._spark = spark
+        kinds = ", ".join(f"`{field.name}` {_kind(field.name)}" for field in schema())
+        given = [str(path.resolve()) for path in files]
+        stored = spark.read.schema(kinds).parquet(*given) if given else spark.createDataFrame([], kinds)
+        stored.createOrReplaceTempView("stored")
+        spark.createDataFrame(wanted_table(suite)).createOrReplaceTempView("wanted")
+
+    def query(self, text: str) -> list[dict[str, Any]]:
+        """The rows of a SELECT."""
+        rows = [row.asDict() for row in self._spark.sql(text).collect()]
+        return [{n: float(v) if isinstance(v, Decimal) else v for n, v in row.items()} for row in rows]
+
+    def view(self, name: str, text: str) -> None:
+        """Name a SELECT."""
+        frame = self._spark.sql(text)
+        (frame.cache() if name == "latest" else frame).createOrReplaceTempView(name)
+
+    def close(self) -> None:
+        """Give the memory back; the session belongs to the caller."""
+        self._spark.catalog.clearCache()
+
+
+def _kind(column: str) -> str:
+    if column == "reliable":
+        return "boolean"
+    return "double" if column in NUMBERS else "long" if column in ("repetition", "seed") else "string"
+
+
+def open_spark(suite: Suite, store: Store, spark: Any) -> Data:
+    """The results of a suite, answered by Spark."""
+    good, broken = store.files()
+    return Data(suite, SparkSql(spark, suite, list(good)), broken).prepare()

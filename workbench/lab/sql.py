@@ -1,0 +1,46 @@
+"""Pieces of SQL in the dialect that DuckDB and Spark (with `CONFIGURATION`) share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from workbench.lab.region import Scalar
+
+CONFIGURATION = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    "spark.sql.parser.escapedStringLiterals": "true",
+}
+"""What makes Spark read names in double quotes, and backslashes as themselves."""
+
+
+def name(text: str) -> str:
+    """A column or a view."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def literal(value: Scalar | None) -> str:
+    """A constant."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return f"CAST('{value!r}' AS DOUBLE)"  # a plain 0.1 would be a decimal number
+    if isinstance(value, int):
+        return repr(value)
+    return "'" + value.replace("'", "''") + "'"
+
+
+def condition(chosen: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
+    """Columns that have certain values; TRUE where nothing is asked."""
+    parts = []
+    for column, given in chosen.items():
+        values = [given] if isinstance(given, Scalar) else list(given)
+        parts.append(f"{name(column)} IN ({', '.join(map(literal, values))})")
+    return " AND ".join(parts) or "TRUE"
+
+
+def values(rows: Iterable[Iterable[Scalar | None]]) -> str:
+    """A relation of constants."""
+    return "VALUES " + ", ".join(f"({', '.join(map(literal, row))})" for row in rows)

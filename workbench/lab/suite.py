@@ -1,0 +1,196 @@
+"""A suite: experiments, and what is made of their results. One Python file in `experiments/` with `suite = Suite(...)`.
+
+suite = Suite("squares", "How long it takes to square numbers.")
+
+@suite.experiment(Region(n=[10, 100, 1000]), total=Output("the sum of squares", kind=int))
+def sum_of_squares(n):
+    return {"total": sum(i * i for i in range(n))}
+
+suite.table("times", of=sum_of_squares, rows="n", cells={"total": only("total"), "CPU": median("cpu_seconds")})
+suite.plot("growth", of=sum_of_squares, x="n", y=median("cpu_seconds"), log="xy")
+
+@suite.claim("The sum grows with n")
+def grows(data):
+    totals = [row["total"] for row in data.rows(sum_of_squares)]
+    return ok() if totals == sorted(totals) else fails(f"{totals}")
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from workbench.errors import SuiteError
+from workbench.lab.claim import Claim, Judge, Macro
+from workbench.lab.experiment import Experiment, Limits, Output, Prerequisite
+from workbench.lab.plot import Plot
+from workbench.lab.region import Region, Scalar
+from workbench.lab.table import Beside, Statistic, Table
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Suite:
+    """Everything about one set of experiments.
+
+    Parameters
+    ----------
+    name: how the command line and the results call it.
+    title: one line; what follows in `doc` is Markdown for the head of the report.
+    depends: files and folders, relative to the top folder, whose content the results depend on beside workbench's
+        and the suite's own code.
+    """
+
+    def __init__(self, name: str, title: str, doc: str = "", *, depends: Iterable[str] = ()) -> None:
+        if not _NAME.fullmatch(name):
+            raise SuiteError(f"a suite cannot be called '{name}'", hint="letters, digits, _ and -")
+        self.name, self.title, self.doc = name, title, doc
+        self.depends = tuple(depends)
+        self.experiments: dict[str, Experiment] = {}
+        self.prerequisites: dict[str, Prerequisite] = {}
+        self.tables: dict[str, Table] = {}
+        self.plots: dict[str, Plot] = {}
+        self.claims: dict[str, Claim] = {}
+        self.macros: dict[str, Macro] = {}
+
+    # --- what is done ---------------------------------------------------------------------------------------
+
+    def experiment(
+        self,
+        region: Region,
+        *,
+        limits: Limits | None = None,
+        repeat: int = 1,
+        kept: bool = False,
+        warm_up: Callable[[], None] | None = None,
+        needs: Callable[..., None] | Iterable[Callable[..., None]] = (),
+        expected: Callable[..., Mapping[str, Any] | None] | None = None,
+        page: Callable[..., str] | None = None,
+        outputs: Mapping[str, Output] | None = None,
+        **more_outputs: Output,
+    ) -> Callable[[F], F]:
+        """The decorated function is what is done at each point of the region; see `Experiment`."""
+
+        def add(function: F) -> F:
+            name = function.__name__
+            self._new(self.experiments, name, "experiment", _IDENTIFIER)
+            wanted = [needs] if callable(needs) else list(needs)
+            named = {**(outputs or {}), **more_outputs}
+            self.experiments[name] = Experiment(
+                name, function, region, named, limits or Limits(), repeat, expected, kept, warm_up,
+                tuple(self._prerequisite(make) for make in wanted), page, (function.__doc__ or "").strip(),
+            )  # fmt: skip
+            return function
+
+        return add
+
+    def prerequisite(self, function: F) -> F:
+        """The decorated function writes a file to `path`; experiments name it in `needs`."""
+        self._new(self.prerequisites, function.__name__, "prerequisite", _IDENTIFIER)
+        self.prerequisites[function.__name__] = Prerequisite(function.__name__, function)
+        return function
+
+    def _prerequisite(self, make: Callable[..., None]) -> Prerequisite:
+        found = self.prerequisites.get(make.__name__)
+        if found is None or found.make is not make:
+            raise SuiteError(f"'{make.__name__}' is no prerequisite of the suite", hint="decorate it")
+        return found
+
+    # --- what is made of it ---------------------------------------------------------------------------------
+
+    def table(
+        self,
+        name: str,
+        *,
+        of: Callable[..., Any] | str,
+        rows: str | Iterable[str],
+        cells: Mapping[str, Statistic],
+        columns: str | None = None,
+        where: Mapping[str, Scalar | Iterable[Scalar]] | None = None,
+        beside: Iterable[Beside] = (),
+        title: str = "",
+        doc: str = "",
+    ) -> Table:
+        """A table of results; see `Table`."""
+        self._new(self.tables, name, "table")
+        made = Table(
+            name, title or name, self.get(of), _tuple(rows), dict(cells), columns, dict(where or {}), tuple(beside), doc
+        )
+        self.tables[name] = made
+        return made
+
+    def plot(
+        self,
+        name: str,
+        *,
+        of: Callable[..., Any] | str,
+        y: Statistic,
+        x: str | None = None,
+        series: str | None = None,
+        kind: str = "line",
+        log: str = "",
+        where: Mapping[str, Scalar | Iterable[Scalar]] | None = None,
+        title: str = "",
+        doc: str = "",
+    ) -> Plot:
+        """A picture of results; see `Plot`."""
+        self._new(self.plots, name, "plot")
+        made = Plot(name, title or name, self.get(of), y, x, series, kind, log, dict(where or {}), doc)
+        self.plots[name] = made
+        return made
+
+    def claim(self, text: str) -> Callable[[Judge], Judge]:
+        """The decorated function judges the statement on the data: `ok()`, `warns(why)` or `fails(why)`."""
+
+        def add(judge: Judge) -> Judge:
+            self._new(self.claims, judge.__name__, "claim")
+            self.claims[judge.__name__] = Claim(judge.__name__, text, judge, (judge.__doc__ or "").strip())
+            return judge
+
+        return add
+
+    def macro(self, description: str, unit: str = "") -> Callable[[F], F]:
+        """The decorated function computes a number or text of that name from the data, for a paper's text."""
+
+        def add(compute: F) -> F:
+            self._new(self.macros, compute.__name__, "macro")
+            self.macros[compute.__name__] = Macro(compute.__name__, description, unit, compute)
+            return compute
+
+        return add
+
+    # --- finding --------------------------------------------------------------------------------------------
+
+    def get(self, experiment: Callable[..., Any] | str) -> Experiment:
+        """An experiment, by its function or its name.
+
+        Raises
+        ------
+        SuiteError: there is none.
+        """
+        name = experiment if isinstance(experiment, str) else getattr(experiment, "__name__", repr(experiment))
+        if name not in self.experiments:
+            known = ", ".join(self.experiments) or "none"
+            raise SuiteError(f"suite '{self.name}' has no experiment '{name}'", hint=f"it has: {known}")
+        return self.experiments[name]
+
+    def repeated(self, times: int) -> Suite:
+        """The same suite with every point measured so many times."""
+        again = Suite(self.name, self.title, self.doc, depends=self.depends)
+        again.__dict__.update(self.__dict__)
+        again.experiments = {name: replace(e, repeat=times) for name, e in self.experiments.items()}
+        return again
+
+    def _new(self, known: Mapping[str, object], name: str, what: str, form: re.Pattern[str] = _NAME) -> None:
+        if not form.fullmatch(name):
+            raise SuiteError(f"suite '{self.name}': a {what} cannot be called '{name}'", hint="letters, digits, _")
+        if name in known:
+            raise SuiteError(f"suite '{self.name}' has two of {what} '{name}'")
+
+
+def _tuple(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,271 @@
+"""Tables: results selected, grouped, expanded as columns, joined with known figures, and summed up.
+
+A table is a description; `query` is it as SQL, `arrange` puts the rows that any engine finds into a `Grid`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import SuiteError
+from workbench.lab import sql
+from workbench.lab.experiment import Experiment
+from workbench.lab.region import Scalar
+
+MEASURES = {
+    "wall_seconds": "s", "cpu_seconds": "s", "peak_mb": "MB", "load": "", "steal": "", "status": "", "gpu_mb": "MB",
+}  # fmt: skip
+"""What is measured of every point, and its unit."""
+
+Chosen = Mapping[str, Scalar | Iterable[Scalar]]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """How the values of an output or a measure are summed up, in `unit`s of which one has `scale`."""
+
+    column: str
+    form: str
+    word: str
+    scale: float = 1.0
+    unit: str = ""
+
+    @property
+    def expression(self) -> str:
+        """As SQL."""
+        text = self.form.format(sql.name(self.column))
+        return text if self.scale == 1 else f"{text} * {sql.literal(float(self.scale))}"
+
+    def as_(self, unit: str, scale: float) -> Statistic:
+        """In another unit: `median("cpu").as_("ms", 1000)`."""
+        return Statistic(self.column, self.form, self.word, scale, unit)
+
+
+def median(column: str) -> Statistic:
+    """The middle one."""
+    return Statistic(column, "median({})", "median")
+
+
+def mean(column: str) -> Statistic:
+    """The arithmetic mean."""
+    return Statistic(column, "avg({})", "mean")
+
+
+def least(column: str) -> Statistic:
+    """The smallest."""
+    return Statistic(column, "min({})", "least")
+
+
+def most(column: str) -> Statistic:
+    """The largest."""
+    return Statistic(column, "max({})", "most")
+
+
+def total(column: str) -> Statistic:
+    """The sum."""
+    return Statistic(column, "sum({})", "total")
+
+
+def deviation(column: str) -> Statistic:
+    """The standard deviation of a sample; nothing for a single value."""
+    return Statistic(column, "stddev_samp({})", "standard deviation")
+
+
+def spread(column: str) -> Statistic:
+    """The largest less the smallest."""
+    return Statistic(column, "(max({0}) - min({0}))", "spread")
+
+
+def number(column: str = "id") -> Statistic:
+    """How many there are."""
+    return Statistic(column, "count({})", "number")
+
+
+def only(column: str) -> Statistic:
+    """The value that all of them have, `varies` where they differ."""
+    form = "CASE WHEN min({0}) <> max({0}) THEN 'varies' ELSE CAST(min({0}) AS STRING) END"
+    return Statistic(column, form, "")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A place in a table: its value, and the results that it was computed from."""
+
+    value: Any = None
+    text: str = ""
+    ids: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    """Endings other than a normal one, among those results."""
+    reliable: bool = True
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Known figures to stand beside ours, joined on the axes `by`: those of a paper, or of another tool.
+
+    `figures` has a number for each combination of their values; None is shown as `missing`.
+    """
+
+    label: str
+    by: tuple[str, ...]
+    figures: Mapping[tuple[Scalar, ...], float | None]
+    unit: str = ""
+    missing: str = ""
+    source: str = ""
+
+    def cell(self, key: tuple[Scalar, ...]) -> Cell:
+        """The figure for some values of the axes; empty where nothing is known."""
+        figure = self.figures.get(key)
+        return Cell(figure, "" if key not in self.figures else self.missing if figure is None else shown(figure))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with its contents: `rows` has for each the values that name it, then its cells."""
+
+    name: str
+    title: str
+    corner: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    """Over each cell: the value of the expanded axis ("" where there is none), and what the cell is."""
+    rows: tuple[tuple[tuple[Scalar, ...], tuple[Cell, ...]], ...]
+    doc: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """One line of heads, for formats that have only one."""
+        return (*self.corner, *(", ".join(filter(None, pair)) for pair in self.columns))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Results of an experiment, a row for each combination of the axes `rows`.
+
+    Parameters
+    ----------
+    cells: what stands in a row (for each value of `columns`, an axis, if there is one), by its head.
+    where: only the points with these values.
+    beside: known figures, joined.
+    """
+
+    name: str
+    title: str
+    experiment: Experiment
+    rows: tuple[str, ...]
+    cells: Mapping[str, Statistic]
+    columns: str | None = None
+    where: Chosen = field(default_factory=dict)
+    beside: tuple[Beside, ...] = ()
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        axes = self.experiment.region.axes
+        for axis in (*self.groups, *self.where, *(name for b in self.beside for name in b.by)):
+            if axis not in axes:
+                raise SuiteError(
+                    f"table '{self.name}': experiment '{self.experiment.name}' has no axis '{axis}'",
+                    hint=f"it has {', '.join(axes)}",
+                )
+        for statistic in self.cells.values():
+            known_column(self.experiment, statistic.column, f"table '{self.name}'")
+        for beside in self.beside:
+            if not set(beside.by) <= set(self.groups):
+                raise SuiteError(f"table '{self.name}': '{beside.label}' is by {beside.by}, which are not all shown")
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The axes that tell one cell from another."""
+        return (*self.rows, *([self.columns] if self.columns else []))
+
+    def query(self) -> str:
+        """The table as SQL over the view of its experiment."""
+        own = [f"t.{sql.name(axis)} AS g{i}" for i, axis in enumerate(self.groups)]
+        own += [f"{statistic.expression} AS v{i}" for i, statistic in enumerate(self.cells.values())]
+        # "bool_and" leaves out nulls, and no result has one there
+        own += ["array_agg(id) AS ids", "array_agg(status) AS statuses", "bool_and(reliable) AS reliable"]
+        grouped = ", ".join(f"t.{sql.name(axis)}" for axis in self.groups)
+        return "\n".join([
+            f"SELECT {', '.join(own)}", f"FROM {sql.name(self.experiment.name)} AS t",
+            f"WHERE {sql.condition(self.where)}", f"GROUP BY {grouped}",
+        ])  # fmt: skip
+
+    def arrange(self, found: Sequence[Mapping[str, Any]]) -> Grid:
+        """The rows of the query as a grid, in the order of the region."""
+        axes = self.experiment.region.axes
+        at = {tuple(row[f"g{i}"] for i in range(len(self.groups))): row for row in found}
+        places = [{value: place for place, value in enumerate(axes[axis])} for axis in self.rows]
+        keys = sorted(
+            {key[: len(self.rows)] for key in at},
+            key=lambda key: [places[i].get(value, 0) for i, value in enumerate(key)],
+        )
+        across: list[tuple[Scalar, ...]] = [()]
+        if self.columns:
+            across = [(value,) for value in axes[self.columns] if any(key[-1] == value for key in at)]
+        heads = [*self.cells, *(b.label for b in self.beside)]
+        columns = [("".join(map(self._over, extra)), head) for extra in across for head in heads]
+        rows = [(key, tuple(c for extra in across for c in self._cells((*key, *extra), at))) for key in keys]
+        notes = [f"{b.label}: {b.source}" for b in self.beside if b.source]
+        return Grid(self.name, self.title, self.rows, tuple(columns), tuple(rows), self.doc, tuple(notes))
+
+    def _over(self, value: Scalar) -> str:
+        """What stands over the cells of a value of the axis `columns`."""
+        return value if isinstance(value, str) else f"{self.columns} = {shown(value)}"
+
+    def _cells(self, key: tuple[Scalar, ...], at: Mapping[tuple[Scalar, ...], Mapping[str, Any]]) -> list[Cell]:
+        """The cells of one combination of the axes, empty ones where there is no result."""
+        cells = [Cell() for _ in self.cells]
+        if (row := at.get(key)) is not None:
+            ids, marks = tuple(sorted(row["ids"])), tuple(sorted(set(row["statuses"]) - {"ok"}))
+            for i, statistic in enumerate(self.cells.values()):
+                value = row[f"v{i}"]
+                reliable = bool(row["reliable"]) or unit_of(self.experiment, statistic) not in ("s", "ms")
+                text = " ".join(filter(None, [shown(value), *marks])) + ("" if reliable else " ~")
+                cells[i] = Cell(value, text, ids, marks, reliable)
+        named = dict(zip(self.groups, key, strict=True))
+        return cells + [beside.cell(tuple(named[axis] for axis in beside.by)) for beside in self.beside]
+
+
+def known_column(experiment: Experiment, column: str, where: str) -> None:
+    """Refuse what is neither an axis, nor an output, nor measured of every point.
+
+    Raises
+    ------
+    SuiteError: it is unknown.
+    """
+    known = [*experiment.region.axes, *experiment.outputs, *MEASURES, "id"]
+    if column not in known:
+        raise SuiteError(
+            f"{where}: experiment '{experiment.name}' has no '{column}'", hint=f"it has {', '.join(known)}"
+        )
+
+
+def unit_of(experiment: Experiment, statistic: Statistic) -> str:
+    """The unit in which a statistic is shown."""
+    if statistic.unit or statistic.word == "number":
+        return statistic.unit
+    output = experiment.outputs.get(statistic.column)
+    return output.unit if output else MEASURES.get(statistic.column, "")
+
+
+def shown(value: Any) -> str:
+    """A value as people read it: three significant digits, whole numbers whole."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else _digits(value)
+    return str(value)
+
+
+def _digits(value: float) -> str:
+    if value != value or value in (float("inf"), float("-inf")):
+        return str(value)
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    if abs(value) < 1e-4:
+        return f"{value:.2e}"
+    return f"{float(f'{value:.3g}'):g}" if abs(value) >= 1e-4 else str(value)
