@@ -110,3 +110,11 @@ def test_approximation_in_a_file(workbench: Run, pipe: Callable[[str], Path]) ->
     assert ended.code == 1
     assert "approximates(both)  of wrong" in ended.out
     assert workbench("equiv", f"{file}:either", f"{file}:both", "--mode", "approximates").code == 0
+
+
+def test_where_a_pipe_delays_the_other_analyses_go_on(workbench: Run) -> None:
+    ended = workbench("analyse", MODELS.parent / "faults" / "delays.pipe:joined", "--quiet")
+    assert ended.code == 3
+    assert "latency from p to out: 2 steps" in ended.out
+    assert "? the longest silence is not measured where a pipe delays events" in ended.out
+    assert "order of arrival" in ended.out

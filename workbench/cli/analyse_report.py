@@ -11,6 +11,7 @@ from typing import Any
 
 from workbench.cli.output import colour
 from workbench.core.pipeline import Pipeline
+from workbench.errors import Refused
 from workbench.processors.group import flatten
 from workbench.verify import analyses as a
 from workbench.verify.analyses.constants import Carried, Kind
@@ -80,7 +81,10 @@ def _measured(measures: Iterable[Measure], pipeline: Pipeline) -> tuple[list[str
 
 def silence(pipeline: Pipeline, settings: Settings) -> Section:
     """The longest silence, of all outputs together and of each."""
-    found = [a.longest_silence(pipeline, settings)]
+    try:
+        found = [a.longest_silence(pipeline, settings)]
+    except Refused as error:  # the other analyses are still of use
+        return Section("longest silence", (f"? {error.what}",), (), {"silence": [], "reason": error.what}, False)
     if pipeline.out_arity > 1:
         found += [a.longest_silence(pipeline, settings, name) for name, _ in pipeline.outputs]
     lines, details = _measured(found, _resolved(pipeline, settings))
