@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from workbench.conformance.executables import Running
 from workbench.conformance.strategies import pipelines, traces
-from workbench.core.domain import Overflowing
+from workbench.core.domain import Overflowing, split
 from workbench.core.ops import NE, NOT, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -104,7 +104,7 @@ def avoided(system: System) -> Term:
     domain = system.domains_of_pipes[system.outputs[0][1]]
     found = []
     for slot in pipe.slots:
-        pairs = zip(leaves(slot.value), leaves(domain.default), strict=True)
+        pairs = zip(leaves(slot.value), split(domain, domain.default), strict=True)
         differs = [NE(leaf, value) for leaf, value in pairs]
         found.append(either(negate(slot.present), negate(conjunction(negate(d) for d in differs))))
     term: Term = conjunction(found)

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.backends.compiled_observe import decode_any, encode_any, shaped
-from workbench.core.domain import BOOL, INT, Domain, Enum, Integers, Reals, Tuple, Value, scalars
-from workbench.core.term import leaves
+from workbench.backends.compiled_observe import decode_any, encode_any
+from workbench.core.domain import BOOL, INT, Domain, Enum, Integers, Reals, Value, joined, scalars, split
 from workbench.errors import DomainError, InputError
 
 
@@ -156,7 +155,7 @@ def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Valu
         if problem is not None:
             wrong = (position, problem)
             break
-        rows.append(tuple(encode_any(part, leaf) for part, leaf in zip(parts, leaves(value), strict=True)))
+        rows.append(tuple(encode_any(part, leaf) for part, leaf in zip(parts, split(domain, value), strict=True)))
     rows += [nothing] * (len(events) - len(rows))
     columns = zip(*rows, strict=True) if rows else [()] * len(parts)
     fields = tuple(np.array(each, dtype(part)) for part, each in zip(parts, columns, strict=True))
@@ -166,7 +165,7 @@ def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Valu
 def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
     if value not in domain:
         return _not_a_value(name, domain, value)
-    for (_, part), leaf in zip(scalars(domain), leaves(value), strict=True):
+    for (_, part), leaf in zip(scalars(domain), split(domain, value), strict=True):
         if isinstance(part, Integers) and (isinstance(leaf, float) or not -(2**63) <= leaf < 2**63):
             return DomainError(
                 f"{leaf!r} on input '{name}' is no integer of 64 bits, which compiled code has for int",
@@ -204,6 +203,6 @@ class Output:
         columns = [
             [decode_any(part, x) for x in array.tolist()] for part, array in zip(parts, self.fields, strict=True)
         ]
-        if not isinstance(self.domain, Tuple):
+        if scalars(self.domain) == (((), self.domain),):
             return columns[0]
-        return [shaped(self.domain, iter(row)) for row in zip(*columns, strict=True)]
+        return [joined(self.domain, iter(row)) for row in zip(*columns, strict=True)]

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.backends.compiled import decode, encode, step_code
 from workbench.backends.compiled_loop import Shape, executable
 from workbench.backends.compiled_plain import SCOPE, Cells
-from workbench.core.domain import BOOL, Domain, Reals, Tuple, Value, scalars
+from workbench.core.domain import BOOL, Domain, Reals, Value, joined, scalars, split
 from workbench.core.processor import Maybe, carried
 from workbench.core.term import Term, leaves
 from workbench.ir.system import Pipe, System
@@ -43,7 +43,7 @@ def given_inputs(system: System, events: Mapping[str, Value], ends: bool) -> dic
     for source in system.inputs:
         if source.name in events:
             found[source.present.name] = True
-            pairs = zip(leaves(source.value), leaves(events[source.name]), strict=True)
+            pairs = zip(leaves(source.value), split(source.domain, events[source.name]), strict=True)
             found.update((leaf.name, encode_any(leaf.domain, value)) for leaf, value in pairs)
     return found
 
@@ -55,7 +55,7 @@ def shown(pipe: Pipe, domain: Domain, numbers: Iterator[Any]) -> Maybe:
     for _ in pipe.slots:
         present, flat = next(numbers), [next(numbers) for _ in parts]
         if present:
-            events.append(shaped(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
+            events.append(joined(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
     return Maybe(bool(events), carried(events, pipe.width))
 
 
@@ -69,13 +69,6 @@ def encode_any(domain: Domain, value: Value) -> Any:
 def decode_any(domain: Domain, number: Any) -> Value:
     """The value of a scalar domain that compiled code has this for."""
     return float(number) if isinstance(domain, Reals) else decode(domain, number)
-
-
-def shaped(domain: Domain, flat: Iterator[Value]) -> Value:
-    """The value of a domain with these scalar parts."""
-    if isinstance(domain, Tuple):
-        return tuple(shaped(part, flat) for part in domain.fields)
-    return next(flat)
 
 
 def _typed(domain: Domain, number: Any) -> Any:

@@ -468,7 +468,7 @@ def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: 
         kind = draw(st.sampled_from(Kind))
         by = draw(st.integers(1, 2)) if kind is Kind.DELAY else 0
         most, domain = draw(st.sampled_from([None, 1, 2])), pipeline.every_pipe[pipe]
-        conditions = [None, g.fixed_right("=", draw(values(domain)))] if not isinstance(domain, Tuple) else [None]
+        conditions = [None, g.fixed_right("=", draw(values(domain)))] if not isinstance(domain, Map | Tuple) else [None]
         tried = [*found, Fault(kind, pipe, by, most, draw(st.sampled_from(conditions)))]
         if max(width or 0 for width in flatten(pipeline.with_faults(tried)).widths.values()) <= most_events:
             found = tried

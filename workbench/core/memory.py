@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, Domain, Tuple, scalars
+from workbench.core.domain import BOOL, Domain, Tuple, parts, scalars
 from workbench.core.ops import Operator, as_term
 from workbench.core.processor import Machine
 from workbench.core.term import Term, intern
@@ -60,8 +60,8 @@ class Cells:
     def __init__(self, store: Store, arrays: Sequence[str]) -> None:
         self.store, self.arrays = store, tuple(arrays)
         self.writes: list[Write] = []
-        parts = (part for _, part in scalars(store.domain))
-        self._loads = [_load(array, part) for array, part in zip(arrays, parts, strict=True)]
+        kinds = (part for _, part in scalars(store.domain))
+        self._loads = [_load(array, part) for array, part in zip(arrays, kinds, strict=True)]
 
     def at(self, position: Any) -> Any:
         """The value at a position before the step."""
@@ -82,6 +82,7 @@ def _load(array: str, domain: Domain) -> Load:
 
 
 def _shaped(domain: Domain, flat: Any) -> Any:
-    if isinstance(domain, Tuple):
-        return tuple(_shaped(part, flat) for part in domain.fields)
+    inside = parts(domain)
+    if inside or isinstance(domain, Tuple):
+        return tuple(_shaped(part, flat) for _, part in inside)
     return next(flat)

@@ -7,11 +7,11 @@ certificate, made by who has checked (`workbench.verify.certify`), for the proce
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from workbench.core.domain import Value
-from workbench.core.function import TypedFunction
+from workbench.core.domain import Domain, Value
+from workbench.core.function import Function, TypedFunction
 from workbench.core.processor import Processor, State
 from workbench.errors import Refused
 
@@ -60,11 +60,15 @@ class Certificate:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Equal parameters, whatever domains the functions among them are typed for."""
+    """Equal parameters, whatever domains the functions among them are typed for, and those taken from them."""
     if isinstance(a, TypedFunction):
         a = a.function
     if isinstance(b, TypedFunction):
         b = b.function
-    if isinstance(a, Processor) and type(a) is type(b):
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if is_dataclass(a) and type(a) is type(b) and not isinstance(a, Function | Domain):
         return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a) if f.compare)
+    if None in (a, b) and isinstance(a or b, Domain):
+        return True
     return bool(a == b)
