@@ -109,9 +109,9 @@ def _outputs(
     backend: Backend, events: Iterator[dict[str, Any]], faults: RandomFaults | None, *, live: bool
 ) -> Iterator[Mapping[str, list[Any]]]:
     """What comes out in each step; where somebody waits for it, before the next step is read."""
-    from workbench.backends.compiled_run import Compiled
+    from workbench.backends.reference import Reference
 
-    if isinstance(backend, Compiled):
+    if not isinstance(backend, Reference):
         yield from _compiled(backend, events, 1 if live else BATCH)
         return
     several = None if live or faults else getattr(backend, "records", None)
