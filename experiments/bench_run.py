@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,13 +84,13 @@ pipeline work(x: int) -> int {{
 def hand_passing(_: Any, x: Any, y: Any) -> int:
     for i in range(x.size):
         y[i] = x[i]
-    return x.size  # type: ignore[no-any-return]
+    return len(x)
 
 
 def hand_doubling(_: Any, x: Any, y: Any) -> int:
     for i in range(x.size):
         y[i] = 2 * x[i]
-    return x.size  # type: ignore[no-any-return]
+    return len(x)
 
 
 def hand_sum(state: Any, x: Any, y: Any) -> int:
@@ -98,7 +99,7 @@ def hand_sum(state: Any, x: Any, y: Any) -> int:
         total += x[i]
         y[i] = total
     state[0] = total
-    return x.size  # type: ignore[no-any-return]
+    return len(x)
 
 
 def hand_decimation(state: Any, x: Any, y: Any) -> int:
@@ -358,7 +359,11 @@ def lengths() -> list[tuple[int, float, float]]:
         for _ in range(count):
             text = f"passthrough({text})"
         executor = wb.Reference(wb.parse(f"pipeline chain(x: int) -> int {{ return {text} }}").get().pipeline)
-        rate = statistics.median(best(lambda: (executor.reset(), executor.run(events)), len(events)) for _ in range(5))  # noqa: B023
+        rates = []
+        for _ in range(5):
+            executor.reset()
+            rates.append(best(partial(executor.run, events), len(events)))
+        rate = statistics.median(rates)
         found.append((count, rate, rate * count))
     return found
 

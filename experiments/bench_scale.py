@@ -60,10 +60,10 @@ class Row:
     cpu: float
 
 
-def timed(call: Callable[[], Verdict]) -> tuple[str, float]:
+def timed(decide: Callable[..., Verdict], *asked: object) -> tuple[str, float]:
     """The outcome and the CPU seconds of a check."""
     start = time.process_time()
-    verdict = call()
+    verdict = decide(*asked)
     return str(verdict.outcome), time.process_time() - start + verdict.cpu_seconds
 
 
@@ -82,7 +82,7 @@ def sweeps() -> Iterator[Row]:
     for (what, pipeline), n, q in itertools.product(models((2, 3, 4, 5)), range(2, 6), range(1, 5)):
         for name, prop in PROPERTIES.items():
             try:
-                verdict, cpu = timed(lambda: wb.check(pipeline, prop, wb.Settings(n=n, q=q)))  # noqa: B023
+                verdict, cpu = timed(wb.check, pipeline, prop, wb.Settings(n=n, q=q))
             except (DomainError, TypingError):
                 continue
             yield Row("sweeps", what, name, n, q, verdict, cpu)
@@ -93,10 +93,10 @@ def large(limit: float) -> Iterator[Row]:
     settings = wb.Settings(n=256, q=64, seconds=limit)
     for what, pipeline in models((3,)):
         for name, prop in PROPERTIES.items():
-            verdict, cpu = timed(lambda: wb.check(pipeline, prop, settings))  # noqa: B023
+            verdict, cpu = timed(wb.check, pipeline, prop, settings)
             yield Row("N = 256, Q = 64", what, name, 256, 64, verdict, cpu)
         for mode in ("stepwise", "sequence"):
-            verdict, cpu = timed(lambda: wb.equivalent(pipeline, pipeline, mode, settings))  # noqa: B023
+            verdict, cpu = timed(wb.equivalent, pipeline, pipeline, mode, settings)
             yield Row("N = 256, Q = 64", what, f"equals itself, {mode}", 256, 64, verdict, cpu)
 
 
@@ -106,7 +106,7 @@ def chains(limit: float) -> Iterator[Row]:
         for what, pipeline in (("window sums in sequence", in_sequence(length)), ("branches summed", forked(length))):
             for name in ("liveness", "no overflow"):
                 settings = wb.Settings(n=4, q=2, seconds=limit)
-                verdict, cpu = timed(lambda: wb.check(pipeline, PROPERTIES[name], settings))  # noqa: B023
+                verdict, cpu = timed(wb.check, pipeline, PROPERTIES[name], settings)
                 yield Row("chains", f"{length} {what}", name, 4, 2, verdict, cpu)
 
 

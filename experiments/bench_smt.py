@@ -161,7 +161,7 @@ class Words(Fold[Any]):
         domain = term.domain
         if isinstance(domain, Integer):
             if domain.overflow is not Overflowing.MODULAR:
-                raise NotImplementedError(domain)
+                raise NotImplementedError(f"this benchmark translates modular integers only, not {domain}")
             exact = self.z3.SRem(exact, self.z3.BitVecVal(domain.n, exact.size()))
         return self._to(exact, width(domain))
 
@@ -371,7 +371,7 @@ def _netlist(z3: Any, bits: dict[str, Any], inputs: Any, wanted: dict[str, Any])
             return gate("11 1\n00 1", *args)
         if kind == z3.Z3_OP_ITE:
             return gate("11- 1\n0-1 1", *args)
-        raise NotImplementedError(e.decl())
+        raise NotImplementedError(f"bit-blasting left an operator that has no gate here: {e.decl()}")
 
     sys.setrecursionlimit(100_000)
     ends = {name: visit(term) for name, term in bits.items()}

@@ -13,7 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.backends.compiled_observe import decode_any, encode_any
-from workbench.core.domain import BOOL, INT, Domain, Enum, Integers, Reals, Value, joined, scalars, split
+from workbench.core.domain import (
+    BOOL,
+    INT,
+    Domain,
+    Enum,
+    Integer,
+    Integers,
+    Range,
+    Reals,
+    Value,
+    joined,
+    scalars,
+    split,
+)
 from workbench.errors import DomainError, InputError
 
 
@@ -107,7 +120,7 @@ def _of_arrays(name: str, domain: Domain, parts: list[Domain], arrays: list[Any]
             )
         fields.append(np.ascontiguousarray(array, dtype(part)))
         if part.finite and part != BOOL and len(array):
-            lo, hi = (part.lo, part.hi) if part.numeric else (0, (part.size or 0) - 1)  # type: ignore[attr-defined]
+            lo, hi = (part.lo, part.hi) if isinstance(part, Integer | Range) else (0, (part.size or 0) - 1)
             wrong = _first(wrong, _outside(name, domain, fields[-1], lo, hi, present))
     return Column(tuple(fields), present, wrong)
 

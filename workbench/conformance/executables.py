@@ -65,13 +65,7 @@ class Running:
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """One step after the other."""
-        self.executor.reset()
-        for events in steps:
-            record = self.executor.step(events)
-            yield Seen(
-                {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()},
-                dict(record.queues),
-            )
+        return _stepped(self.executor, steps)
 
 
 class CompiledRun:
@@ -83,13 +77,15 @@ class CompiledRun:
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """One step after the other."""
-        self.executor.reset()
-        for events in steps:
-            record = self.executor.step(events)
-            yield Seen(
-                {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()},
-                dict(record.queues),
-            )
+        return _stepped(self.executor, steps)
+
+
+def _stepped(executor: Reference | Compiled, steps: Steps) -> Iterator[Seen]:
+    executor.reset()
+    for events in steps:
+        record = executor.step(events)
+        pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+        yield Seen(pipes, dict(record.queues))
 
 
 class Denoting:

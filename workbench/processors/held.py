@@ -14,6 +14,21 @@ from workbench.errors import PipelineError
 from workbench.processors.group import Group
 
 
+class Holder(Processor):
+    """Base of processors that hold another one, as `inner`; a pipeline becomes a group when it is held."""
+
+    inner: Processor | Pipeline
+
+    @property
+    def _inner(self) -> Processor:
+        assert isinstance(self.inner, Processor)
+        return self.inner
+
+    @property
+    def in_arity(self) -> int:
+        return self._inner.in_arity
+
+
 def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
     """The processor that `where` holds, with one output; a pipeline as a group."""
     processor = Group(inner) if isinstance(inner, Pipeline) else inner

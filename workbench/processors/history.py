@@ -21,13 +21,13 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
 from workbench.processors.group import Group
-from workbench.processors.held import as_state
+from workbench.processors.held import Holder, as_state
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.trim import Trim
 
 
 @dataclass(frozen=True)
-class History(Processor):
+class History(Holder):
     """What `inner` emits on an event when it has seen only the last `events` fronts, this one included.
 
     Parameters
@@ -46,15 +46,6 @@ class History(Processor):
             raise PipelineError(f"a history has at least 1 event, not {self.events}")
         if isinstance(self.inner, Pipeline):
             object.__setattr__(self, "inner", Group(self.inner))
-
-    @property
-    def _inner(self) -> Processor:
-        assert isinstance(self.inner, Processor)
-        return self.inner
-
-    @property
-    def in_arity(self) -> int:
-        return self._inner.in_arity
 
     @property
     def out_arity(self) -> int:

@@ -36,11 +36,11 @@ from workbench.core.term import TRUE, Entries, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held import wrapped
+from workbench.processors.held import Holder, wrapped
 
 
 @dataclass(frozen=True)
-class ForAll(Processor):
+class ForAll(Holder):
     """Whether the inner processor holds of every value that a front has.
 
     Parameters
@@ -66,11 +66,6 @@ class ForAll(Processor):
             raise PipelineError(
                 f"the processor in '{self.keyword}' reads a value and a stream, {self.inner} has one input"
             )
-
-    @property
-    def _inner(self) -> Processor:
-        assert isinstance(self.inner, Processor)
-        return self.inner
 
     @property
     def in_arity(self) -> int:

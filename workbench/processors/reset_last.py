@@ -14,12 +14,12 @@ from workbench.core.term import const
 from workbench.errors import TypingError
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held import advance, ended, last_event, wrapped
+from workbench.processors.held import Holder, advance, ended, last_event, wrapped
 from workbench.processors.trim import Trim
 
 
 @dataclass(frozen=True)
-class ResetLast(Processor):
+class ResetLast(Holder):
     """The last event that `inner` emits on each batch: a batch ends with a front at which the last input is true.
 
     The end of a batch is the end of the inner processor's stream, as for a window. The batch that is not over when the
@@ -35,11 +35,6 @@ class ResetLast(Processor):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
-
-    @property
-    def _inner(self) -> Processor:
-        assert isinstance(self.inner, Processor)
-        return self.inner
 
     @property
     def in_arity(self) -> int:

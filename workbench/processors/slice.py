@@ -35,12 +35,12 @@ from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held import advance, ended, last_event, symbolic_step, wrapped
+from workbench.processors.held import Holder, advance, ended, last_event, symbolic_step, wrapped
 from workbench.processors.trim import Trim
 
 
 @dataclass(frozen=True)
-class Slice(Processor):
+class Slice(Holder):
     """The last event that each slice has emitted, as a map from the slices' keys, for every front.
 
     Parameters
@@ -76,15 +76,6 @@ class Slice(Processor):
                 )
         if self.forget and self.until is None:
             raise PipelineError("a slice that never ends is never forgotten", hint="say when it ends: until = ...")
-
-    @property
-    def _inner(self) -> Processor:
-        assert isinstance(self.inner, Processor)
-        return self.inner
-
-    @property
-    def in_arity(self) -> int:
-        return self._inner.in_arity
 
     @property
     def label(self) -> str:

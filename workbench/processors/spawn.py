@@ -28,12 +28,12 @@ from workbench.core.processor import (
 )
 from workbench.errors import TypingError
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held import wrapped
+from workbench.processors.held import Holder, wrapped
 from workbench.processors.trim import Trim
 
 
 @dataclass(frozen=True)
-class GloballyOf(Processor):
+class GloballyOf(Holder):
     """False for every position from which on some copy of `inner` says false first.
 
     `inner` is a processor, or a pipeline, with one output of truth values.
@@ -48,15 +48,6 @@ class GloballyOf(Processor):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
-
-    @property
-    def _inner(self) -> Processor:
-        assert isinstance(self.inner, Processor)
-        return self.inner
-
-    @property
-    def in_arity(self) -> int:
-        return self._inner.in_arity
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         inner = self._inner.typed(inputs)

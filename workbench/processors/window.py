@@ -29,14 +29,23 @@ from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.fold import Fold, fold_of
-from workbench.processors.held import advance, always_emits, bits, ended, last_event, leaves_checked_domain, wrapped
+from workbench.processors.held import (
+    Holder,
+    advance,
+    always_emits,
+    bits,
+    ended,
+    last_event,
+    leaves_checked_domain,
+    wrapped,
+)
 from workbench.processors.sliding import sliding
 
 Encoding = Literal["auto", "events", "copies"]
 
 
 @dataclass(frozen=True)
-class Window(Processor):
+class Window(Holder):
     """The last event that `inner` emits on each `width` successive fronts.
 
     Parameters
@@ -56,15 +65,6 @@ class Window(Processor):
         if self.width < 1:
             raise PipelineError(f"a window needs a width of at least 1, not {self.width}")
         object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
-
-    @property
-    def _inner(self) -> Processor:
-        assert isinstance(self.inner, Processor)
-        return self.inner
-
-    @property
-    def in_arity(self) -> int:
-        return self._inner.in_arity
 
     @property
     def label(self) -> str:
