@@ -29,6 +29,8 @@ AT_MODULE_LEVEL = {
     ("backends/compiled_cuda.py", "numpy"),
     ("backends/compiled_kernels.py", "numba"),
     ("backends/compiled_kernels.py", "numpy"),
+    ("conformance/domains.py", "hypothesis"),
+    ("conformance/growing.py", "hypothesis"),
     ("conformance/strategies.py", "hypothesis"),
     ("verify/engines/bindings.py", "pynusmv"),
     ("verify/engines/bindings.py", "pynusmv_lower_interface"),

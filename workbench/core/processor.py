@@ -16,6 +16,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, Value, resolve
 from workbench.core.function import Function, TypedFunction
 from workbench.core.pending import Done, Pending
@@ -216,6 +217,11 @@ class Processor(ABC):
             elif isinstance(value, Domain):
                 changed[item.name] = resolve(value, integers)
         return dataclasses.replace(self, **changed) if changed else self
+
+    @property
+    def determinism(self) -> Determinism:
+        """What this (typed) processor leaves open of its output (see `core.determinism`); by default nothing."""
+        return Determinism.EXACT
 
     # --- meaning ---
 

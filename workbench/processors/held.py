@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.core.determinism import Determinism
 from workbench.core.domain import Bool, Domain, Overflowing, Range
 from workbench.core.evaluate import escape_condition
 from workbench.core.ops import as_term, either, ite
@@ -27,6 +28,10 @@ class Holder(Processor):
     @property
     def in_arity(self) -> int:
         return self._inner.in_arity
+
+    @property
+    def determinism(self) -> Determinism:
+        return self._inner.determinism
 
 
 def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
