@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from workbench.conformance.differential import Terms
 from workbench.conformance.executables import (
@@ -115,21 +116,26 @@ class Match:
         self.flat = flatten(self.pipeline)
         own = dict(self.flat.capacities)
         self.capacities: Capacities = {**dict.fromkeys(self.flat.queues, q), **own} if contender.bounded else own
-        self.certificates = certify_nodes(self.pipeline) if contender.threads else {}
         self.terms = terms(self.pipeline, reassociates=contender.reassociates)
         self._made: tuple[Plan, Executable] | None = None
         self.executables(Plan())
 
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        """What may be pipelined."""
+        return certify_nodes(self.pipeline) if self.contender.threads else {}
+
     def executables(self, plan: Plan) -> tuple[Executable, Executable]:
-        """The reference executor and the contender."""
-        if self._made is None or self._made[0] != plan:
+        """The reference executor and the contender, which follows the plan if it has threads."""
+        if self._made is None or (self.contender.threads and self._made[0] != plan):
             self._made = plan, self._contender(plan)
         ours: Executable = Running(self.pipeline, {} if self.contender.ends else self.capacities)
         return ours if self.contender.steps else Streams(ours, self.pipeline), self._made[1]
 
     def _contender(self, plan: Plan) -> Executable:
         try:
-            return self.contender.make(Request(self.pipeline, self.capacities, plan, self.certificates))
+            certificates = {name: self.certificates[name] for name in plan.pipelined}
+            return self.contender.make(Request(self.pipeline, self.capacities, plan, certificates))
         except EngineMissing as error:
             raise Refused(error.what, hint=error.hint) from error
 
@@ -151,10 +157,11 @@ def _finite(pipeline: Pipeline, n: int) -> Pipeline:
 def excused(error: Overflow) -> bool:
     """Whether an overflow of one side only is no disagreement.
 
-    Compiled integers have 64 bits, and say so. In a window, what nothing depends on may leave a checked domain, in an
-    executor that computes it.
+    Compiled integers have 64 bits, and say so. In a window or a quantifier, what nothing depends on may leave a checked
+    domain, in an executor that computes it.
     """
-    return "64 bits" in error.what or ("leaves the" in error.what and "(Window(" in error.what)
+    inside = any(f"({kind}(" in error.what for kind in ("Window", "ForAll", "Exists"))
+    return "64 bits" in error.what or ("leaves the" in error.what and inside)
 
 
 def chosen(names: Sequence[str]) -> tuple[Contender, ...]:
