@@ -133,17 +133,25 @@ def go_on(
     if outcome.refused or outcome.failure:
         return outcome
     match = Match(contender, pipeline, search.n, search.q)
-    traces = long_traces(match.flat, search.steps, ends=match.contender.ends)
-    drawn = plans(match.flat, tuple(match.certificates)) if match.contender.threads else st.just(Plan())
-
-    def differs(example: tuple[Steps, Plan]) -> Disagreement | None:
-        return compared(match, *example)
-
     try:
-        failure = smallest(st.tuples(traces, drawn), differs, count, number)
+        failure = searched(match, search, number, count)
     except NotImplementedError as error:  # a specification that is not there
         return replace(outcome, refused=str(error) or "it is not implemented")
     return replace(outcome, failure=failure, agreements=outcome.agreements + (0 if failure else count))
+
+
+def searched(match: Match, search: Search, number: int, count: int) -> Disagreement | None:
+    """The simplest failure among so many traces; what few switches of threads show is shown so."""
+    traces = long_traces(match.flat, search.steps, ends=match.contender.ends)
+    if not match.contender.threads:
+        return smallest(traces, lambda steps: compared(match, steps, Plan()), count, number)
+    certified = tuple(match.certificates)
+    for seeded, part in ((False, (count + 1) // 2), (True, count // 2)):
+        runs = st.tuples(traces, plans(match.flat, certified, seeded=seeded))
+        failure = smallest(runs, lambda run: compared(match, *run), part, number) if part else None
+        if failure is not None:
+            return failure
+    return None
 
 
 def compared(match: Match, steps: Steps, plan: Plan) -> Disagreement | None:
@@ -174,7 +182,8 @@ def _drawn(draw: st.DrawFn, /, among: Sequence[Contender], search: Search) -> _D
     except Refused:
         return None
     steps = draw(long_traces(match.flat, search.steps, ends=contender.ends))
-    plan = draw(plans(match.flat, tuple(match.certificates))) if contender.threads else Plan()
+    seeded = draw(st.booleans())
+    plan = draw(plans(match.flat, tuple(match.certificates), seeded=seeded)) if contender.threads else Plan()
     return _Drawn(match, steps, plan)
 
 
@@ -202,10 +211,28 @@ def go_on_randomly(among: Sequence[Contender], outcome: Outcome, search: Search,
         return outcome
     tried = 0
 
-    def differs(drawn: _Drawn | None) -> Disagreement | None:
+    def differs(drawn: _Drawn | None) -> tuple[_Drawn, Disagreement] | None:
         nonlocal tried
         tried += drawn is not None
-        return None if drawn is None else compared(drawn.match, drawn.steps, drawn.plan)
+        found = None if drawn is None else compared(drawn.match, drawn.steps, drawn.plan)
+        return None if drawn is None or found is None else (drawn, found)
 
     failure = smallest(_drawn(among, search), differs, count, number)
-    return replace(outcome, failure=failure, agreements=outcome.agreements + (0 if failure else tried))
+    if failure is None:
+        return replace(outcome, agreements=outcome.agreements + tried)
+    drawn, found = failure
+    return replace(outcome, failure=_by_itself(drawn.match, found, search, number) or found)
+
+
+def _by_itself(match: Match, found: Disagreement, search: Search, number: int) -> Disagreement | None:
+    """The failure of the processor where the difference shows, in a pipeline of its own, if it fails there."""
+    pipe = found.what.partition("'")[2].rstrip("'")
+    node = next((node for node in match.flat.nodes if pipe in node.outputs), None)
+    if node is None or len(match.flat.nodes) == 1:
+        return None
+    inputs = tuple((name, match.flat.domains[name]) for name in dict.fromkeys(node.inputs))
+    alone = Pipeline("p", inputs, (node,), tuple((f"out{i}", name) for i, name in enumerate(node.outputs, 1)))
+    try:
+        return searched(Match(match.contender, alone, search.n, search.q), search, number, ROUND)
+    except (Refused, NotImplementedError):
+        return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from workbench.conformance.differential import Terms
 from workbench.conformance.executables import (
@@ -57,7 +58,8 @@ class Contender:
     backend: the backend it belongs to, as options call it.
     make: makes the executable of a pipeline; raises where it refuses the pipeline.
     finite: it needs finite domains: `int` becomes a finite domain on both sides.
-    bounded: its queues have capacities, and so have those of the reference executor that it is compared with.
+    capacities: which its queues have, and those of the reference executor that it is compared with: none, the
+        pipeline's own, or one for every queue.
     steps: it works in steps; else only the streams are compared, at the end if `ends`.
     ends: it runs only traces that end.
     threads: it makes use of the plan drawn.
@@ -70,7 +72,7 @@ class Contender:
     backend: str
     make: Make
     finite: bool = False
-    bounded: bool = False
+    capacities: Literal["none", "own", "all"] = "own"
     steps: bool = True
     ends: bool = False
     threads: bool = False
@@ -80,17 +82,19 @@ class Contender:
 
 
 LOOPS = Contender(
-    "numba, its loops in Python", "numba", lambda r: Pieces(r.pipeline, r.capacities, machine=False), bounded=True
+    "numba, its loops in Python", "numba", lambda r: Pieces(r.pipeline, r.capacities, machine=False), capacities="all"
 )
 CONTENDERS: Sequence[Contender] = (
-    Contender("specification", "reference", lambda r: Denoting(r.pipeline)),
-    Contender("pull", "reference", lambda r: Pulled(r.pipeline), steps=False, ends=True),
+    Contender("specification", "reference", lambda r: Denoting(r.pipeline), capacities="none"),
+    Contender("pull", "reference", lambda r: Pulled(r.pipeline), capacities="none", steps=False, ends=True),
     Contender("threaded", "threaded", lambda r: Scheduled(r.pipeline, r.plan, r.certificates), threads=True),
-    Contender("numba, step by step", "numba", lambda r: CompiledRun(r.pipeline, r.capacities), bounded=True),
-    Contender("numba", "numba", lambda r: Pieces(r.pipeline, r.capacities), bounded=True, quick=LOOPS),
-    Contender("gpu", "gpu", lambda r: OnGpu(r.pipeline, r.capacities), bounded=True, steps=False, share=0.2),
-    Contender("model", "model", lambda r: Evaluated(r.pipeline, r.capacities), finite=True, bounded=True),
-    Contender("NuSMV", "model", lambda r: Simulated(r.pipeline, r.capacities), finite=True, bounded=True, share=0.1),
+    Contender("numba, step by step", "numba", lambda r: CompiledRun(r.pipeline, r.capacities), capacities="all"),
+    Contender("numba", "numba", lambda r: Pieces(r.pipeline, r.capacities), capacities="all", quick=LOOPS),
+    Contender("gpu", "gpu", lambda r: OnGpu(r.pipeline, r.capacities), capacities="all", steps=False, share=0.2),
+    Contender("model", "model", lambda r: Evaluated(r.pipeline, r.capacities), finite=True, capacities="all"),
+    Contender(
+        "NuSMV", "model", lambda r: Simulated(r.pipeline, r.capacities), finite=True, capacities="all", share=0.1
+    ),
 )
 
 BACKENDS = tuple(dict.fromkeys(each.backend for each in CONTENDERS))
@@ -114,8 +118,8 @@ class Match:
         self.contender = contender
         self.pipeline = _finite(pipeline, n) if contender.finite else pipeline
         self.flat = flatten(self.pipeline)
-        own = dict(self.flat.capacities)
-        self.capacities: Capacities = {**dict.fromkeys(self.flat.queues, q), **own} if contender.bounded else own
+        every = dict.fromkeys(self.flat.queues, q) if contender.capacities == "all" else {}
+        self.capacities: Capacities = {} if contender.capacities == "none" else {**every, **self.flat.capacities}
         self.terms = terms(self.pipeline, reassociates=contender.reassociates)
         self._made: tuple[Plan, Executable] | None = None
         self.executables(Plan())
@@ -129,7 +133,7 @@ class Match:
         """The reference executor and the contender, which follows the plan if it has threads."""
         if self._made is None or (self.contender.threads and self._made[0] != plan):
             self._made = plan, self._contender(plan)
-        ours: Executable = Running(self.pipeline, {} if self.contender.ends else self.capacities)
+        ours: Executable = Running(self.pipeline, self.capacities)
         return ours if self.contender.steps else Streams(ours, self.pipeline), self._made[1]
 
     def _contender(self, plan: Plan) -> Executable:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from workbench.conformance import functions as g
 from workbench.conformance.domains import domains, values
 from workbench.conformance.growing import MOST_EVENTS, Draw, Growing, state_bits
+from workbench.conformance.schedules import Switches
 from workbench.conformance.threads import Plan
 from workbench.core.domain import (
     Domain,
@@ -105,19 +106,21 @@ def long_traces(
 
 
 @st.composite
-def plans(draw: st.DrawFn, /, flat: Pipeline, certified: Collection[str] = ()) -> Plan:
-    """How threads are used: few cuts, threads and switches first."""
+def plans(draw: st.DrawFn, /, flat: Pipeline, certified: Collection[str] = (), *, seeded: bool = False) -> Plan:
+    """How threads are used: few cuts, threads and switches first; schedules that are `seeded` switch often."""
 
     def some(names: Collection[str]) -> tuple[str, ...]:
         return tuple(name for name in names if draw(st.booleans()))
 
-    switches = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 3)), max_size=6).map(tuple)
+    points = st.one_of(st.integers(0, 8), st.integers(0, 60))
+    switches = st.lists(st.tuples(points, st.integers(0, 3)), max_size=6).map(tuple)
+    schedule: int | Switches = draw(st.integers(0, 2**16)) if seeded else draw(switches)
     return Plan(
         some([node.name for node in flat.nodes]),
         some(certified),
         draw(st.sampled_from((1, 2, 3, None))),
         draw(st.sampled_from((1, 2, 5))),
-        draw(st.one_of(switches, st.integers(0, 2**16))),
+        schedule,
     )
 
 

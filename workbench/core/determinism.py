@@ -81,7 +81,7 @@ def same(a: Value, b: Value, contract: Determinism = EXACT) -> bool:
     if isinstance(a, float) and isinstance(b, float):
         if math.isnan(a) or math.isnan(b):
             return math.isnan(a) and math.isnan(b)
-        if Determinism.TOLERANCE in contract and a != b:
+        if Determinism.TOLERANCE in contract and math.isfinite(a) and math.isfinite(b):
             return abs(a - b) <= TOLERANCE * max(1.0, abs(a), abs(b))
     return type(a) is type(b) and bool(a == b)
 
