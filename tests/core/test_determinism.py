@@ -115,3 +115,25 @@ def test_contracts_have_names():
     assert [str(each) for each in (EXACT, TOLERANCE, TOLERANCE | REORDERABLE)] == [
         "exact", "tolerance", "tolerance and reorderable"
     ]  # fmt: skip
+
+
+def test_floats_stay_floats():
+    """A literal beside floats, and a quotient by zero, are floats in every executor."""
+    from workbench.backends.reference import Reference
+    from workbench.language import parse
+
+    text = "pipeline p(x: float) -> float, float { return if x < 1 then 0 else x, x div 0.0 }"
+    pipeline = parse(text).get().pipeline
+    for value in Reference(pipeline).run([0.5])["out1"] + Reference(pipeline).run([0.5])["out2"]:
+        assert type(value) is float
+
+
+def test_what_is_no_number_is_still_a_prefix():
+    from workbench.core.unfolding import Unfolding
+
+    @pipeline(x=FLOAT)
+    def product(x):
+        return x * 0.0
+
+    unfolding = Unfolding(product)
+    assert [len(unfolding.step({"x": float("inf")})["mul"]) for _ in range(2)] == [1, 1]

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import BOOL, Domain, Map, Record, Tuple, Value, joined, parts, scalars, split
+from workbench.core.domain import BOOL, Domain, Map, Reals, Record, Tuple, Value, joined, parts, scalars, split
 from workbench.errors import TypingError
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def const(value: Value, domain: Domain) -> Any:
     if parts(domain) or isinstance(domain, Tuple):
         pairs = zip(scalars(domain), split(domain, value), strict=True)
         return _whole(domain, (intern(None, (), part, item) for (_, part), item in pairs))
-    return intern(None, (), domain, value)
+    return intern(None, (), domain, float(value) if isinstance(domain, Reals) else value)
 
 
 def var(name: str, domain: Domain) -> Any:
