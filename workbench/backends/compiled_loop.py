@@ -85,7 +85,9 @@ KINDS: Mapping[str, Callable[[System], Given]] = {"dense": dense, "sparse": spar
 """What is known of every step of a loop of this kind."""
 
 
-def loop_source(system: System, phases: Sequence[Given], *, places: bool = False, name: str = "run") -> str:
+def loop_source(
+    system: System, phases: Sequence[Given], *, places: bool = False, watch: bool = True, name: str = "run"
+) -> str:
     """Source of `name(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
 
     It makes the steps `first` .. `last` - 1 and returns whether a hazard occurred; whatever it has written is then
@@ -96,9 +98,10 @@ def loop_source(system: System, phases: Sequence[Given], *, places: bool = False
     phases: what is known of successive steps, over and over: `last` - `first` is a multiple of their number. A
         variable that is known here is neither read nor written. Inputs known to be present have no column for it.
     places: whether to write the step of each output event.
+    watch: whether to look for hazards at all.
     """
     form = shape(system)
-    labels = _labels(system)
+    labels = _labels(system, watch=watch)
     codes = [step_code(system, labels, given) for given in phases]
     constant = {v.name for v in system.variables if var(v.name, v.domain) in phases[0]}
     named = [v.name not in constant for v in system.variables]
@@ -134,10 +137,10 @@ def parameters(system: System, given: Given, *, places: bool) -> list[str]:
     return names + ([f"z{j}" for j in range(len(form.results))] if places else [])
 
 
-def _labels(system: System) -> list[Term]:
+def _labels(system: System, *, watch: bool) -> list[Term]:
     """What a step shows: the hazard, presence and leaves of each output slot, the parts of each writing to memory."""
     hazard: Term = FALSE
-    for each in hazards(system):
+    for each in hazards(system) if watch else ():
         hazard = OR(hazard, each.happens)
     slots = [slot for _, pipe in system.outputs for slot in system.pipes[pipe].slots]
     writes = [write for memory in system.memories for write in memory.writes]
@@ -160,15 +163,15 @@ def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], pl
             lines += [f"y{j}_{k}[at(n{j})] = {value}" for k, value in enumerate(values)]
             lines += [f"z{j}[at(n{j})] = i"] if places else []
             lines.append(f"n{j} += {'1' if present == 'True' else present}")
-    lines += _writes(system, rest)
+    computed, written = _writes(system, rest)
     changed = [(f"s{i}", after) for i, after in enumerate(code.after) if named[i] and after != f"s{i}"]
     if changed:
-        lines.append(f"{', '.join(s for s, _ in changed)} = {', '.join(after for _, after in changed)}")
-    return lines
+        computed.append(f"{', '.join(s for s, _ in changed)} = {', '.join(after for _, after in changed)}")
+    return lines + computed + written
 
 
-def _writes(system: System, texts: Iterator[str]) -> list[str]:
-    """Statements that write to memory: all is computed before anything is written."""
+def _writes(system: System, texts: Iterator[str]) -> tuple[list[str], list[str]]:
+    """Statements that compute what is written to memory, and that write it: all of a step is read before."""
     computed: list[str] = []
     written: list[str] = []
     for memory in system.memories:
@@ -187,7 +190,7 @@ def _writes(system: System, texts: Iterator[str]) -> list[str]:
             written += [
                 f"{indent}{array}[at(a{number})] = {name}" for array, name in zip(memory.arrays, names, strict=True)
             ]
-    return computed + written
+    return computed, written
 
 
 def _arrivals(system: System, form: Shape, code: StepCode) -> list[str]:
