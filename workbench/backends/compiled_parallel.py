@@ -8,6 +8,7 @@ and errors are those of one thread.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -117,7 +118,10 @@ class Parallel(Compiled):
         key = ("lead", kind, level, self._with_machine)
         if key not in self._loops:
             system = self._silent(level)
-            source = loop_source(system, self.phases(kind), watch=False)
+            phases = self.phases(kind)
+            if level < len(self.cuts.levels) and not self._follows(level, phases[0]):
+                phases = [dense(self.system)]  # one step written once is faster than several, if they are the same
+            source = loop_source(system, phases, watch=False)
             self._loops[key] = self._code(source) or PlainLoop(source, shape(system), sparse=False)
         return self._loops[key]
 
@@ -138,6 +142,10 @@ class Parallel(Compiled):
 
         found: Loop = machine_code(source)
         return found
+
+    def _follows(self, level: int, known: Mapping[Term, Term]) -> bool:
+        """Whether the scans of a level depend on what a phase of the loop says of the variables."""
+        return any(v.name in self.cuts.needed[level] for v in self.system.variables if var(v.name, v.domain) in known)
 
     def _silent(self, level: int) -> System:
         """The system without outputs; below the last level, with nothing changing but what the level needs."""
@@ -171,18 +179,15 @@ class Parallel(Compiled):
         array, index = self.place(position)
         state[array][index] = encode_any(self.system.variables[position].domain, value)
 
-    def advance(self, state: State, steps: int) -> bool:
-        """Set the clocks to what they are so many steps later; False where they are not on their way."""
-        after: dict[int, Value] = {}
+    def advance(self, state: State, start: State, steps: int) -> bool:
+        """Set the clocks to what they are so many steps after the start; False where they are not on their way then."""
         names = {v.name: i for i, v in enumerate(self.system.variables)}
         for position, circle in self.cuts.clocks.items():
-            now = tuple(self.value(state, names[name]) for name in circle.cone)
+            now = tuple(self.value(start, names[name]) for name in circle.cone)
             if now not in circle.values:
                 return False
             then = circle.values[circle.at(circle.values.index(now) + steps)]
-            after[position] = then[circle.cone.index(self.system.variables[position].name)]
-        for position, value in after.items():
-            self.set(state, position, value)
+            self.set(state, position, then[circle.cone.index(self.system.variables[position].name)])
         return True
 
     def join(self, scan: Scan, a: Value, b: Value) -> Value:
@@ -230,7 +235,7 @@ class _Attempt:
         self.states = [_copies(self.state) for _ in range(count)]
         lead = (len(self.of.cuts.levels) + 1) * self._shift
         for state, edge in zip(self.states[1:], self.edges[1:], strict=False):
-            if not self.of.advance(state, edge - lead - self.edges[0]):
+            if not self.of.advance(state, self.state, edge - lead - self.edges[0]):
                 return False
         for level in range(len(self.of.cuts.levels)):
             self._fold(level)
@@ -283,7 +288,8 @@ class _Attempt:
         scans = self.of.cuts.levels[level]
         totals = self._all([partial(self._total, level, k, edges) for k in range(len(edges))])
         found = totals[0]
-        for state, total in zip(self.states[1:], totals[1:], strict=True):
+        for state, edge, total in zip(self.states[1:], edges[1:], totals[1:], strict=True):
+            self.of.advance(state, self.state, edge - self.edges[0])  # those that the scans do not need stood still
             for scan, value in zip(scans, found, strict=True):
                 self.of.set(state, scan.position, value)
             found = [self.of.join(*each) for each in zip(scans, found, total, strict=True)]
@@ -330,7 +336,9 @@ class _Attempt:
         works = []
         for k in range(1, len(self.states)):
             offset = encode_any(self.of.system.variables[position].domain, value)
-            works += [partial(loop, 0, int(made[k][j]), offset, views[k][at]) for j, at in columns]
+            for j, at in columns:
+                cuts = [int(made[k][j]) * part // self.of.threads for part in range(self.of.threads + 1)]
+                works += [partial(loop, a, b, offset, views[k][at]) for a, b in itertools.pairwise(cuts)]
             value = self.of.join(scan, value, self.of.value(self.states[k], position))
         self.of.set(self.states[-1], position, value)
         return any(self._all(works))
