@@ -202,8 +202,8 @@ class Batch:
         first, last = one.steady_part(work.steps) if full else (work.steps, work.steps)
         general, columns = "dense" if full else "sparse", len(parts) + len(flags)
         for kind, start, stop in ((general, 0, first), ("steady", first, last), (general, last, work.steps)):
-            if start < stop:
-                group.launch(self._kernel(kind), start, stop, columns)
+            for piece, a, b in self._rounds(kind, start, stop):
+                group.launch(self._kernel(piece), a, b, columns)
         if work.end:
             group.launch(self._kernel("ending"), 0, 1, len(parts))
         return group
@@ -248,11 +248,31 @@ class Batch:
             self._trace(work, first + trace)  # raises, unless it was a false alarm
         return arrays, counts
 
+    def _rounds(self, kind: str, start: int, stop: int) -> Iterator[tuple[str, int, int]]:
+        """These steps as some that are read ahead, and the few that are left."""
+        from workbench.backends import compiled_cuda
+
+        phases = self._one.phases(kind)
+        size = compiled_cuda.rounds(phases, self._read(kind)) * len(phases)
+        last = start + (stop - start) // size * size if size else start
+        for piece, a, b in ((f"{kind} ahead", start, last), (kind, last, stop)):
+            if a < b:
+                yield piece, a, b
+
+    def _read(self, kind: str) -> int:
+        """The columns from which a step reads."""
+        form = self._one.form
+        return len(form.values) + (len(form.inputs) if kind.startswith("sparse") else 0)
+
     def _kernel(self, kind: str) -> Any:
         from workbench.backends import compiled_cuda
 
         if kind not in self._kernels:
-            self._kernels[kind] = compiled_cuda.kernel(self._one.system, self._one.phases(kind))
+            phases = list(self._one.phases(kind.split()[0]))
+            ahead = kind.endswith("ahead")
+            if ahead:
+                phases *= compiled_cuda.rounds(phases, self._read(kind))
+            self._kernels[kind] = compiled_cuda.kernel(self._one.system, phases, ahead=ahead)
         return self._kernels[kind]
 
 

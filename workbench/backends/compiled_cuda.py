@@ -21,6 +21,13 @@ from workbench.ir.system import System
 THREADS = 128
 """Threads of a block."""
 
+AHEAD = 8
+"""About how many events a thread asks for before it waits for the first. One at a time, 100 000 threads would have less
+under way than the memory can bring while it takes to answer."""
+
+MOST_AHEAD = 24
+"""The most: they are kept in registers."""
+
 
 def _min(a, b):
     return b if b < a else a
@@ -75,9 +82,15 @@ def kernel_source(system: System, phases: Sequence[Given]) -> str:
     )
 
 
-def kernel(system: System, phases: Sequence[Given]) -> Any:
+def rounds(phases: Sequence[Given], columns: int) -> int:
+    """How often to write these phases out, so that enough of so many columns is read ahead; 0: it would be too much."""
+    events = len(phases) * columns
+    return 0 if events > MOST_AHEAD else max(1, AHEAD // max(1, events))
+
+
+def kernel(system: System, phases: Sequence[Given], *, ahead: bool = False) -> Any:
     """The kernel, compiled when it is first launched."""
-    run = cuda.jit(device=True)(executable(loop_source(system, phases), SCOPE))
+    run = cuda.jit(device=True)(executable(loop_source(system, phases, ahead=ahead), SCOPE))
     return cuda.jit(executable(kernel_source(system, phases), {"cuda": cuda, "run": run}, "kernel"))
 
 

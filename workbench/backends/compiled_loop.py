@@ -86,7 +86,13 @@ KINDS: Mapping[str, Callable[[System], Given]] = {"dense": dense, "sparse": spar
 
 
 def loop_source(
-    system: System, phases: Sequence[Given], *, places: bool = False, watch: bool = True, name: str = "run"
+    system: System,
+    phases: Sequence[Given],
+    *,
+    places: bool = False,
+    watch: bool = True,
+    ahead: bool = False,
+    name: str = "run",
 ) -> str:
     """Source of `name(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
 
@@ -99,6 +105,8 @@ def loop_source(
         variable that is known here is neither read nor written. Inputs known to be present have no column for it.
     places: whether to write the step of each output event.
     watch: whether to look for hazards at all.
+    ahead: whether the events of all phases are read before anything is written. (Where memory is slow to answer, as that
+        of a GPU, reading goes on while more is asked for; a compiler cannot do this, since outputs may lie where inputs do.)
     """
     form = shape(system)
     labels = _labels(system, watch=watch)
@@ -115,10 +123,17 @@ def loop_source(
             lines.append(f"    s{i} = {array}[{k}]{test}")
     lines += [f"    n{j} = counts[{j}]" for j in range(len(form.results))]
     lines += ["    bad = False", f"    for {'i' if len(codes) == 1 else 'start'} in range(first, last, {len(codes)}):"]
+    bodies = []
     for number, code in enumerate(codes):
-        if len(codes) > 1:
-            lines.append(f"        i = start + {number}")
-        lines += [f"        {line}" for line in _body(system, form, code, named, places) or ["pass"]]
+        here = "i" if len(codes) == 1 else f"start + {number}"
+        arrivals = [(name, f"{column}[at({here if ahead else 'i'})]") for name, column in _arrivals(system, form, code)]
+        body = [f"i = {here}"] if len(codes) > 1 else []
+        if ahead:
+            lines += [f"        {name}_{number} = {read}" for name, read in arrivals]
+            arrivals = [(name, f"{name}_{number}") for name, _ in arrivals]
+        body += [f"{name} = {read}" for name, read in arrivals]
+        bodies += body + _body(system, form, code, named, places)
+    lines += [f"        {line}" for line in bodies or ["pass"]]
     for array, k, i in states:
         if named[i]:
             lines.append(f"    {array}[{k}] = s{i}")
@@ -148,9 +163,8 @@ def _labels(system: System, *, watch: bool) -> list[Term]:
 
 
 def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], places: bool) -> list[str]:
-    """The statements of one step, in which `i` is its number."""
-    lines = _arrivals(system, form, code)
-    lines += [*code.early, *code.late]
+    """The statements of one step behind its arrivals; `i` is its number."""
+    lines = [*code.early, *code.late]
     hazard, *results = code.labels
     if hazard != "False":
         lines.append(f"bad = bad | {hazard}")
@@ -193,14 +207,14 @@ def _writes(system: System, texts: Iterator[str]) -> tuple[list[str], list[str]]
     return computed, written
 
 
-def _arrivals(system: System, form: Shape, code: StepCode) -> list[str]:
-    """Assignments to the leaves of the inputs that the code looks at."""
+def _arrivals(system: System, form: Shape, code: StepCode) -> list[tuple[str, str]]:
+    """The leaves of the inputs that the code looks at, and the column of each."""
     columns = {name: f"x{k}" for k, (name, _) in enumerate(form.values)}
     columns |= {source.present.name: f"p{k}" for k, source in enumerate(system.inputs)}
     text = " ".join((*code.early, *code.late, *code.after, *code.labels))
     used = set(re.findall(r"\bi\d+\b", text))
     return [
-        f"{parameter} = {columns[leaf]}[at(i)]"
+        (parameter, columns[leaf])
         for parameter, leaf in zip(code.inputs, system.free, strict=True)
         if parameter in used and leaf in columns
     ]
