@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +24,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow, PipelineError, Refused, WorkbenchError
 from workbench.processors.group import flatten
 
+ROOT = Path(__file__).resolve().parents[2]
 EVENTS = np.random.default_rng(7).integers(-50, 50, 2000)
 
 
@@ -222,3 +227,45 @@ def test_schedules(seed: int) -> None:
             return shown(plainly(pipeline, manager=manager), EVENTS)
 
     assert schedule.run(scheduled) == expected
+
+
+# --- on a GPU: numba's simulator, in a process of its own ----------------------------------------------------------
+
+PROGRAM = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from tests.backends.test_compiled_parallel import EVENTS, parsed, shown
+from workbench.backends.compiled_blocks import ParallelGpu
+from workbench.backends.compiled_run import Compiled
+for expression in sys.argv[2:]:
+    pipeline = parsed(expression)
+    one = Compiled(pipeline, patience=-1, machine=False)
+    blocks = ParallelGpu(pipeline, blocks=3, shortest=10, patience=-1, machine=False)
+    for first, last in ((0, 350), (350, 357), (357, 700)):
+        assert shown(blocks, EVENTS[first:last]) == shown(one, EVENTS[first:last]), expression
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(one.state, blocks.state)), expression
+    large = np.full(200, 2**61)
+    assert shown(blocks, large) == shown(one, large), expression
+    print(blocks.blocks)
+"""
+
+
+def on_the_simulator(*expressions: str) -> list[str]:
+    """How many blocks each of these pipelines ran in."""
+    env = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(ROOT)}
+    # in the simulator a word that overflows is numpy's, which warns of it
+    warnings = ["-W", "error", "-W", "ignore::RuntimeWarning"]
+    command = [sys.executable, *warnings, "-c", PROGRAM, str(ROOT), *expressions]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert not done.returncode, done.stderr
+    return done.stdout.split()
+
+
+def test_kernels_on_the_simulator() -> None:
+    expressions = ("cumulate(filter(x, even(x)), +)", "window(cumulate(x, +), 3, cumulate(max))")
+    assert on_the_simulator(*expressions) == ["6", "6"]
+
+
+@pytest.mark.slow
+def test_all_kernels_on_the_simulator() -> None:
+    assert min(map(int, on_the_simulator(*IN_BLOCKS))) >= 2

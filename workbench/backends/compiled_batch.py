@@ -6,7 +6,7 @@ something may have gone wrong is made once more by the compiled executor, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -72,7 +72,7 @@ class Batch:
         self._one = Compiled(pipeline, capacities)
         self._fields = dict(self._one.form.results)
         self._at_once = at_once
-        name = "" if device == "cpu" else _gpu()
+        name = "" if device == "cpu" else gpu_name()
         if device == "gpu" and not name:
             raise EngineMissing(
                 "no NVIDIA GPU answers",
@@ -113,6 +113,37 @@ class Batch:
         ((steps, traces),) = shapes
         work = _Work(arrays, dict(present or {}), steps, traces, end)
         return self._by_gpu(work, keep) if self._on_gpu else self._by_cpu(work)
+
+    def events(self, traces: Sequence[Sequence[Mapping[str, Value]]]) -> list[dict[str, list[Value]]]:
+        """What comes out of each trace, as Python values; a trace is a sequence of steps, from input name to event.
+
+        Raises
+        ------
+        Overflow, DomainError: in one of the traces, which it names.
+        """
+        import numpy
+
+        np: Any = numpy
+        length = max(map(len, traces), default=0)
+        streams, present = {}, {}
+        for name, domain in self._one.flat.inputs:
+            here = np.zeros((length, len(traces)), np.bool_)
+            kinds = [self._columns.dtype(kind) for _, kind in scalars(domain)]
+            fields = tuple(np.zeros((length, len(traces)), kind) for kind in kinds)
+            for number, trace in enumerate(traces):
+                there = [name in step for step in trace]
+                column = self._columns.column(name, domain, [step.get(name) for step in trace], there)
+                if column.wrong is not None:
+                    step, error = column.wrong
+                    raise type(error)(f"trace {number}, step {step}: {error.what}", hint=error.hint)
+                here[: len(trace), number] = there
+                for field, values in zip(fields, column.fields, strict=True):
+                    field[: len(trace), number] = values
+            streams[name] = fields
+            if not here.all():
+                present[name] = here
+        made = self.run(streams, present)
+        return [{name: output.events(i) for name, output in made.items()} for i in range(len(traces))]
 
     # --- the CPU --------------------------------------------------------------------------------------------
 
@@ -309,7 +340,7 @@ def _host(array: Any) -> Any:
     return array.get() if hasattr(array, "__cuda_array_interface__") else array
 
 
-def _gpu() -> str:
+def gpu_name() -> str:
     """The name of the GPU, or an empty string."""
     if find_spec("numba") is None:
         return ""

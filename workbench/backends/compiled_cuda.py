@@ -67,12 +67,12 @@ def free_bytes() -> int:
     return 1 << 30 if simulated() else int(cuda.current_context().get_memory_info().free)
 
 
-def kernel_source(system: System, phases: Sequence[Given]) -> str:
+def kernel_source(system: System, phases: Sequence[Given], *, places: bool = False) -> str:
     """Source of `kernel(first, last, arrays..., bad)`, which makes these steps of every trace.
 
     The arrays are those of the loop with one more axis, the traces; `bad` says in which of them a hazard occurred.
     """
-    arrays = parameters(system, phases[0], places=False)[2:]
+    arrays = parameters(system, phases[0], places=places)[2:]
     columns = ", ".join(f"{name}[:, trace]" for name in arrays)
     return (
         f"def kernel(first, last, {', '.join(arrays)}, bad):\n"
@@ -88,10 +88,43 @@ def rounds(phases: Sequence[Given], columns: int) -> int:
     return 0 if events > MOST_AHEAD else max(1, AHEAD // max(1, events))
 
 
-def kernel(system: System, phases: Sequence[Given], *, ahead: bool = False) -> Any:
-    """The kernel, compiled when it is first launched."""
-    run = cuda.jit(device=True)(executable(loop_source(system, phases, ahead=ahead), SCOPE))
-    return cuda.jit(executable(kernel_source(system, phases), {"cuda": cuda, "run": run}, "kernel"))
+def kernel(
+    system: System, phases: Sequence[Given], *, places: bool = False, watch: bool = True, ahead: bool = False
+) -> Any:
+    """The kernel, compiled when it is first launched; the options are those of `loop_source`."""
+    source = loop_source(system, phases, places=places, watch=watch, ahead=ahead)
+    return _kernel(source, kernel_source(system, phases, places=places))
+
+
+def offset_kernel(source: str) -> Any:
+    """`kernel(counts, offsets, values, bad)`: what `compiled_parallel.offset_source` says, for a column per thread."""
+    return _kernel(
+        source,
+        "def kernel(counts, offsets, values, bad):\n"
+        "    block = cuda.grid(1)\n"
+        "    if block < bad.shape[0]:\n"
+        "        bad[block] = bad[block] | run(0, counts[block], offsets[block], values[:, block])\n",
+    )
+
+
+def _kernel(source: str, launched: str) -> Any:
+    run = cuda.jit(device=True)(executable(source, SCOPE))
+    return cuda.jit(executable(launched, {"cuda": cuda, "run": run}, "kernel"))
+
+
+def launch(function: Any, threads: int, *arguments: Any) -> None:
+    """Run a kernel in so many threads."""
+    function[(threads + THREADS - 1) // THREADS, THREADS](*arguments)
+
+
+def sent(array: Any) -> Any:
+    """An array on the device."""
+    return cuda.to_device(np.ascontiguousarray(array))
+
+
+def room(rows: int, columns: int, kind: Any) -> Any:
+    """An array on the device, to be filled."""
+    return cuda.device_array((rows, columns), kind)
 
 
 class Group:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from workbench.backends.compiled import Scalars
-from workbench.backends.compiled_loop import dense, executable, loop_source, shape
+from workbench.backends.compiled_loop import Given, dense, executable, loop_source, shape
 from workbench.backends.compiled_observe import decode_any, encode_any
 from workbench.backends.compiled_plain import SCOPE, Cells, PlainLoop
 from workbench.backends.compiled_run import PATIENCE, Compiled, Loop
@@ -96,14 +96,19 @@ class Parallel(Compiled):
             stop = min(start + length, last)
             edges = self._edges(start, stop, size) if able and self._misfits < PATIENT else []
             if len(edges) > 2:
-                attempt = _Attempt(self, edges, kind, places, size)
-                yield start, stop, attempt
+                attempt = self._attempt(edges, kind, places, size)
+                yield start, edges[-1], attempt
                 if attempt.done:
                     self.blocks += len(edges) - 1
-                    continue
-                self._misfits += attempt.misfit
-                self.steps -= stop - start
+                    start = edges[-1]
+                else:
+                    self._misfits += attempt.misfit
+                    self.steps -= edges[-1] - start
             yield from super()._blocks(start, stop, kind, places, machine=machine, size=size)
+
+    def _attempt(self, edges: list[int], kind: str, places: bool, size: int) -> Attempt:
+        """The loop that makes steps in blocks."""
+        return Attempt(self, edges, kind, places, size)
 
     def _edges(self, first: int, last: int, size: int) -> list[int]:
         """Where the blocks begin, and where the last one ends; each a multiple of `size` steps from the first."""
@@ -117,20 +122,24 @@ class Parallel(Compiled):
         """A loop without outputs: of what the scans of a level need, or of all above the last level."""
         key = ("lead", kind, level, self._with_machine)
         if key not in self._loops:
-            system = self._silent(level)
-            phases = self.phases(kind)
-            if level < len(self.cuts.levels) and not self._follows(level, phases[0]):
-                phases = [dense(self.system)]  # one step written once is faster than several, if they are the same
-            source = loop_source(system, phases, watch=False)
+            system = self.silent(level)
+            source = loop_source(system, self.lead_phases(kind, level), watch=False)
             self._loops[key] = self._code(source) or PlainLoop(source, shape(system), sparse=False)
         return self._loops[key]
+
+    def lead_phases(self, kind: str, level: int) -> Sequence[Given]:
+        """What is known of the steps of such a loop."""
+        phases = self.phases(kind)
+        if level < len(self.cuts.levels) and not self._follows(level, phases[0]):
+            return [dense(self.system)]  # one step written once is faster than several, if they are the same
+        return phases
 
     def offset_loop(self, scan: Scan) -> Loop:
         """`run(first, last, offset, values)`: combines values with an offset; whether a hazard occurred."""
         domain = self.system.variables[scan.position].domain
         key = ("offset", scan.op, domain, self._with_machine)
         if key not in self._loops:
-            source = _offset_source(domain, scan.op)
+            source = offset_source(domain, scan.op)
             plain = executable(source, SCOPE)
             self._loops[key] = self._code(source) or (lambda a, b, offset, y: plain(a, b, offset, Cells(y)))
         return self._loops[key]
@@ -147,7 +156,7 @@ class Parallel(Compiled):
         """Whether the scans of a level depend on what a phase of the loop says of the variables."""
         return any(v.name in self.cuts.needed[level] for v in self.system.variables if var(v.name, v.domain) in known)
 
-    def _silent(self, level: int) -> System:
+    def silent(self, level: int) -> System:
         """The system without outputs; below the last level, with nothing changing but what the level needs."""
         system = self.system
         if level == len(self.cuts.levels):
@@ -181,14 +190,23 @@ class Parallel(Compiled):
 
     def advance(self, state: State, start: State, steps: int) -> bool:
         """Set the clocks to what they are so many steps after the start; False where they are not on their way then."""
-        names = {v.name: i for i, v in enumerate(self.system.variables)}
-        for position, circle in self.cuts.clocks.items():
-            now = tuple(self.value(start, names[name]) for name in circle.cone)
-            if now not in circle.values:
+        for position in self.cuts.clocks:
+            values = self.clock(position, start)
+            if values is None:
                 return False
-            then = circle.values[circle.at(circle.values.index(now) + steps)]
-            self.set(state, position, then[circle.cone.index(self.system.variables[position].name)])
+            self.set(state, position, values(steps))
         return True
+
+    def clock(self, position: int, start: State) -> Callable[[int], Value] | None:
+        """The value of a clock so many steps after the start; None where it is not on its way then."""
+        names = {v.name: i for i, v in enumerate(self.system.variables)}
+        circle = self.cuts.clocks[position]
+        column = circle.cone.index(self.system.variables[position].name)
+        now = tuple(self.value(start, names[name]) for name in circle.cone)
+        if now not in circle.values:
+            return None
+        time = circle.values.index(now)
+        return lambda steps: circle.values[circle.at(time + steps)][column]
 
     def join(self, scan: Scan, a: Value, b: Value) -> Value:
         """What two blocks do to a scan, one after the other."""
@@ -207,7 +225,7 @@ class Parallel(Compiled):
 
 
 @dataclass
-class _Attempt:
+class Attempt:
     """The loop that makes steps in blocks. It never says that a hazard occurred: then it has done nothing.
 
     Attributes
@@ -233,7 +251,7 @@ class _Attempt:
         count = len(self.edges) - 1
         self.nothing = counts[:0]
         self.states = [_copies(self.state) for _ in range(count)]
-        lead = (len(self.of.cuts.levels) + 1) * self._shift
+        lead = (len(self.of.cuts.levels) + 1) * self.shift
         for state, edge in zip(self.states[1:], self.edges[1:], strict=False):
             if not self.of.advance(state, self.state, edge - lead - self.edges[0]):
                 return False
@@ -260,7 +278,7 @@ class _Attempt:
         return False
 
     @property
-    def _shift(self) -> int:
+    def shift(self) -> int:
         """The steps of the history, rounded up."""
         return -(-self.of.cuts.history // self.size) * self.size
 
@@ -283,7 +301,7 @@ class _Attempt:
 
     def _fold(self, level: int) -> None:
         """Find these scans at the start of each block, or before it, by as many steps as are still to be made."""
-        later = (len(self.of.cuts.levels) - level) * self._shift
+        later = (len(self.of.cuts.levels) - level) * self.shift
         edges = [self.edges[0], *(edge - later for edge in self.edges[1:-1])]
         scans = self.of.cuts.levels[level]
         totals = self._all([partial(self._total, level, k, edges) for k in range(len(edges))])
@@ -299,7 +317,7 @@ class _Attempt:
         loop, scans = self.of.lead_loop(self.kind, level), self.of.cuts.levels[level]
         state = self.states[k]
         if k:
-            self._steps(loop, edges[k] - self._shift, edges[k], state)
+            self._steps(loop, edges[k] - self.shift, edges[k], state)
         state = _copies(state)
         for scan in scans if k else ():
             self.of.set(state, scan.position, scan.neutral)
@@ -313,7 +331,7 @@ class _Attempt:
         """Run a block; the state in which it was begun, if that had to be found, and whether a hazard occurred."""
         state, begun, first = self.states[k], None, self.edges[k]
         if k:
-            self._steps(self.of.lead_loop(self.kind, len(self.of.cuts.levels)), first - self._shift, first, state)
+            self._steps(self.of.lead_loop(self.kind, len(self.of.cuts.levels)), first - self.shift, first, state)
             for last in self.of.cuts.last:
                 self.of.set(state, last.scan.position, last.scan.neutral)
             begun = _copies(state)
@@ -357,7 +375,8 @@ class _Attempt:
             array[:] = content
 
 
-def _offset_source(domain: Domain, op: Operator) -> str:
+def offset_source(domain: Domain, op: Operator) -> str:
+    """Source of `run(first, last, offset, y)`, which combines values with an offset; whether a hazard occurred."""
     offset, value = var("offset", domain), var("value", domain)
     term: Term = as_term(op(offset, value), domain)
     bad = disjunction(escape_condition([term], kind) for kind in (Integers, Overflowing.CHECKED))
