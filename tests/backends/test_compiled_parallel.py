@@ -52,7 +52,8 @@ IN_BLOCKS = [
     "window(x, 3, cumulate(+))", "window(x, 60, cumulate(+))", "window(x, 60, cumulate(max))",
     "window(decimate(x, 7), 20, cumulate(max))", f"x + trim(x, 100){ROOM}", f"x + trim(x, 3){ROOM}",
     "cumulate(x, +)", "cumulate(x, -)", "cumulate(x, max)", "cumulate(filter(x, x > 0), +)",
-    "decimate(cumulate(x, +), 4)", "window(cumulate(x, +), 3, cumulate(max))", "cumulate(window(x, 3, cumulate(+)), min)",
+    "decimate(cumulate(x, +), 4)", "window(cumulate(x, +), 3, cumulate(max))",
+    "cumulate(window(x, 3, cumulate(+)), min)",
     "decimate(cumulate(cumulate(window(cumulate(x, +), 3, cumulate(max)) mod 7, +) mod 11, +), 2)",
 ]  # fmt: skip
 
@@ -143,7 +144,7 @@ def test_a_block_that_overflows_by_itself() -> None:
 
 def test_sums_of_floats() -> None:
     pipeline, stream = parsed("cumulate(x, +)", "x: float", "float"), EVENTS / 7
-    with pytest.raises(Refused, match="`Cumulate.*sums of floats depend on the order") as caught:
+    with pytest.raises(Refused, match=r"`Cumulate.*sums of floats depend on the order") as caught:
         plainly(pipeline)
     assert "reassociate=True" in caught.value.hint
     made = plainly(pipeline, reassociate=True).feed(stream)["out"].array
@@ -241,7 +242,7 @@ for expression in sys.argv[2:]:
     pipeline = parsed(expression)
     one = Compiled(pipeline, patience=-1, machine=False)
     blocks = ParallelGpu(pipeline, blocks=3, shortest=10, patience=-1, machine=False)
-    for first, last in ((0, 350), (350, 357), (357, 700)):
+    for first, last in ((0, 560), (560, 567), (567, 1127)):
         assert shown(blocks, EVENTS[first:last]) == shown(one, EVENTS[first:last]), expression
         assert all(a.tobytes() == b.tobytes() for a, b in zip(one.state, blocks.state)), expression
     large = np.full(200, 2**61)

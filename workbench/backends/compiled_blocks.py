@@ -1,7 +1,7 @@
 """One long stream on a GPU: a block for each of its threads. Imports numpy.
 
-The blocks are those of `compiled_parallel`, and the rule is the same: nothing is believed. Here they are as long as each
-other, so that they lie side by side as the traces of `compiled_batch` do: a row per step and a column per block. In
+The blocks are those of `compiled_parallel`, and the rule is the same: nothing is believed. Here they are as long as
+each other, so that they lie side by side as the traces of `compiled_batch` do: a row per step and a column per block. In
 front of a block lie the events before it that its state depends on. What is left over runs on the CPU.
 """
 
@@ -156,7 +156,11 @@ class _OnGpu(Attempt):
 
     def _folded(self, level: int, state: list[Any]) -> list[Any]:
         """The states at the next place in front of the blocks, with the scans of this level."""
-        scans, kernel, start = self.of.cuts.levels[level], self.of.lead_kernel(self.kind, level), (level + 1) * self.shift
+        scans, kernel, start = (
+            self.of.cuts.levels[level],
+            self.of.lead_kernel(self.kind, level),
+            (level + 1) * self.shift,
+        )
         state = self._made(kernel, state, level * self.shift, start)
         self._set_clocks(state, start - self.lead)
         inside = [array.copy() for array in state]
@@ -166,7 +170,15 @@ class _OnGpu(Attempt):
         beginning = [array.copy() for array in self.state]  # the first block begins where its own state is known
         loop = self.of.lead_loop(self.kind, level)
         whole, real, *memories = beginning
-        loop(self.edges[0], self.edges[1] + start - self.lead, whole, real, np.zeros(0, np.int64), *memories, *self.inputs)
+        loop(
+            self.edges[0],
+            self.edges[1] + start - self.lead,
+            whole,
+            real,
+            np.zeros(0, np.int64),
+            *memories,
+            *self.inputs,
+        )
         for scan in scans:
             found = [self.of.value(beginning, scan.position)]
             for total in self._values(after, scan.position)[1:-1]:

@@ -105,8 +105,8 @@ def loop_source(
         variable that is known here is neither read nor written. Inputs known to be present have no column for it.
     places: whether to write the step of each output event.
     watch: whether to look for hazards at all.
-    ahead: whether the events of all phases are read before anything is written. (Where memory is slow to answer, as that
-        of a GPU, reading goes on while more is asked for; a compiler cannot do this, since outputs may lie where inputs do.)
+    ahead: whether the events of all phases are read before anything is written: memory that is slow to answer, as that
+        of a GPU, is asked for many at a time. (A compiler cannot do this: outputs might lie where inputs do.)
     """
     form = shape(system)
     labels = _labels(system, watch=watch)

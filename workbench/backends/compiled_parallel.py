@@ -341,9 +341,7 @@ class Attempt:
     def _starts(self, counts: Any, k: int) -> list[int]:
         """Where a block writes into each of the outputs: behind all that the blocks before it can write."""
         before = self.edges[k] - self.edges[0]
-        return [
-            int(n) + before * pipe.width for n, (_, _, pipe) in zip(counts.tolist(), self.of.results, strict=True)
-        ]
+        return [int(n) + before * pipe.width for n, (_, _, pipe) in zip(counts.tolist(), self.of.results, strict=True)]
 
     def _shown(self, last: Last, made: Sequence[Any], views: Sequence[Sequence[Any]]) -> bool:
         """Put what the blocks before have done to a scan into the outputs; whether a hazard occurred."""
@@ -388,7 +386,9 @@ def offset_source(domain: Domain, op: Operator) -> str:
         f"y[at(i)] = {result}",
     ]
     inside = "".join(f"        {line}\n" for line in body)
-    return f"def run(first, last, offset, y):\n    bad = False\n    for i in range(first, last):\n{inside}    return bad\n"
+    return (
+        f"def run(first, last, offset, y):\n    bad = False\n    for i in range(first, last):\n{inside}    return bad\n"
+    )
 
 
 def _close(a: Any, b: Any) -> bool:

@@ -43,7 +43,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
     parser.add_argument(
         "--threads", type=int, metavar="N",
-        help="of the threaded backend (default: one per core), and of numba (default: 1), which runs a long stream in blocks",
+        help="of the threaded backend (default: one per core), and of numba (default: 1): a long stream in blocks",
     )  # fmt: skip
     parser.add_argument(
         "--key", metavar="COLUMN", help="a trace for each value of this column, with the backends numba and gpu"

@@ -4,8 +4,8 @@ A long stream can be run in blocks at the same time if the state at the start of
 before it have been run. Where every input has an event in every step, that is so for a state made of
 
 - *clocks*: they depend on each other only and go round, so that the number of the step says what they are;
-- *scans*: `v := v op t` with an associative operation (or `v`, under a condition), where `t` does not depend on `v`. What
-  a block does to one is found from the operation's neutral element, and the blocks are put together (Blelloch,
+- *scans*: `v := v op t` with an associative operation (or `v`, under a condition), where `t` does not depend on `v`.
+  What a block does to one is found from the operation's neutral element, and the blocks are put together (Blelloch,
   "Prefix sums and their applications", 1990);
 - *recent* ones: some steps after any state nothing is left of it in them. They are found by making these steps.
 
@@ -226,7 +226,7 @@ class _Analysis:
     def known_slots(self, pipe: str) -> list[list[Term]]:
         """Per slot of a pipe whether it is present, and its scalars."""
         return [
-            [self.known(leaf) for leaf in leaves((self.system.inlined(tuple(slot))))]
+            [self.known(leaf) for leaf in leaves(self.system.inlined(tuple(slot)))]
             for slot in self.system.pipes[pipe].slots
         ]
 
