@@ -3,8 +3,8 @@
     python experiments/bench_parallel.py [--steps 4194304] [--out reports/bench_parallel]
 
 The same piece of a stream goes through `Compiled` and `Parallel`, in turns, by wall time; the outputs are compared
-first. Two bare compiled loops, in the same turns, tell what the machine gives to two threads at that time: 2 when two cores
-are free. The CPU time of both tells what blocks cost: scans are folded beforehand or corrected afterwards.
+first. Two bare compiled loops, in the same turns, tell what the machine gives to two threads at that time: 2 when two
+cores are free. The CPU time of both tells what blocks cost: scans are folded beforehand or corrected afterwards.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def report(rows: list[Row], steps: int) -> str:
         f" numba {numba.__version__}, Python {platform.python_version()}, {len(os.sched_getaffinity(0))} of"
         f" {os.cpu_count()} cores allowed, {os.getloadavg()[0]:.1f} processes wanted them.",
         f"Pieces of {steps} events; medians of {TURNS} turns, wall time. *Bare loops* is how many times as fast two"
-        " loops of plain arithmetic were in two threads, in the same turns: what the machine gave. *CPU time* is that of two"
-        f" threads over that of one. The goal is {GOAL} times on two free cores.",
+        " loops of plain arithmetic were in two threads, in the same turns: what the machine gave. *CPU time* is that"
+        f" of two threads over that of one. The goal is {GOAL} times on two free cores.",
         "",
         "| pipeline | one thread, million events/s | two | times | at best | bare loops | of them | CPU time | goal |",
         "|---|---|---|---|---|---|---|---|---|",

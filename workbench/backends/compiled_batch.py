@@ -82,9 +82,16 @@ class Batch:
         """What it runs on, in words."""
         self._on_gpu = bool(name)
         self._kernels: dict[str, Any] = {}
+        self._pool: tuple[Any, list[Any]] = ((), [])
 
     def run(
-        self, streams: Any, present: Mapping[str, Any] | None = None, *, end: bool = True, keep: bool = False
+        self,
+        streams: Any,
+        present: Mapping[str, Any] | None = None,
+        *,
+        end: bool = True,
+        keep: bool = False,
+        reuse: bool = False,
     ) -> dict[str, Traces]:
         """What comes out of every trace, from the initial state to the end of its streams.
 
@@ -95,6 +102,7 @@ class Batch:
         present: arrays of bools of the same shape, for inputs that do not have an event in every step.
         end: whether the streams end after these steps.
         keep: whether the outputs stay on the GPU, if it is one.
+        reuse: whether the next such run may overwrite outputs that stay there, which saves asking for memory.
 
         Raises
         ------
@@ -112,7 +120,7 @@ class Batch:
             )
         ((steps, traces),) = shapes
         work = _Work(arrays, dict(present or {}), steps, traces, end)
-        return self._by_gpu(work, keep) if self._on_gpu else self._by_cpu(work)
+        return self._by_gpu(work, keep, reuse) if self._on_gpu else self._by_cpu(work)
 
     def events(self, traces: Sequence[Sequence[Mapping[str, Value]]]) -> list[dict[str, list[Value]]]:
         """What comes out of each trace, as Python values; a trace is a sequence of steps, from input name to event.
@@ -182,14 +190,14 @@ class Batch:
 
     # --- the GPU --------------------------------------------------------------------------------------------
 
-    def _by_gpu(self, work: _Work, keep: bool) -> dict[str, Traces]:
+    def _by_gpu(self, work: _Work, keep: bool, reuse: bool) -> dict[str, Traces]:
         import numpy
 
         np: Any = numpy
         waiting: list[tuple[int, Any]] = []
         done: list[tuple[list[Any], Any]] = []
         for first, last in self._groups(work):
-            waiting.append((first, self._launched(work.part(first, last))))
+            waiting.append((first, self._launched(work.part(first, last), keep and reuse)))
             if len(waiting) == 2:
                 done.append(self._collected(work, *waiting.pop(0), keep))
         done += [self._collected(work, *each, keep) for each in waiting]
@@ -215,7 +223,7 @@ class Batch:
         for first in range(0, max(1, work.traces), size):
             yield first, min(first + size, work.traces)
 
-    def _launched(self, work: _Work) -> Any:
+    def _launched(self, work: _Work, reuse: bool) -> Any:
         """A group of traces, all of whose steps are on their way."""
         from workbench.backends import compiled_cuda
 
@@ -227,9 +235,16 @@ class Batch:
         rows = [(work.steps * pipe.width + pipe.width + 1, self._fields[name]) for name, _, pipe in one.results]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
         needed = [True, True, *(blank for *_, blank in one.form.memories)]
+        shape = [*outputs, work.traces]
         group = compiled_cuda.Group(
-            [*parts, *flags], list(zip(one.state, needed, strict=True)), outputs, len(one.results)
+            [*parts, *flags],
+            list(zip(one.state, needed, strict=True)),
+            outputs,
+            len(one.results),
+            self._pool[1] if reuse and self._pool[0] == shape else None,
         )
+        if reuse:
+            self._pool = shape, group.outputs
         first, last = one.steady_part(work.steps) if full else (work.steps, work.steps)
         general, columns = "dense" if full else "sparse", len(parts) + len(flags)
         for kind, start, stop in ((general, 0, first), ("steady", first, last), (general, last, work.steps)):

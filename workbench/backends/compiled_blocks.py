@@ -1,8 +1,8 @@
 """One long stream on a GPU: a block for each of its threads. Imports numpy.
 
 The blocks are those of `compiled_parallel`, and the rule is the same: nothing is believed. Here they are as long as
-each other, so that they lie side by side as the traces of `compiled_batch` do: a row per step and a column per block. In
-front of a block lie the events before it that its state depends on. What is left over runs on the CPU.
+each other, so that they lie side by side as the traces of `compiled_batch` do: a row per step and a column per block.
+In front of a block lie the events before it that its state depends on. What is left over runs on the CPU.
 """
 
 from __future__ import annotations

@@ -127,6 +127,14 @@ def room(rows: int, columns: int, kind: Any) -> Any:
     return cuda.device_array((rows, columns), kind)
 
 
+@cuda.jit
+def _spread(values, array):
+    column = cuda.grid(1)
+    if column < array.shape[1]:
+        for row in range(array.shape[0]):
+            array[row, column] = values[row]
+
+
 class Group:
     """Some traces on the device, in a stream of their own, so that copies go on while others compute.
 
@@ -136,6 +144,7 @@ class Group:
     state: the initial arrays of one trace, and whether what is in them matters.
     outputs: rows and type of each array for outputs.
     results: how many outputs there are.
+    there: arrays on the device to be used for outputs; None where new ones are to be made.
     """
 
     def __init__(
@@ -144,20 +153,25 @@ class Group:
         state: Sequence[tuple[Any, bool]],
         outputs: Sequence[tuple[int, Any]],
         results: int,
+        there: Sequence[Any] | None = None,
     ) -> None:
         self.traces = inputs[0].shape[1] if inputs else 0
         self._stream = cuda.stream()
         self._inputs = [self._sent(array) for array in inputs]
         self._state = [self._initial(array, needed) for array, needed in state]
-        self._outputs = [cuda.device_array((rows, self.traces), kind, stream=self._stream) for rows, kind in outputs]
+        if there is None:
+            there = [cuda.device_array((rows, self.traces), kind, stream=self._stream) for rows, kind in outputs]
+        self.outputs = list(there)
         self._counts = self._sent(np.zeros((results, self.traces), np.int64))
         self._bad = self._sent(np.zeros(self.traces, np.bool_))
 
     def _initial(self, array: Any, needed: bool) -> Any:
         """An array of the state for every trace; what is in it does not matter where it is not `needed`."""
-        if not needed:
-            return cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
-        return self._sent(np.repeat(np.asarray(array)[:, None], self.traces, axis=1))
+        made = cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
+        if needed and array.size and self.traces:
+            blocks = (self.traces + THREADS - 1) // THREADS
+            _spread[blocks, THREADS, self._stream](self._sent(np.asarray(array)), made)
+        return made
 
     def _sent(self, array: Any) -> Any:
         if is_there(array):
@@ -169,12 +183,12 @@ class Group:
         if first < last and self.traces:
             whole, real, *memories = self._state
             blocks = (self.traces + THREADS - 1) // THREADS
-            arrays = (whole, real, self._counts, *memories, *self._inputs[:inputs], *self._outputs)
+            arrays = (whole, real, self._counts, *memories, *self._inputs[:inputs], *self.outputs)
             function[blocks, THREADS, self._stream](first, last, *arrays, self._bad)
 
     def fetched(self) -> tuple[list[Any], Any, Any]:
         """The outputs, how many events they have, and in which traces a hazard occurred; waits for the device."""
-        arrays = [*self._outputs, self._counts, self._bad]
+        arrays = [*self.outputs, self._counts, self._bad]
         *outputs, counts, bad = [array.copy_to_host(stream=self._stream) for array in arrays]
         self._stream.synchronize()
         return outputs, counts, bad
@@ -184,4 +198,4 @@ class Group:
         counts = self._counts.copy_to_host(stream=self._stream)
         bad = self._bad.copy_to_host(stream=self._stream)
         self._stream.synchronize()
-        return self._outputs, counts, bad
+        return self.outputs, counts, bad

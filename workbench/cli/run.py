@@ -102,7 +102,7 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 @contextlib.contextmanager
 def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults | None) -> Iterator[Backend]:
     if args.backend == "numba":
-        if (args.threads or 1) > 1:
+        if args.threads not in (None, 1):
             from workbench.backends.compiled_parallel import Parallel
 
             yield Parallel(pipeline, threads=args.threads)
@@ -157,7 +157,8 @@ def _compiled(backend: Compiled, events: Iterator[dict[str, Any]], size: int) ->
         try:
             made: Iterable[Mapping[str, list[Any]]] = backend.outputs(steps)
         except WorkbenchError:  # in one of the steps, before which there are others
-            made = (backend.step(step).outputs for step in steps)
+            few = len(steps) <= BATCH
+            made = (backend.step(step).outputs for step in steps) if few else _compiled(backend, iter(steps), BATCH)
         yield from made
 
 
