@@ -419,7 +419,7 @@ def said(name: str, part: Part, limit: float) -> tuple[str, float]:
 
 
 ABC = shutil.which("berkeley-abc") or shutil.which("abc") or ""
-ENGINES = ("z3", *(["abc"] if ABC else []), "pynusmv", "bmc")
+ENGINES = ("z3", *(["abc"] if ABC else []), "pynusmv", "bmc", "algebra")
 
 
 def measured(limit: float, only: str, sizes: list[int]) -> Iterator[Row]:
