@@ -449,7 +449,7 @@ def main() -> None:
         rows.append(row)
         print(row, file=sys.stderr, flush=True)
     lines = [
-        "# k-induction over words, beside the engines",
+        "# SMT over words and netlists, beside the engines",
         "",
         f"Command: `python experiments/bench_smt.py --limit {args.limit:g}`, {time.strftime('%Y-%m-%d')}, "
         f"z3 {z3.get_version_string()}, Python {platform.python_version()}. CPU seconds; the limit is wall-clock time.",
