@@ -13,7 +13,7 @@ import workbench as wb
 from tests.conformance.test_regression import run_pytest
 from workbench.conformance.conform import ROUND, Outcome, Search, conform, conform_random
 from workbench.conformance.contenders import CONTENDERS, Contender, Match
-from workbench.conformance.executables import Running, Seen
+from workbench.conformance.executables import Blocks, Running, Seen
 from workbench.conformance.kept import disagreement
 from workbench.conformance.schedules import Schedule
 from workbench.conformance.search import smallest
@@ -314,7 +314,7 @@ def test_domains_that_do_not_fit_are_a_refusal() -> None:
 
 
 def test_a_backend_that_there_is_not() -> None:
-    with pytest.raises(WorkbenchError, match=r"(?s)no backend 'spork'.*reference, threaded, numba, gpu, model"):
+    with pytest.raises(WorkbenchError, match=r"(?s)no backend 'spork'.*numba, parallel, gpu, model"):
         conform(sums, ["spork"])
 
 
@@ -325,6 +325,17 @@ def test_the_backends_agree_on_what_ends(name: str) -> None:
     }"""
     contender = next(each for each in CONTENDERS if each.name == name)
     assert only(conform(wb.parse(text).get().pipeline, [contender], Search(examples=20))).agreements >= 2
+
+
+@pytest.mark.slow
+def test_blocks_agree_and_regroup_floats_within_the_tolerance() -> None:
+    found = conform(total, ["parallel"], Search(examples=100, steps=20))
+    assert "sums of floats depend on the order" in found[0].refused
+    assert (found[1].agreements, found[1].failure) == (50, None)
+    assert all(each.agreements for each in conform(sums, ["parallel"], FAST))
+    blocks = Blocks(sums, {"add.left": 4, "add.right": 4})
+    list(blocks.trace([{"x": i} for i in range(20)]))
+    assert blocks.parallel.blocks > 0
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--backend", action="append", default=[], metavar="NAME",
-        help="reference (against its specification, and pulled), threaded, numba, gpu, model (default: all; repeat)",
+        help="reference (its specification, and pulled), threaded, numba, parallel, gpu, model (default: all; repeat)",
     )  # fmt: skip
     parser.add_argument("--examples", type=_count, default=EXAMPLES, metavar="N", help="traces (default: 100)")
     parser.add_argument("--steps", type=_count, default=24, metavar="N", help="the most steps of one (default: 24)")

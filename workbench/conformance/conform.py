@@ -142,8 +142,9 @@ def go_on(
 
 def searched(match: Match, search: Search, number: int, count: int) -> Disagreement | None:
     """The simplest failure among so many traces; what few switches of threads show is shown so."""
-    traces = long_traces(match.flat, search.steps, ends=match.contender.ends)
-    if not match.contender.threads:
+    contender = match.contender
+    traces = long_traces(match.flat, search.steps, ends=contender.ends, together=contender.complete)
+    if not contender.threads:
         return smallest(traces, lambda steps: compared(match, steps, Plan()), count, number)
     certified = tuple(match.certificates)
     for seeded, part in ((False, (count + 1) // 2), (True, count // 2)):

@@ -13,6 +13,7 @@ from typing import Literal
 
 from workbench.conformance.differential import Terms
 from workbench.conformance.executables import (
+    Blocks,
     CompiledRun,
     Denoting,
     Executable,
@@ -62,6 +63,7 @@ class Contender:
         pipeline's own, or one for every queue.
     steps: it works in steps; else only the streams are compared, at the end if `ends`.
     ends: it runs only traces that end.
+    complete: it is of interest only where every input has an event in every step.
     threads: it makes use of the plan drawn.
     reassociates: it may group additions and multiplications otherwise, so the tolerance of contracts applies.
     share: the part of the examples that it gets: running it takes long.
@@ -75,6 +77,7 @@ class Contender:
     capacities: Literal["none", "own", "all"] = "own"
     steps: bool = True
     ends: bool = False
+    complete: bool = False
     threads: bool = False
     reassociates: bool = False
     share: float = 1.0
@@ -90,6 +93,23 @@ CONTENDERS: Sequence[Contender] = (
     Contender("threaded", "threaded", lambda r: Scheduled(r.pipeline, r.plan, r.certificates), threads=True),
     Contender("numba, step by step", "numba", lambda r: CompiledRun(r.pipeline, r.capacities), capacities="all"),
     Contender("numba", "numba", lambda r: Pieces(r.pipeline, r.capacities), capacities="all", quick=LOOPS),
+    Contender(
+        "parallel",
+        "parallel",
+        lambda r: Blocks(r.pipeline, r.capacities),
+        capacities="all",
+        complete=True,
+        share=0.5,
+    ),
+    Contender(
+        "parallel, floats regrouped",
+        "parallel",
+        lambda r: Blocks(r.pipeline, r.capacities, reassociate=True),
+        capacities="all",
+        complete=True,
+        reassociates=True,
+        share=0.5,
+    ),
     Contender("gpu", "gpu", lambda r: OnGpu(r.pipeline, r.capacities), capacities="all", steps=False, share=0.2),
     Contender("model", "model", lambda r: Evaluated(r.pipeline, r.capacities), finite=True, capacities="all"),
     Contender(

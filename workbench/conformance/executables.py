@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from workbench.backends.compiled_batch import Batch
+from workbench.backends.compiled_parallel import Parallel
 from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
 from workbench.core.domain import BOOL, Domain, Value, joined, split
@@ -266,6 +267,26 @@ class Pieces:
     def _seen(self, outputs: Mapping[str, list[Value]]) -> Seen:
         flat = self.executor.flat
         return Seen({pipe: carried(outputs[name], flat.widths[pipe]) for name, pipe in flat.outputs}, {})
+
+
+class Blocks(Pieces):
+    """The compiled executor, the steps of each piece in three threads, as far as it can be cut into blocks.
+
+    Parameters
+    ----------
+    reassociate: whether sums and products of floats may be grouped by block.
+    """
+
+    name = "parallel"
+
+    def __init__(
+        self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, reassociate: bool = False
+    ) -> None:
+        self.parallel = Parallel(
+            pipeline, capacities, threads=3, shortest=2, reassociate=reassociate, patience=-1, machine=True
+        )
+        self.executor = self.parallel
+        self.source = f"Blocks(pipeline, {capacities!r}, reassociate={reassociate})"
 
 
 class OnGpu:

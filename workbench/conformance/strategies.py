@@ -92,15 +92,15 @@ def traces(
 
 @st.composite
 def long_traces(
-    draw: st.DrawFn, /, pipeline: Pipeline, max_steps: int, *, ends: bool = False
+    draw: st.DrawFn, /, pipeline: Pipeline, max_steps: int, *, ends: bool = False, together: bool = False
 ) -> list[Mapping[str, Value]]:
-    """Steps of inputs, long ones as often as short ones, many of them complete; the last may be `END`, or is.
+    """Steps of inputs, long ones as often as short ones, many (or all) of them complete; the last may be `END`, or is.
 
     Oracles of faults strike as events come.
     """
     present = {name: values(domain) for name, domain in pipeline.inputs}
     complete = st.fixed_dictionaries(present)
-    steps = st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
+    steps = complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
     found: list[Mapping[str, Value]] = [draw(steps) for _ in range(draw(st.integers(0, max_steps)))]
     return [*found, END] if ends or draw(st.booleans()) else found
 
