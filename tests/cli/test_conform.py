@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MODELS, Run
+from tests.cli.conftest import MODELS, Run, program
 from tests.conformance.test_conform import MENDED, MINE
 from tests.conformance.test_regression import run_pytest
 
@@ -95,3 +95,11 @@ def test_an_interruption_says_where_to_go_on(workbench: Run, monkeypatch: pytest
     )
     assert done.code == 130
     assert "figure_2a on pull: go on with --seed 6" in done.err
+
+
+@pytest.mark.slow
+def test_kernels_on_the_simulator(tmp_path: Path) -> None:
+    path = tmp_path / "p.pipe"
+    path.write_text("pipeline p(e: (0..3, bool)) -> (0..3, bool) { return decimate(filter(e, e.1), 2, last = true) }")
+    done = program("conform", path, "--backend", "gpu", "--steps", "6", env={"NUMBA_ENABLE_CUDASIM": "1"})
+    assert (done.code, done.out) == (0, "✓ agrees   gpu  of p: 20 traces\n")

@@ -344,7 +344,7 @@ def test_machine_code_agrees() -> None:
 
 
 def test_without_a_gpu_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.backends.compiled_batch._gpu", lambda: "")
+    monkeypatch.setattr("workbench.backends.compiled_batch.gpu_name", lambda: "")
     assert "no NVIDIA GPU answers" in only(conform(sums, ["gpu"], FAST)).refused
 
 

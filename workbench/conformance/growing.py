@@ -123,22 +123,7 @@ def _binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
     """A function of two events of these domains."""
     choices: list[f.Function] = []
     if _numbers(left) and (left == right or (isinstance(left, Range) and isinstance(right, Range))):
-        choices += [
-            f.ADD,
-            f.SUB,
-            f.LT,
-            f.MAX,
-            f.MIN,
-            f.MUL,
-            f.GE,
-            f.EQ,
-            f.NE,
-            f.GT,
-            f.LE,
-            f.DIV,
-            f.MOD,
-            g.CLASH,
-        ]
+        choices += [f.ADD, f.SUB, f.LT, f.MAX, f.MIN, f.MUL, f.GE, f.EQ, f.NE, f.GT, f.LE, f.DIV, f.MOD, g.CLASH]
     elif isinstance(left, Bool) and isinstance(right, Bool):
         choices += [f.AND, f.OR, f.IMPLIES, f.EQ, g.CLASH]
     elif left == right:
