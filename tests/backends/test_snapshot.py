@@ -123,8 +123,8 @@ def test_python_functions_are_told_apart_by_their_code():
 @pytest.mark.parametrize(
     "value",
     [
-        None, True, 1, 1.0, 2**200, "é", float("inf"), (), (1, (2.5, (None,))), [1, [], "a"], NOTHING, Maybe(True, (1,)),
-        Burst([Maybe(True, 1), NOTHING]), FrozenMap({1: "a", (2, 3): FrozenMap({True: None})}),
+        None, True, 1, 1.0, 2**200, "é", float("inf"), (), (1, (2.5, (None,))), [1, [], "a"], NOTHING,
+        Maybe(True, (1,)), Burst([Maybe(True, 1), NOTHING]), FrozenMap({1: "a", (2, 3): FrozenMap({True: None})}),
     ],
 )  # fmt: skip
 def test_values_as_data(value):
@@ -133,11 +133,11 @@ def test_values_as_data(value):
 
 
 def test_deep_values_and_objects():
-    value = None
+    value: object = None
     for i in range(50_000):
         value = (i, value)
     back = from_parts(to_parts(value))
-    while value is not None:
+    while isinstance(value, tuple):
         assert back[0] == value[0]
         back, value = back[1], value[1]
     with pytest.raises(Refused, match="of type object"):

@@ -16,7 +16,8 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from types import CodeType, FunctionType
 from typing import Any
 
 from workbench.core.domain import FrozenMap, Value
@@ -41,7 +42,7 @@ TUPLES: dict[str, Callable[[Sequence[Value]], Value]] = {
 def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     """What tells a pipeline from others, the same in every process.
 
-    A Python function is told from others by its code, not by what the code refers to.
+    A Python function is told from others by its code and what it encloses, not by the modules that it uses.
 
     Parameters
     ----------
@@ -53,20 +54,24 @@ def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     return hashlib.sha256(told.encode()).digest()[:SIZE]
 
 
-def _described(value: Any) -> str:
-    if isinstance(value, Location):
+def _described(value: Any, around: frozenset[int] = frozenset()) -> str:
+    if isinstance(value, Location) or id(value) in around:  # a function may enclose itself
         return ""
+    around |= {id(value)}
+
+    def inside(values: Iterable[Any]) -> str:
+        return f"({','.join(_described(each, around) for each in values)})"
+
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        inside = [_described(getattr(value, f.name)) for f in dataclasses.fields(value)]
-        return f"{type(value).__name__}({','.join(inside)})"
+        return type(value).__name__ + inside(getattr(value, f.name) for f in dataclasses.fields(value))
     if isinstance(value, tuple | list):
-        return f"({','.join(map(_described, value))})"
+        return inside(value)
     if isinstance(value, dict):
-        return f"{{{','.join(f'{_described(k)}:{_described(v)}' for k, v in value.items())}}}"
-    code = getattr(value, "__code__", value)
-    if hasattr(code, "co_code"):
-        inside = [_described(each) for each in code.co_consts]
-        return f"code({code.co_code.hex()},{code.co_names},{','.join(inside)})"
+        return inside(value.items())
+    if isinstance(value, FunctionType):
+        return inside([value.__code__, *(cell.cell_contents for cell in value.__closure__ or ())])
+    if isinstance(value, CodeType):
+        return value.co_code.hex() + inside([*value.co_names, *value.co_consts])
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
