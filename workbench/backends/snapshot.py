@@ -49,7 +49,7 @@ def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     flat: the pipeline without groups.
     form: what else must be the same.
     """
-    nodes = [(n.name, flat.typed[n.name], n.inputs, n.outputs) for n in flat.nodes]
+    nodes = [(n.name, n.processor, n.inputs, n.outputs) for n in flat.nodes]
     told = _described((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
     return hashlib.sha256(told.encode()).digest()[:SIZE]
 
