@@ -351,7 +351,7 @@ class Compiled:
         """
         head = self.steps.to_bytes(8, "little") + bytes([self._ended])
         arrays = [array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.state]
-        return sealed(self._fingerprint, b"".join([head, *arrays]))
+        return sealed(self.fingerprint, b"".join([head, *arrays]))
 
     def restore(self, snapshot: bytes) -> None:
         """Go on from a saved state.
@@ -360,7 +360,7 @@ class Compiled:
         ------
         StateError: it is damaged, or of another pipeline; then nothing has changed.
         """
-        payload = opened(self._fingerprint, snapshot)
+        payload = opened(self.fingerprint, snapshot)
         if len(payload) != 9 + sum(array.nbytes for array in self.state):
             raise StateError("this state is damaged: it has another length", hint=HINT)
         start = 9
@@ -370,8 +370,8 @@ class Compiled:
         self.steps, self._ended = int.from_bytes(payload[:8], "little"), bool(payload[8])
 
     @cached_property
-    def _fingerprint(self) -> bytes:
-        """The loop says what the state means, to the last variable."""
+    def fingerprint(self) -> bytes:
+        """What tells the states of this pipeline from those of others: its loop says what each variable means."""
         return fingerprint(self.name, self.flat, loop_source(self.system, self.phases("sparse")))
 
     # --- as the reference executor has it -------------------------------------------------------------------

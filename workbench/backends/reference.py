@@ -371,7 +371,7 @@ class Reference:
         if self._pull is not None:
             raise Refused("the state of a pipeline that is pulled cannot be saved: its sources would have to be, too")
         cells = [cell.save() for cell in self._cells]
-        return sealed(self._fingerprint, to_text((self.steps, self._closed, self._ended, self._states, cells)))
+        return sealed(self.fingerprint, to_text((self.steps, self._closed, self._ended, self._states, cells)))
 
     def restore(self, snapshot: bytes) -> None:
         """Go on from a saved state.
@@ -380,13 +380,14 @@ class Reference:
         ------
         StateError: it is damaged, or of another pipeline; then nothing has changed.
         """
-        steps, closed, ended, states, cells = from_text(opened(self._fingerprint, snapshot))
+        steps, closed, ended, states, cells = from_text(opened(self.fingerprint, snapshot))
         self.steps, self._closed, self._ended, self._states, self._pull = steps, closed, ended, states, None
         for cell, saved in zip(self._cells, cells, strict=True):
             cell.restore(saved)
 
     @cached_property
-    def _fingerprint(self) -> bytes:
+    def fingerprint(self) -> bytes:
+        """What tells the states of this pipeline from those of others."""
         return fingerprint(self.name, self.flat, self.capacities)
 
     # --- pulling ------------------------------------------------------------------------------------------
