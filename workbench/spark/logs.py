@@ -7,14 +7,16 @@ number in the file). Files are ordered by their names.
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
 from workbench.core.pipeline import Pipeline
-from workbench.errors import InputError
+from workbench.errors import InputError, SparkError
 from workbench.spark.carry import brought_back
 from workbench.spark.columns import kind
 from workbench.spark.keyed import inputs, known, ordering
@@ -70,7 +72,7 @@ def read_log(
     InputError: there is no such file, or a column is missing.
     """
     layout = Layout(key, (order,) if order else ())
-    with brought_back():
+    with readable(path):
         plain = spark.read.text(path) if format != "parquet" else spark.read.parquet(path)
         files = sorted(re.sub(LOCAL_FILE, "/", name) for name in plain.inputFiles())
     if not files:
@@ -101,12 +103,25 @@ def follow_log(
     """
     layout = Layout(key, (order,) if order else ())
     reader = spark.readStream.option("maxFilesPerTrigger", str(files)) if files else spark.readStream
-    with brought_back():
+    with readable(folder):
         if format != "parquet":
             return _lines(reader.text(folder), pipeline, layout, format, (), None)
-        if not spark.read.parquet(folder).columns:
-            raise InputError("a stream of Parquet files needs one file at its start, for the columns", where=folder)
-        return _parquet(reader.schema(spark.read.parquet(folder).schema).parquet(folder), pipeline, layout, ())
+        schema = spark.read.parquet(folder).schema
+        return _parquet(reader.schema(schema).parquet(folder), pipeline, layout, ())
+
+
+@contextlib.contextmanager
+def readable(path: str) -> Iterator[None]:
+    """What Spark says of files that it cannot read, as an InputError."""
+    try:
+        with brought_back():
+            yield
+    except SparkError as error:
+        if "[PATH_NOT_FOUND]" in error.what:
+            raise InputError("there is no such file or folder", where=path) from error
+        if "[UNABLE_TO_INFER_SCHEMA]" in error.what:
+            raise InputError("there is no Parquet file yet, and so nothing tells the columns", where=path) from error
+        raise InputError(f"cannot read the log: {error.what}", where=path) from error
 
 
 def _lines(

@@ -104,7 +104,7 @@ class Streams:
         self.domains = [domain for _, domain in self.executor.running.flat.inputs]
         self.key: Any = None
         self.before: tuple[Any, ...] | None = None
-        """The order of the last row of the present key; None where no key is open."""
+        """The order of the last row of the present key, () where it is not known; None where no key is open."""
         self.rows: Rows | None = None
 
     def batch(self, batch: Any) -> Any:
@@ -161,6 +161,14 @@ class Streams:
             self._keep(self.executor.end, self.executor.running.steps, 1, lambda _: "")
         self.before = None
 
+    def resumed(self, rows: Any, key: Any, snapshot: bytes | None) -> Any:
+        """Rows of one key, from a saved state; the key's stream stays open."""
+        self.executor.running.reset()
+        if snapshot is not None:
+            self.executor.running.restore(snapshot)
+        self.key, self.before = key, ()
+        return self.batch(rows)
+
     def over(self) -> Iterator[Any]:
         """The end of the last stream."""
         if self.rows is not None:
@@ -203,7 +211,7 @@ class Streams:
         bad = np.flatnonzero(same & ~later)
         if len(bad):
             self._refuse(keys[int(bad[0])].as_py(), orders, int(bad[0]), int(bad[0]) + 1)
-        if self.before is not None and keys[0].as_py() == self.key:
+        if self.before and keys[0].as_py() == self.key:
             now = tuple(column[0] for column in orders)
             if not self.before < now:
                 raise self._disorder(self.key, self.before, now)
