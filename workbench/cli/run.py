@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
+from workbench.cli import run_spark
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,17 +27,22 @@ if TYPE_CHECKING:
     Backend = Reference | Compiled
 
 HELP = "run a pipeline on events"
-BACKENDS = ("reference", "threaded", "numba")
+BACKENDS = ("reference", "threaded", "numba", "spark")
 RATE = 0.1
 BATCH = 4096
 """Steps that a compiled backend takes at a time, where nobody waits for the output of each."""
-FORMATS = ("csv", "jsonl")
+FORMATS = ("csv", "jsonl", "parquet")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
-    parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
+    parser.add_argument(
+        "--input",
+        required=True,
+        metavar="FILE",
+        help="a .csv or .jsonl file (also .gz), or -; for spark also a folder, or Parquet",
+    )
     parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
     parser.add_argument("--threads", type=int, metavar="N", help="of the threaded backend (default: one per core)")
@@ -53,6 +59,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--rate", type=float, metavar="P", help="the probability that a fault strikes when it can (default: 0.1)"
     )
     o.domain_options(parser, n=None)
+    run_spark.options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -60,6 +67,9 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.backends.events import format_of, read_events, write_events
 
     pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
+    if args.backend == "spark":
+        return run_spark.execute(args, pipeline)
+    run_spark.refuse_options(args)
     faults = _faults(args, pipeline)
     if args.threads is not None and args.backend != "threaded":
         raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded")

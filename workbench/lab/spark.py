@@ -27,7 +27,8 @@ from workbench.lab.plan import Lab, Origin, Task, now
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.store import NUMBERS, Store, arrow, as_text, read, schema, unflat
 from workbench.lab.suite import Suite
-from workbench.spark.session import LOCAL, first_line
+from workbench.spark.session import LOCAL as LOCAL
+from workbench.spark.session import first_line
 from workbench.spark.session import session as start
 
 BATCHES_PER_CORE = 4

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 
 from workbench import errors
 from workbench.errors import SparkError, WorkbenchError
-from workbench.spark.session import first_line
 
 _MARK = re.compile(r"\[workbench:([A-Za-z0-9+/=]+)\]")
 
@@ -50,7 +49,7 @@ def found_in(error: BaseException) -> WorkbenchError | None:
 
 @contextlib.contextmanager
 def brought_back(hint: str = "") -> Iterator[None]:
-    """On the driver: an error of ours that a worker met is raised as it was, and any other of Spark's as a `SparkError`.
+    """On the driver: an error of ours that a worker met is raised as it was, any other of Spark's as a `SparkError`.
 
     Parameters
     ----------
@@ -68,8 +67,8 @@ def brought_back(hint: str = "") -> Iterator[None]:
 
 
 def told(error: Exception) -> str:
-    """What is wrong, without the stack of the virtual machine."""
-    cause = re.findall(r"^Caused by: (.*)$|^(\w*Error: .*)$", str(error), re.MULTILINE)
-    shown = first_line(error)
-    last = "".join(cause[-1]) if cause else ""
-    return f"{shown} ({last})" if last and last not in shown else shown
+    """What is wrong, without stacks: what Spark says first, and the Python error behind it if there is one."""
+    text = str(error).replace(": Traceback (most", ":\nTraceback (most")
+    shown = text.strip().splitlines()[0] if text.strip() else type(error).__name__
+    behind = re.findall(r"^Traceback \(most.*\n(?:[ \t].*\n)*(\S.*)$", text, re.MULTILINE)
+    return f"{shown} {behind[-1]}" if behind and behind[-1] not in shown else shown

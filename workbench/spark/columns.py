@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.backends.events_values import UnreadableError, from_json, to_json
-from workbench.core.domain import Bool, Domain, Enum, Reals, Texts, Value
+from workbench.core.domain import Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, InputError
 
@@ -30,8 +30,6 @@ def kind(domain: Domain) -> str:
 
 
 def _as_json(domain: Domain) -> bool:
-    from workbench.core.domain import Integer, Integers, Range
-
     return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range)
 
 
@@ -45,8 +43,9 @@ def output_schema(pipeline: Pipeline, key: str, key_type: str) -> str:
     names = [name for name, _ in pipeline.outputs]
     for name in names:
         if name.lower() in (key.lower(), STEP):
+            whose = "step" if name.lower() == STEP else "key"
             raise InputError(
-                f"output '{name}' would have the name of the column for the {'step' if name.lower() == STEP else 'key'}",
+                f"output '{name}' would have the name of the column for the {whose}",
                 hint="give the output another name: `-> total: int`",
             )
     if key.lower() == STEP:

@@ -28,7 +28,7 @@ ORDERED = (*WHOLE, *FLOATS, "string", "date", "timestamp", "timestamp_ntz")
 def run_keyed(
     pipeline: Pipeline, dataframe: DataFrame, *, key: str, order: str | Sequence[str], backend: str = "auto"
 ) -> DataFrame:
-    """Run a pipeline once for each key: the rows of a key, in their order, are the steps of its streams, which then end.
+    """Run a pipeline once for each key: its rows, in their order, are the steps of the streams, which then end.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def run_keyed(
     InputError: a column is missing, or of a type that does not fit its input.
     Refused: no executor runs the pipeline.
 
-    What workers meet (a value outside its domain, two rows of the same order) reaches you as an exception of Spark's with our
-    message; inside `with workbench.spark.carry.brought_back():` it is the error itself.
+    What workers meet (a value outside its domain, two rows of the same order) reaches you as an exception of Spark's
+    with our message; inside `with workbench.spark.carry.brought_back():` it is the error itself.
     """
     orders = (order,) if isinstance(order, str) else tuple(order)
     if not orders:

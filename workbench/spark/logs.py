@@ -89,7 +89,14 @@ def read_log(
 
 
 def follow_log(
-    spark: SparkSession, folder: str, pipeline: Pipeline, *, key: str, order: str | None, format: Format, files: int | None
+    spark: SparkSession,
+    folder: str,
+    pipeline: Pipeline,
+    *,
+    key: str,
+    order: str | None,
+    format: Format,
+    files: int | None,
 ) -> Log:
     """A folder to which files are added, as a stream.
 
@@ -124,9 +131,7 @@ def readable(path: str) -> Iterator[None]:
         raise InputError(f"cannot read the log: {error.what}", where=path) from error
 
 
-def _lines(
-    lines: Any, pipeline: Pipeline, layout: Layout, format: str, files: Any, header: list[str] | None
-) -> Log:
+def _lines(lines: Any, pipeline: Pipeline, layout: Layout, format: str, files: Any, header: list[str] | None) -> Log:
     from pyspark.sql import functions as F
 
     found = replace(layout, located=True, files=tuple(files))
@@ -136,9 +141,7 @@ def _lines(
     start = 3 if layout.orders else 0
     place = f"o{start} {'int' if files else 'string'}, o{start + 1} long, o{start + 2} long"
     events = "".join(f", x{i} {kind(domain)}" for i, (_, domain) in enumerate(pipeline.inputs))
-    rows = placed.mapInArrow(
-        Parser(format, pipeline.inputs, found, header), f"key string, {orders}{place}{events}"
-    )
+    rows = placed.mapInArrow(Parser(format, pipeline.inputs, found, header), f"key string, {orders}{place}{events}")
     return Log(rows, replace(found, parts=start), "string")
 
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import InputError
 from workbench.spark.columns import STEP
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+class Writable(Protocol):
+    """What text is written to."""
+
+    def write(self, text: str, /) -> Any:
+        """Write it."""
 
 
 def write_rows(rows: DataFrame, folder: str, format: str, *, mode: str = "errorifexists") -> None:
@@ -37,13 +45,15 @@ def write_rows(rows: DataFrame, folder: str, format: str, *, mode: str = "errori
         writer.parquet(folder)
 
 
-def print_rows(rows: DataFrame, format: str, stream: IO[str]) -> None:
+def print_rows(rows: DataFrame, format: str, stream: Writable) -> None:
     """Write rows as text, in the order of keys and steps."""
     names = rows.columns
     written = csv.writer(stream, lineterminator="\n")
+    ordered = _ordered(rows)
+    first = list(itertools.islice(ordered, 1))  # nothing is written before it is known that there is something
     if format == "csv":
         written.writerow(names)
-    for row in _ordered(rows):
+    for row in itertools.chain(first, ordered):
         if format == "csv":
             written.writerow(["" if value is None else _cell(value) for value in row])
         else:

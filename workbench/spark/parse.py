@@ -10,7 +10,8 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from workbench.backends.base import suggestion
 from workbench.backends.events_values import INTEGER, NUMBER, UnreadableError, from_json, from_text, to_json
@@ -25,6 +26,24 @@ ORDER_TYPES = "o0 double, o1 long, o2 string"
 
 PLAIN = r"^-?[0-9]{1,18}$"
 Where = Callable[[int], str]
+
+
+class _Piece(NamedTuple):
+    """Lines of one block of one file that come together."""
+
+    lines: list[str]
+    path: str
+    file: Any
+    """An Arrow scalar: what the layout calls the file by."""
+    block: int
+
+
+def _pieces(batch: Any) -> Iterator[_Piece]:
+    paths, blocks, lines = (batch.column(i).to_pylist() for i in (1, 3, 0))
+    cuts = [i for i in range(1, len(lines)) if paths[i] != paths[i - 1] or blocks[i] != blocks[i - 1]]
+    for first, last in zip([0, *cuts], [*cuts, len(lines)], strict=True):
+        if first < last:
+            yield _Piece(lines[first:last], paths[first], batch.column(2)[first], blocks[first])
 
 
 class Parser:
@@ -51,45 +70,41 @@ class Parser:
             yield from self._rows(batches)
 
     def _rows(self, batches: Iterator[Any]) -> Iterator[Any]:
-        import numpy as np
-        import pyarrow as pa
-
         part, row, header = None, 0, self.header
         for batch in batches:
-            files, blocks = batch.column(1).to_pylist(), batch.column(3).to_numpy()
-            lines = batch.column(0).to_pylist()
-            cuts = [i for i in range(1, len(files)) if (files[i], blocks[i]) != (files[i - 1], blocks[i - 1])]
-            for first, last in zip([0, *cuts], [*cuts, len(files)], strict=True):
-                if first == last:
-                    continue
-                if part != (files[first], blocks[first]):
-                    part, row, header = (files[first], blocks[first]), 0, self.header
-                numbers = np.arange(row, row + last - first)
-                file, block, row = str(files[first]), int(blocks[first]), row + last - first
-                own = lines[first:last]
-                if numbers[0] == 0 and block == 0:
-                    own[0] = own[0].removeprefix("\ufeff")
+            for piece in _pieces(batch):
+                if part != (piece.path, piece.block):
+                    part, row, header = (piece.path, piece.block), 0, self.header
+                numbered = list(enumerate(piece.lines, row))
+                row += len(numbered)
+                if piece.block == 0 and numbered[0][0] == 0:
+                    numbered[0] = (0, numbered[0][1].removeprefix("\ufeff"))
                     if self.format == "csv":
-                        header = self._header(own.pop(0), place_of(file, 0, 0))
-                        numbers = numbers[1:]
-                kept = [i for i, line in enumerate(own) if line.strip()]
-                own, numbers = [own[i] for i in kept], numbers[kept]
-                if not own:
-                    continue
-                columns = self._columns(own, header, lambda i, f=file, b=block, n=numbers: place_of(f, b, int(n[i])))
-                names = pa.array([batch.column(2)[first].as_py()] * len(own), batch.column(2).type)
-                place = [names, pa.array(np.full(len(own), block)), pa.array(numbers)]
-                key, order, events = columns
-                width = len(order)
-                made = [key, *order, *place, *events]
-                found = ["key", *(f"o{i}" for i in range(width + 3)), *(f"x{i}" for i in range(len(events)))]
-                yield pa.RecordBatch.from_arrays(made, names=found)
+                        header = self._header(numbered.pop(0)[1], place_of(piece.path, 0, 0))
+                numbered = [(number, line) for number, line in numbered if line.strip()]
+                if numbered:
+                    yield self._made(piece, numbered, header or ())
 
-    def _columns(self, lines: list[str], header: Sequence[str] | None, where: Where) -> tuple[Any, list[Any], list[Any]]:
+    def _made(self, piece: _Piece, numbered: Sequence[tuple[int, str]], header: Sequence[str]) -> Any:
+        """The rows of some lines of one file."""
         import pyarrow as pa
 
+        def where(line: int) -> str:
+            return place_of(piece.path, piece.block, numbered[line][0])
+
+        key, order, events = self._columns([line for _, line in numbered], header, where)
+        count = len(numbered)
+        numbers = pa.array([number for number, _ in numbered], pa.int64())
+        place = [pa.repeat(piece.file, count), pa.repeat(pa.scalar(piece.block, pa.int64()), count), numbers]
+        names = replace(self.layout, parts=len(order)).names(len(events))
+        return pa.RecordBatch.from_arrays([key, *order, *place, *events], names=names)
+
+    def _columns(self, lines: list[str], header: Sequence[str], where: Where) -> tuple[Any, list[Any], list[Any]]:
+        import pyarrow as pa
+
+        keys: Sequence[str | None]
+        order: Sequence[str] | None = None
         if self.format == "csv":
-            assert header is not None
             cells = _cells(lines, len(header), where)
             at = {name: i for i, name in enumerate(header)}
             keys = [text if text.strip() else None for text in cells[at[self.layout.key]]]
@@ -98,8 +113,9 @@ class Parser:
         else:
             rows = [_object(line, i, where) for i, line in enumerate(lines)]
             keys = [_word(row.get(self.layout.key), self.layout.key, i, where) for i, row in enumerate(rows)]
-            given = [_word(row.get(self.ordered), self.ordered, i, where) for i, row in enumerate(rows)]
-            order = ["" if text is None else text for text in given] if self.ordered else None
+            if self.ordered:
+                given = [_word(row.get(self.ordered), self.ordered, i, where) for i, row in enumerate(rows)]
+                order = ["" if text is None else text for text in given]
             events = [_data(name, domain, [row.get(name) for row in rows], where) for name, domain in self.inputs]
         if None in keys:
             hint = "each row needs its key; filter the others out"
@@ -144,7 +160,9 @@ def _cells(lines: list[str], width: int, where: Where) -> list[tuple[str, ...]]:
             (row,) = csv.reader([line], strict=True)
         except csv.Error as error:
             raise InputError(
-                f"not a line of CSV: {error}: {_short(line)}", where=where(i), hint="a cell with a line break needs Parquet"
+                f"not a line of CSV: {error}: {_short(line)}",
+                where=where(i),
+                hint="cells with line breaks need Parquet",
             ) from error
         if len(row) != width:
             raise InputError(f"this line has {len(row)} cells, the header has {width}", where=where(i))
@@ -251,5 +269,3 @@ def _order(name: str | None, texts: Sequence[str], where: Where) -> list[Any]:
             found.append((float("inf"), 0, text))
     columns = zip(*found, strict=True)
     return [pa.array(c, t) for c, t in zip(columns, (pa.float64(), pa.int64(), pa.string()), strict=True)]
-
-

@@ -5,6 +5,7 @@ The rule of this module: the rows of a key come together and in order, and that 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ class Streams:
         self._check(keys, orders, codes)
         columns = batch.columns[1 + self.layout.width :]
         events = self._events(columns, domains=self.domains, keys=keys, orders=orders)
-        for first, last in zip(cuts, cuts[1:], strict=False):
+        for first, last in itertools.pairwise(cuts):
             key = keys[first].as_py()
             if self.before is None or key != self.key:
                 self.end()
@@ -203,8 +204,8 @@ class Streams:
         import numpy as np
 
         same = codes[1:] == codes[:-1]
-        later = np.zeros(len(same), bool)
-        equal = np.ones(len(same), bool)
+        later: Any = np.zeros(len(same), bool)
+        equal: Any = np.ones(len(same), bool)
         for column in orders:
             later |= equal & np.asarray(column[:-1] < column[1:], bool)
             equal &= np.asarray(column[:-1] == column[1:], bool)

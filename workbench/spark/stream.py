@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +109,11 @@ class Stepper:
         import pyarrow as pa
 
         orders = [f"o{i}" for i in range(self.layout.width)]
-        if frame[["key", *orders]].isnull().to_numpy().any():
-            raise InputError(f"a row has no key '{self.layout.key}', or nothing to order it by")
+        empty = frame[["key", *orders]].isnull().to_numpy()
+        if empty.any():
+            row, column = (int(each[0]) for each in empty.nonzero())
+            what = f"key '{self.layout.key}'" if column == 0 else f"'{self.layout.orders[0]}'"
+            raise InputError(f"a row has no {what}", where=self.layout.place(frame.loc[row, orders].tolist()))
         frame = frame.sort_values(orders, kind="stable", ignore_index=True)
         columns = [pa.array(frame[name]) for name in ["key", *orders]]
         for i in range(len(self.choice.pipeline.inputs)):
@@ -126,7 +128,7 @@ class Stepper:
             return
         raise InputError(
             f"key {key!r}: a row with {', '.join(self.layout.orders)} = {self.layout.shown(first)} comes late:"
-            f" {self.layout.shown([*last, *first[len(last):]])} has been there already, in an earlier micro-batch",
+            f" {self.layout.shown([*last, *first[len(last) :]])} has been there already, in an earlier micro-batch",
             where=self.layout.place(first),
             hint="correct the file and run the same command again: the micro-batch is done anew. Without --order"
             " rows are taken as they come",
