@@ -2,16 +2,17 @@
 
     python experiments/bench_spark.py [--events 2000000] [--keys 1000] [--master 'local[2]'] [--out reports/bench_spark]
 
-Events per second of wall time, and CPU seconds per million events of all processes (Java's and Python's), over a log made
-up with a seed: users in turn, a whole number each. Before anything is measured, what Spark gives is compared with the
-reference executor, key by key, on a part of the log. The processes without Spark read the same Parquet file, sort it by
-key and feed each key's events; they have one core, and Spark those of `--master`. The session is started and warmed up
-before; how long that takes is said.
+Events per second of wall time, and CPU seconds per million events of all processes (Java's and Python's), over a log
+made up with a seed: a user and a whole number each. Before anything is measured, what Spark gives is compared with the
+reference executor on some of the keys. The processes without Spark read the same Parquet file, sort it by key and feed
+each key's events; they have one core, and Spark those of `--master`. The session is started before; how long that takes
+is said.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -88,7 +89,7 @@ def by_key(path: Path, limit: int | None = None) -> list[tuple[str, Any]]:
     sorted_codes, values = codes.indices.to_numpy()[order], table["x"].to_numpy()[order]
     cuts = [0, *(np.flatnonzero(np.diff(sorted_codes)) + 1).tolist(), len(values)]
     names = codes.dictionary.to_pylist()
-    return [(names[sorted_codes[a]], values[a:b]) for a, b in zip(cuts, cuts[1:], strict=False) if b > a]
+    return [(names[sorted_codes[a]], values[a:b]) for a, b in itertools.pairwise(cuts) if b > a]
 
 
 def compiled(pipeline: Pipeline, path: Path) -> int:
@@ -143,8 +144,8 @@ def report(rows: list[Row], about: dict[str, Any], out: Path) -> None:
     (out / "rows.json").write_text(json.dumps({**about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
     lines = [
         "# A pipeline per key of a log, on Spark\n",
-        f"Command: `{about['command']}`, {about['date']}, PySpark {about['pyspark']}, Python {platform.python_version()},"
-        f" {os.cpu_count()} cores, load {about['load']:.1f} at the start."
+        f"Command: `{about['command']}`, {about['date']}, PySpark {about['pyspark']},"
+        f" Python {platform.python_version()}, {os.cpu_count()} cores, load {about['load']:.1f} at the start."
         f" {about['events']:,} events of {about['keys']:,} keys. The best of {about['repeat']} runs each."
         f" The session and its first job, which no row counts, took {about['start']:.0f} s.\n",
         "| pipeline | way | million events/s (wall) | CPU seconds per million events |",

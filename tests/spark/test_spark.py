@@ -2,8 +2,10 @@
 
 import contextlib
 import datetime
+import doctest
 import gzip
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -191,6 +193,16 @@ def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
     go()
     more = [*ROWS, ("u1", 500, 1, True)]
     assert stored() == expected(more, pipeline(), end=False)
+
+
+def test_the_examples_of_the_guide(session):
+    page = ROOT / "docs" / "spark.md"
+    names = {"spark": session}
+    for text in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        example = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
+        told: list[str] = []
+        assert not doctest.DocTestRunner().run(example, out=told.append, clear_globs=False).failed, "".join(told)
+        names = example.globs
 
 
 # --- the command ----------------------------------------------------------------------------------------------

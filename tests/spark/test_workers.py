@@ -247,7 +247,8 @@ def test_lines_of_csv_that_cannot_be_read(text, line, what):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("{", "not a JSON value"), ("[1]", "expected an object"), ('{"x": 1}', "the row has no key 'k'"),
+        ("{", "not a JSON value"), ('{"k": 1, "k": 1}', "a key occurs twice"),
+        ("[1]", "expected an object"), ('{"x": 1}', "the row has no key 'k'"),
         ('{"k": null}', "the row has no key 'k'"), ('{"k": [1]}', "'k' is [1], not a text or a number"),
         ('{"k": 1, "x": "1"}', "input 'x': expected a number"),
     ],

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from workbench.backends.base import suggestion
+from workbench.backends.events import unique_keys
 from workbench.backends.events_values import INTEGER, NUMBER, UnreadableError, from_json, from_text, to_json
 from workbench.core.domain import Domain, Enum, Integers, Reals, Texts, Value
 from workbench.errors import InputError
@@ -171,7 +172,7 @@ def _cells(lines: list[str], width: int, where: Where) -> list[tuple[str, ...]]:
 
 def _object(line: str, row: int, where: Where) -> dict[str, Any]:
     try:
-        data = json.loads(line)
+        data = json.loads(line, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not a JSON value: {error}: {_short(line)}", where=where(row)) from error
     if not isinstance(data, dict):
