@@ -254,10 +254,11 @@ def test_without_java_it_says_what_else_can_be_done(files, capsys, monkeypatch):
 
 
 def program(files, *more):
+    (files / "spark-defaults.conf").write_text("spark.executor.memory 512m\n")  # what the workers of tests have
     return subprocess.Popen(
         [sys.executable, "-m", "workbench.cli.main", *command(files, *more)], cwd=files, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "JDK_JAVA_OPTIONS": QUICK_JAVA},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "JDK_JAVA_OPTIONS": QUICK_JAVA, "SPARK_CONF_DIR": str(files)},
     )  # fmt: skip
 
 

@@ -200,6 +200,11 @@ def test_lines_go_on_in_the_next_batch_and_block():
     ]  # fmt: skip
 
 
+def test_a_block_of_a_file_whose_columns_are_not_known():
+    error = ours(Parser("csv", INPUTS, OWN), iter([lines("a,1,", block=90)]))
+    assert "what its columns are stands in the first one" in error.what
+
+
 def test_lines_of_json():
     text = '{"k": "a", "x": 1, "more": []}\n\n{"k": 7, "q": true, "x": null}'
     made = tuples(Parser("jsonl", INPUTS, OWN)(iter([lines(text)])))
@@ -338,8 +343,8 @@ def test_rows_that_come_late_or_with_the_state_of_others():
 
 def test_a_checkpoint_belongs_to_one_query(tmp_path):
     choice = choose(pipeline())
-    same_as_before(tmp_path / "ck", choice, STREAMED, "out")
-    same_as_before(tmp_path / "ck", choice, STREAMED, "out")
+    same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+    same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
     for other, layout, output, what in (
         (choose(pipeline(), "reference"), STREAMED, "out", "backend: 'numba' there, 'reference' now"),
         (choose(pipeline(SUMS.replace("3)", "4)"))), STREAMED, "out", "another code"),
@@ -348,10 +353,12 @@ def test_a_checkpoint_belongs_to_one_query(tmp_path):
         (choice, STREAMED, "elsewhere", "another output"),
     ):
         with pytest.raises(StateError, match=what):
-            same_as_before(tmp_path / "ck", other, layout, output)
+            same_as_before(tmp_path / "ck", other, layout, output, "csv")
+    with pytest.raises(StateError, match="another format: 'csv' there, 'jsonl' now"):
+        same_as_before(tmp_path / "ck", choice, STREAMED, "out", "jsonl")
     (tmp_path / "ck" / "workbench.json").write_text("{")
     with pytest.raises(StateError, match="damaged"):
-        same_as_before(tmp_path / "ck", choice, STREAMED, "out")
+        same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
 
 
 # --- errors on their way --------------------------------------------------------------------------------------

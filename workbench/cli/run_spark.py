@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from workbench.spark.executors import Choice
 
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "20000"}
+WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(2**40)}
+"""For streams: each file tells its own columns, so it is read in one piece."""
 _TASKS_PER_CORE = 2
 _POLL = 0.3
 
@@ -57,7 +59,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     choice = choose(pipeline)
     spark = session(
         args.master or LOCAL, name="workbench run", otherwise="leave --backend spark away: the log is then one stream",
-        **SETTINGS,
+        **SETTINGS, **(WHOLE_FILES if args.stream else {}),
     )  # fmt: skip
     try:
         spark.sparkContext.setLogLevel("OFF")  # its errors come back as ours
@@ -95,12 +97,12 @@ def _check(args: argparse.Namespace) -> None:
 
 def _formats(args: argparse.Namespace) -> tuple[Any, str]:
     """What is read, and what is written."""
-    from workbench.spark.logs import format_of
+    from workbench.spark.logs import format_of, named_format
 
     format = args.format or format_of(args.input)
     if format is None:
         raise InputError("nothing tells the format of the input", where=args.input, hint="add --format csv")
-    written = "" if args.output == "-" else format_of(args.output) or args.format or format
+    written = "" if args.output == "-" else named_format(args.output) or args.format or format
     if written == "":
         written = "csv" if format == "csv" else "jsonl"
     return format, written

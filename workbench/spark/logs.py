@@ -47,15 +47,16 @@ class Log:
     key_type: str
 
 
+def named_format(name: str) -> Format | None:
+    """The format that a name tells, if it does."""
+    return FORMATS.get(Path(name.removesuffix(".gz")).suffix)
+
+
 def format_of(path: str) -> Format | None:
     """The format that a name tells, or the names in a folder, if they do."""
     place = Path(path)
-    names = sorted(p.name for p in place.iterdir() if p.name[0] not in "._") if place.is_dir() else [place.name]
-    for name in names:
-        found = FORMATS.get(Path(name.removesuffix(".gz")).suffix)
-        if found:
-            return found
-    return None
+    inside = sorted(p.name for p in place.iterdir() if p.name[0] not in "._") if place.is_dir() else []
+    return next((found for found in map(named_format, [*inside, place.name]) if found), None)
 
 
 def read_log(

@@ -82,6 +82,12 @@ class Parser:
                     numbered[0] = (0, numbered[0][1].removeprefix("\ufeff"))
                     if self.format == "csv":
                         header = self._header(numbered.pop(0)[1], place_of(piece.path, 0, 0))
+                if self.format == "csv" and not header:
+                    raise InputError(
+                        "the file is read in blocks, and what its columns are stands in the first one",
+                        where=place_of(piece.path, piece.block, 0),
+                        hint="make spark.sql.files.maxPartitionBytes larger than the file",
+                    )
                 numbered = [(number, line) for number, line in numbered if line.strip()]
                 if numbered:
                     yield self._made(piece, numbered, header or ())

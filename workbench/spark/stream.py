@@ -53,7 +53,7 @@ def start(
     ------
     StateError: the checkpoint is that of another pipeline, key, order or output.
     """
-    same_as_before(Path(checkpoint), choice, log.layout, output)
+    same_as_before(Path(checkpoint), choice, log.layout, output, format)
     made = per_key(log, choice)
 
     def each(frame: DataFrame, number: int) -> None:
@@ -156,7 +156,7 @@ def unpacked(batches: Iterator[Any]) -> Iterator[Any]:
                 yield pa.RecordBatch.from_arrays([key, *made.columns[1:]], names=made.schema.names)
 
 
-def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str) -> None:
+def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str, format: str) -> None:
     """See that a checkpoint is that of the same query, or note what this one is.
 
     Raises
@@ -166,6 +166,7 @@ def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str
     about = {
         "pipeline": choice.pipeline.name, "backend": choice.backend, "fingerprint": choice.mark,
         "key": layout.key, "order": list(layout.orders), "output": str(Path(output).resolve()),
+        "format": format,
     }  # fmt: skip
     file = checkpoint / ABOUT
     if not file.exists():
