@@ -7,6 +7,7 @@ error that names the file and the line. Lines are parsed by the same functions.
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -40,11 +41,15 @@ class _Piece(NamedTuple):
 
 
 def _pieces(batch: Any) -> Iterator[_Piece]:
-    paths, blocks, lines = (batch.column(i).to_pylist() for i in (1, 3, 0))
-    cuts = [i for i in range(1, len(lines)) if paths[i] != paths[i - 1] or blocks[i] != blocks[i - 1]]
-    for first, last in zip([0, *cuts], [*cuts, len(lines)], strict=True):
+    import numpy as np
+
+    lines = batch.column(0).to_pylist()
+    paths, blocks = (batch.column(i).dictionary_encode() for i in (1, 3))
+    path, block = (column.indices.to_numpy() for column in (paths, blocks))
+    cuts = np.flatnonzero((path[1:] != path[:-1]) | (block[1:] != block[:-1])) + 1
+    for first, last in itertools.pairwise([0, *cuts.tolist(), len(lines)]):
         if first < last:
-            yield _Piece(lines[first:last], paths[first], batch.column(2)[first], blocks[first])
+            yield _Piece(lines[first:last], paths[first].as_py(), batch.column(2)[first], blocks[first].as_py())
 
 
 class Parser:

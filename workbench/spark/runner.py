@@ -264,7 +264,8 @@ class Rows:
         ranks = {n: np.arange(len(p)) - np.searchsorted(p, p, "left") for n, (_, p) in found.items()}
         most = 1 + max((int(rank.max()) for rank in ranks.values() if len(rank)), default=0)
         codes = {name: places * most + ranks[name] for name, (_, places) in found.items()}
-        rows = np.unique(np.concatenate(list(codes.values())))
+        several = len(codes) > 1
+        rows = np.unique(np.concatenate(list(codes.values()))) if several else next(iter(codes.values()))
         places = rows // most
         stream = np.searchsorted(np.array(self._bases, np.int64), places, "right") - 1
         steps = places - np.array(self._bases, np.int64)[stream] + np.array(self._starts, np.int64)[stream]
