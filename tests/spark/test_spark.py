@@ -107,6 +107,8 @@ def test_a_dataframe_of_ones_own(session):
         wb.run_keyed(pipeline(), frame.withColumn("x", frame.x.cast("string")), key="the key", order="t")
     with pytest.raises(InputError, match="does not order rows"):
         wb.run_keyed(pipeline(), frame, key="the key", order="q")
+    with pytest.raises(InputError, match="the key 'x' is of type double"):
+        wb.run_keyed(pipeline(), frame.withColumn("x", frame.x.cast("double")), key="x", order="t")
     with pytest.raises(InputError, match="output 'y' would have the name of the column for the key"):
         wb.run_keyed(pipeline(), frame.withColumnRenamed("the key", "y"), key="y", order="t")
 

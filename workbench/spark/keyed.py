@@ -58,6 +58,7 @@ def run_keyed(
     types = dict(dataframe.dtypes)
     for name in (key, *orders):
         known(name, types, "column")
+    see_key(key, types[key])
     found = [dataframe[f"`{key}`"].alias("key")]
     found += [ordering(dataframe, name, types[name]).alias(f"o{i}") for i, name in enumerate(orders)]
     found += inputs(pipeline, dataframe)
@@ -80,6 +81,19 @@ def known(name: str, columns: Sequence[str] | dict[str, str], what: str) -> None
     """
     if name not in columns:
         raise InputError(f"the log has no {what} '{name}'", hint=suggestion(name, list(columns)))
+
+
+def see_key(name: str, kind_of: str) -> None:
+    """See that the values of a column tell streams apart.
+
+    Raises
+    ------
+    InputError: they are floats, which are seldom equal, or not scalars.
+    """
+    if kind_of.startswith((*FLOATS, "struct", "array", "map", "variant")):
+        raise InputError(
+            f"the key '{name}' is of type {kind_of}, which does not tell streams apart", hint="cast it to string"
+        )
 
 
 def ordering(frame: DataFrame, name: str, kind_of: str) -> Column:

@@ -19,7 +19,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError, SparkError
 from workbench.spark.carry import brought_back
 from workbench.spark.columns import kind
-from workbench.spark.keyed import inputs, known, ordering
+from workbench.spark.keyed import inputs, known, ordering, see_key
 from workbench.spark.parse import ORDER_TYPES, Parser, header_of
 from workbench.spark.runner import Layout, place_of
 
@@ -152,6 +152,7 @@ def _parquet(frame: Any, pipeline: Pipeline, layout: Layout, files: Any) -> Log:
     types = dict(frame.dtypes)
     for name in (layout.key, *layout.orders):
         known(name, types, "column")
+    see_key(layout.key, types[layout.key])
     path = _path()
     order = [ordering(frame, name, types[name]) for name in layout.orders]
     place = [_numbered(path, files), F.lit(0).cast("long"), F.col("_metadata.row_index")]

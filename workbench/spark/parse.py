@@ -46,7 +46,7 @@ def _pieces(batch: Any) -> Iterator[_Piece]:
     lines = batch.column(0).to_pylist()
     paths, blocks = (batch.column(i).dictionary_encode() for i in (1, 3))
     path, block = (column.indices.to_numpy() for column in (paths, blocks))
-    cuts = np.flatnonzero((path[1:] != path[:-1]) | (block[1:] != block[:-1])) + 1
+    cuts: Any = np.flatnonzero((path[1:] != path[:-1]) | (block[1:] != block[:-1])) + 1
     for first, last in itertools.pairwise([0, *cuts.tolist(), len(lines)]):
         if first < last:
             yield _Piece(lines[first:last], paths[first].as_py(), batch.column(2)[first], blocks[first].as_py())

@@ -211,14 +211,12 @@ class Streams:
             equal &= np.asarray(column[:-1] == column[1:], bool)
         bad = np.flatnonzero(same & ~later)
         if len(bad):
-            self._refuse(keys[int(bad[0])].as_py(), orders, int(bad[0]), int(bad[0]) + 1)
+            one = int(bad[0])
+            raise self._disorder(keys[one].as_py(), *(tuple(c[row] for c in orders) for row in (one, one + 1)))
         if self.before and keys[0].as_py() == self.key:
             now = tuple(column[0] for column in orders)
             if not self.before < now:
                 raise self._disorder(self.key, self.before, now)
-
-    def _refuse(self, key: Any, orders: Sequence[Any], one: int, two: int) -> None:
-        raise self._disorder(key, tuple(c[one] for c in orders), tuple(c[two] for c in orders))
 
     def _disorder(self, key: Any, one: tuple[Any, ...], two: tuple[Any, ...]) -> InputError:
         where, names = self.layout.place(two), ", ".join(self.layout.orders)
