@@ -24,6 +24,7 @@ SHARED_BACKENDS = {"base", "events", "events_values", "snapshot"}
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",
             "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
+    ("backends/compiled_blocks.py", "numpy"),
     ("backends/compiled_columns.py", "numpy"),
     ("backends/compiled_cuda.py", "numba"),
     ("backends/compiled_cuda.py", "numpy"),

@@ -43,6 +43,8 @@ _HOME = {
     "workbench.language.faults": ("faulty",),
     "workbench.ir.compose": ("compose",),
     "workbench.backends.compiled_batch": ("Batch",),
+    "workbench.backends.compiled_blocks": ("ParallelGpu",),
+    "workbench.backends.compiled_parallel": ("Parallel",),
     "workbench.backends.compiled_run": ("Compiled",),
     "workbench.backends.reference": ("Reference",),
     "workbench.spark.keyed": ("run_keyed",),

@@ -232,7 +232,7 @@ def command(files, *more):
         (["--key", "k", "--stream", "--checkpoint", "ck"], "add --output DIR"),
         (["--key", "k", "--input", "-"], "not the standard input"),
         (["--key", "k", "--input", "x.log"], "add --format csv"),
-        (["--key", "k", "--backend", "numba"], "add --backend spark"),
+        (["--order", "t", "--backend", "numba"], "add --backend spark"),
         (["--format", "parquet", "--backend", "reference"], "reads no Parquet"),
         (["--key", "k", "--master", f"spark://127.0.0.1:{free_port()}"], "no Spark master answers"),
     ],

@@ -81,7 +81,7 @@ def step_code(
         refuse_large(node)
         if node in inputs or not fed.isdisjoint(node.args):
             fed.add(node)
-    lines, results = straight_line(roots, _Scalars({**state, **inputs}))
+    lines, results = straight_line(roots, Scalars({**state, **inputs}))
     count = len(system.variables)
     return StepCode(
         tuple(state.values()),
@@ -116,7 +116,7 @@ def literal(domain: Domain, value: Value) -> str:
     )
 
 
-class _Scalars(Source):
+class Scalars(Source):
     """Source in which values of enumerations are numbers."""
 
     def __init__(self, names: dict[Term, str]) -> None:

@@ -25,7 +25,6 @@ _POLL = 0.3
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments that belong to Spark."""
     group = parser.add_argument_group("with --backend spark")
-    group.add_argument("--key", metavar="COLUMN", help="the column that tells the streams apart: one run per key")
     group.add_argument("--order", metavar="COLUMN", help="what orders the rows of a key (default: the log's own order)")
     group.add_argument("--master", metavar="URL", help="a Spark master (default: local[*])")
     group.add_argument("--stream", action="store_true", help="the input is a folder that grows: go on until stopped")
@@ -41,7 +40,7 @@ def refuse_options(args: argparse.Namespace) -> None:
     ------
     InputError: one is given.
     """
-    for name in ("key", "order", "master", "stream", "checkpoint", "once", "files"):
+    for name in ("order", "master", "stream", "checkpoint", "once", "files"):
         if getattr(args, name):
             raise InputError(f"--{name} belongs to the spark backend", hint="add --backend spark")
     if args.format == "parquet":
