@@ -252,7 +252,7 @@ def test_without_java_it_says_what_else_can_be_done(files, capsys, monkeypatch):
     assert main(command(files, "--key", "k")) == 2
     said = capsys.readouterr().err
     assert "Spark needs Java" in said
-    assert "leave --backend spark away" in said
+    assert "or use --backend numba" in said
 
 
 def program(files, *more):

@@ -57,7 +57,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     format, written = _formats(args)
     choice = choose(pipeline)
     spark = session(
-        args.master or LOCAL, name="workbench run", otherwise="leave --backend spark away: the log is then one stream",
+        args.master or LOCAL, name="workbench run", otherwise="use --backend numba",
         **SETTINGS, **(WHOLE_FILES if args.stream else {}),
     )  # fmt: skip
     try:
