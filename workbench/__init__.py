@@ -47,6 +47,7 @@ _HOME = {
     "workbench.backends.compiled_parallel": ("Parallel",),
     "workbench.backends.compiled_run": ("Compiled",),
     "workbench.backends.reference": ("Reference",),
+    "workbench.spark.keyed": ("run_keyed",),
     "workbench.threads.certificate": ("Certificate",),
     "workbench.threads.executor": ("Threaded",),
     "workbench.threads.manager": ("ThreadManager",),

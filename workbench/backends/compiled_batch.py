@@ -232,7 +232,8 @@ class Batch:
         full = not work.present
         parts = [part for name, domain in one.flat.inputs for part in self._checked(name, domain, work.streams[name])]
         if work.end and not work.steps:  # the step with which the streams end looks at the first row
-            parts = [self._columns.np.zeros((1, work.traces), part.dtype) for part in parts]
+            kinds = [kind for _, domain in one.flat.inputs for _, kind in scalars(domain)]
+            parts = [self._columns.zeros(work.traces, kind).reshape(1, -1) for kind in kinds]
         flags = [] if full else [work.flag(name) for name, _ in one.flat.inputs]
         rows = [(work.steps * pipe.width + pipe.width + 1, self._fields[name]) for name, _, pipe in one.results]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
+from workbench.cli import run_spark
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,19 +27,24 @@ if TYPE_CHECKING:
     Backend = Reference | Compiled
 
 HELP = "run a pipeline on events"
-BACKENDS = ("reference", "threaded", "numba", "gpu")
+BACKENDS = ("reference", "threaded", "numba", "gpu", "spark")
 RATE = 0.1
 BATCH = 4096
 """Steps that a compiled backend takes at a time, where nobody waits for the output of each."""
 LARGE = 1 << 18
 """The same where these steps are made in several threads."""
-FORMATS = ("csv", "jsonl")
+FORMATS = ("csv", "jsonl", "parquet")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
-    parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
+    parser.add_argument(
+        "--input",
+        required=True,
+        metavar="FILE",
+        help="a .csv or .jsonl file (also .gz), or -; for spark also a folder, or Parquet",
+    )
     parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
     parser.add_argument(
@@ -46,7 +52,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="of the threaded backend (default: one per core), and of numba (default: 1): a long stream in blocks",
     )  # fmt: skip
     parser.add_argument(
-        "--key", metavar="COLUMN", help="a trace for each value of this column, with the backends numba and gpu"
+        "--key", metavar="COLUMN", help="a trace for each value of this column, with the backends numba, gpu and spark"
     )
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)"
@@ -61,6 +67,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--rate", type=float, metavar="P", help="the probability that a fault strikes when it can (default: 0.1)"
     )
     o.domain_options(parser, n=None)
+    run_spark.options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -68,6 +75,9 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.backends.events import format_of, read_events, write_events
 
     pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
+    if args.backend == "spark":
+        return run_spark.execute(args, pipeline)
+    run_spark.refuse_options(args)
     faults = _faults(args, pipeline)
     if args.threads is not None and args.backend not in ("threaded", "numba"):
         raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded or --backend numba")
