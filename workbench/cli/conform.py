@@ -59,8 +59,11 @@ def execute(args: argparse.Namespace) -> int:
     """Search and print."""
     if not args.files and not args.random:
         raise InputError("there is nothing to compare", hint="name files, or ask for --random 100")
-    if args.to_test and not Path(args.to_test).is_dir():
-        raise InputError("cannot write there: there is no such folder", where=args.to_test)
+    if args.to_test:
+        try:
+            Path(args.to_test).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write there: {error.strerror}", where=args.to_test) from error
     _hypothesis()
     from workbench.conformance.conform import Search, contenders
 
