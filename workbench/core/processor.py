@@ -69,7 +69,7 @@ def emission(events: Sequence[Value]) -> Emission:
     """These events, as a step emits them."""
     if len(events) == 1:
         return Maybe(True, events[0])
-    return Burst(Maybe(True, value) for value in events) if events else NOTHING
+    return Burst([Maybe(True, value) for value in events]) if events else NOTHING
 
 
 def carried(events: list[Value], width: int | None) -> Value | None:

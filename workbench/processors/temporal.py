@@ -25,7 +25,6 @@ from workbench.core.processor import (
     Processor,
     State,
     Stream,
-    emission,
     event,
 )
 from workbench.core.term import const, is_symbolic
@@ -132,13 +131,15 @@ class Streaming(Truth):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (waiting,) = state
-        decided, verdict = self.rule.decided(*front), self.rule.verdict(*front)
+        decided = self.rule.decided(*front)
         if not isinstance(waiting, int):
             assert self.pending is not None
+            verdict = self.rule.verdict(*front)
             said = Burst(Maybe(both(decided, GE(waiting, i)), verdict) for i in range(self.pending + 1))
             return (ite(decided, 0, waiting + 1),), (said,)
         if decided:
-            return (0,), (emission([verdict] * (waiting + 1)),)
+            verdict = event(self.rule.verdict(*front))
+            return (0,), (Burst((verdict,) * (waiting + 1)) if waiting else verdict,)
         if waiting == self.pending:
             raise self._overflow()
         return (waiting + 1,), (NOTHING,)
@@ -256,6 +257,8 @@ class Latched(Truth):
 
 def _concluded(known: Any, decided: Any, verdict: Any) -> Any:
     """The verdict, which does not change once it is known."""
+    if type(known) is str and known != "unknown":
+        return known
     now = both(EQ(known, "unknown"), decided)
     holds, fails = (const(word, VERDICT) if is_symbolic((known, now)) else word for word in ("holds", "fails"))
     return ite(both(now, verdict), holds, ite(both(now, negate(verdict)), fails, known))
