@@ -54,7 +54,11 @@ class StepCode:
 
 
 def step_code(
-    system: System, labels: Sequence[Term] = (), given: Mapping[Term, Term] = MappingProxyType({})
+    system: System,
+    labels: Sequence[Term] = (),
+    given: Mapping[Term, Term] = MappingProxyType({}),
+    *,
+    jumps: bool = True,
 ) -> StepCode:
     """The code of one step of a system.
 
@@ -65,6 +69,7 @@ def step_code(
     ----------
     labels: terms over the names of the system, evaluated at each step.
     given: constants for some variables and inputs in this step.
+    jumps: whether a conditional is one of Python's; else it is a call of `pick`, which always computes both sides.
 
     Raises
     ------
@@ -81,7 +86,7 @@ def step_code(
         refuse_large(node)
         if node in inputs or not fed.isdisjoint(node.args):
             fed.add(node)
-    lines, results = straight_line(roots, _Scalars({**state, **inputs}))
+    lines, results = straight_line(roots, (_Scalars if jumps else _Selects)({**state, **inputs}))
     count = len(system.variables)
     return StepCode(
         tuple(state.values()),
@@ -159,6 +164,13 @@ class _Scalars(Source):
 
     def on_implies(self, _: Term, a: str, b: str) -> str:
         return f"((not {a}) | {b})"
+
+
+class _Selects(_Scalars):
+    """The same without jumps."""
+
+    def on_ite(self, _: Term, condition: str, then: str, otherwise: str) -> str:
+        return f"pick({condition}, {then}, {otherwise})"
 
 
 def _no_fraction(term: Term) -> None:

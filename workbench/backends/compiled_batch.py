@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from workbench.backends.base import by_input
+from workbench.backends.compiled_loop import spare
 from workbench.backends.compiled_run import Compiled
 from workbench.core.domain import BOOL, Domain, Value, scalars
 from workbench.core.pipeline import Pipeline
@@ -193,7 +194,9 @@ class Batch:
         full = not work.present
         parts = [part for name, domain in one.flat.inputs for part in self._checked(name, domain, work.streams[name])]
         flags = [] if full else [work.flag(name) for name, _ in one.flat.inputs]
-        rows = [(work.steps * pipe.width + pipe.width + 1, self._fields[name]) for name, _, pipe in one.results]
+        rows = [
+            (work.steps * pipe.width + pipe.width + spare(pipe), self._fields[name]) for name, _, pipe in one.results
+        ]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
         needed = [True, True, *(blank for *_, blank in one.form.memories)]
         group = compiled_cuda.Group(

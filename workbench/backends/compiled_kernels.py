@@ -21,6 +21,8 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from workbench.backends.compiled_loop import executable
 
@@ -60,8 +62,28 @@ def quotient_overflows(a, b):
     return (b == -1) & (a == -(2**63))
 
 
+@intrinsic
+def pick(context, condition, then, otherwise):
+    """`then if condition else otherwise` without a jump: which way it goes depends on data, and cannot be predicted.
+
+    Where the compiler is left the choice it makes jumps of chains of conditionals, at a third of the speed.
+    """
+    del condition
+    kind = context.unify_types(types.unliteral(then), types.unliteral(otherwise))
+
+    def select(_, builder, __, args):
+        chosen = builder.select(*args)
+        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
+        return chosen
+
+    return kind(types.boolean, kind, kind), select
+
+
 SCOPE = {f.__name__: f for f in (at, sum_overflows, difference_overflows, product_overflows, quotient_overflows)}
-HEADER = f"from {__name__} import {', '.join(SCOPE)}\n\n\n"
+"""What generated code calls, on any machine."""
+
+CPU_SCOPE = SCOPE | {"pick": pick}
+HEADER = f"from {__name__} import {', '.join(CPU_SCOPE)}\n\n\n"
 
 
 def machine_code(source: str, name: str = "run") -> Any:
@@ -69,7 +91,7 @@ def machine_code(source: str, name: str = "run") -> Any:
     try:
         function = _from_file(source, name)
     except OSError:  # nowhere to keep it
-        return numba.njit(nogil=True, error_model="numpy")(executable(source, SCOPE, name))
+        return numba.njit(nogil=True, error_model="numpy")(executable(source, CPU_SCOPE, name))
     return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
 
 

@@ -19,6 +19,9 @@ from workbench.core.ops import OR
 from workbench.core.term import FALSE, TRUE, Term, leaves, var
 from workbench.ir.system import Pipe, System
 
+AHEAD = 4
+"""An event that is repeated is written so often without asking how often it is, which saves jumps."""
+
 Given = Mapping[Term, Term]
 """Constants for variables and inputs."""
 
@@ -85,7 +88,9 @@ KINDS: Mapping[str, Callable[[System], Given]] = {"dense": dense, "sparse": spar
 """What is known of every step of a loop of this kind."""
 
 
-def loop_source(system: System, phases: Sequence[Given], *, places: bool = False, name: str = "run") -> str:
+def loop_source(
+    system: System, phases: Sequence[Given], *, places: bool = False, jumps: bool = True, name: str = "run"
+) -> str:
     """Source of `name(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
 
     It makes the steps `first` .. `last` - 1 and returns whether a hazard occurred; whatever it has written is then
@@ -96,10 +101,11 @@ def loop_source(system: System, phases: Sequence[Given], *, places: bool = False
     phases: what is known of successive steps, over and over: `last` - `first` is a multiple of their number. A
         variable that is known here is neither read nor written. Inputs known to be present have no column for it.
     places: whether to write the step of each output event.
+    jumps: see `step_code`.
     """
     form = shape(system)
     labels = _labels(system)
-    codes = [step_code(system, labels, given) for given in phases]
+    codes = [step_code(system, labels, given, jumps=jumps) for given in phases]
     constant = {v.name for v in system.variables if var(v.name, v.domain) in phases[0]}
     named = [v.name not in constant for v in system.variables]
     lines = [f"def {name}({', '.join(parameters(system, phases[0], places=places))}):"]
@@ -139,9 +145,10 @@ def _labels(system: System) -> list[Term]:
     hazard: Term = FALSE
     for each in hazards(system):
         hazard = OR(hazard, each.happens)
-    slots = [slot for _, pipe in system.outputs for slot in system.pipes[pipe].slots]
-    writes = [write for memory in system.memories for write in memory.writes]
-    return [hazard, *leaves((tuple(slots), tuple(writes)))]
+    pipes = [system.pipes[pipe] for _, pipe in system.outputs]
+    shown = tuple((pipe.slots, () if pipe.more is None else pipe.more) for pipe in pipes)
+    writes = tuple(write for memory in system.memories for write in memory.writes)
+    return [hazard, *leaves((shown, writes))]
 
 
 def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], places: bool) -> list[str]:
@@ -155,16 +162,32 @@ def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], pl
     for j, ((_, fields), (_, pipe)) in enumerate(zip(form.results, system.outputs, strict=True)):
         for _ in system.pipes[pipe].slots:
             present, *values = (next(rest) for _ in range(1 + len(fields)))
-            if present == "False":
-                continue
-            lines += [f"y{j}_{k}[at(n{j})] = {value}" for k, value in enumerate(values)]
-            lines += [f"z{j}[at(n{j})] = i"] if places else []
-            lines.append(f"n{j} += {'1' if present == 'True' else present}")
+            columns = [(f"y{j}_{k}", value) for k, value in enumerate(values)] + ([(f"z{j}", "i")] if places else [])
+            if system.pipes[pipe].more is not None:
+                lines += _repeated(j, present, next(rest), columns)
+            elif present != "False":
+                lines += [f"{array}[at(n{j})] = {value}" for array, value in columns]
+                lines.append(f"n{j} += {'1' if present == 'True' else present}")
     lines += _writes(system, rest)
     changed = [(f"s{i}", after) for i, after in enumerate(code.after) if named[i] and after != f"s{i}"]
     if changed:
         lines.append(f"{', '.join(s for s, _ in changed)} = {', '.join(after for _, after in changed)}")
     return lines
+
+
+def _repeated(j: int, present: str, more: str, columns: Sequence[tuple[str, str]]) -> list[str]:
+    """Statements that write an event so many times."""
+    names = [f"r{j}_{k}" for k in range(len(columns))]
+    lines = [f"{name} = {value}" for name, (_, value) in zip(names, columns, strict=True)]
+    stores = [f"{array}[at({{}})] = {name}" for name, (array, _) in zip(names, columns, strict=True)]
+    lines += [store.format(f"n{j} + {ahead}" if ahead else f"n{j}") for ahead in range(AHEAD) for store in stores]
+    lines += [f"e{j} = n{j} + (1 + {more} if {present} else 0)", f"for k in range(n{j} + {AHEAD}, e{j}):"]
+    return [*lines, *(f"    {store.format('k')}" for store in stores), f"n{j} = e{j}"]
+
+
+def spare(pipe: Pipe) -> int:
+    """How many places more than there are events an output needs."""
+    return 1 if pipe.more is None else AHEAD
 
 
 def _writes(system: System, texts: Iterator[str]) -> list[str]:

@@ -48,15 +48,22 @@ def given_inputs(system: System, events: Mapping[str, Value], ends: bool) -> dic
     return found
 
 
-def shown(pipe: Pipe, domain: Domain, numbers: Iterator[Any]) -> Maybe:
-    """What a pipe carries, from the values of the leaves of its slots."""
+def watched(pipe: Pipe) -> Iterator[Term]:
+    """The terms that say what a pipe carries."""
+    return leaves((pipe.slots, () if pipe.more is None else pipe.more))
+
+
+def shown(pipe: Pipe, domain: Domain, width: int | None, numbers: Iterator[Any]) -> Maybe:
+    """What a pipe of this width carries, from the values of the terms that say it."""
     parts = [part for _, part in scalars(domain)]
     events = []
     for _ in pipe.slots:
         present, flat = next(numbers), [next(numbers) for _ in parts]
         if present:
             events.append(joined(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
-    return Maybe(bool(events), carried(events, pipe.width))
+    if pipe.more is not None:
+        events *= 1 + next(numbers)
+    return Maybe(bool(events), carried(events, width))
 
 
 def encode_any(domain: Domain, value: Value) -> Any:

@@ -15,16 +15,16 @@ from typing import Any
 
 from workbench.backends.base import StepRecord, Steps, by_input, input_position
 from workbench.backends.compiled import decode
-from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, shape
-from workbench.backends.compiled_observe import Observer, encode_any, given_inputs, shown
+from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, shape, spare
+from workbench.backends.compiled_observe import Observer, encode_any, given_inputs, shown, watched
 from workbench.backends.compiled_plain import PlainLoop
 from workbench.backends.compiled_system import hazards, translate
 from workbench.core.domain import FLOAT, INT, Domain, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
-from workbench.core.term import leaves
 from workbench.errors import Overflow, PipelineError, Refused
 from workbench.ir.steady import MOST_PHASES, Steady, steady
+from workbench.ir.system import Pipe
 from workbench.processors.group import flatten
 
 BLOCK = 1 << 18
@@ -205,7 +205,7 @@ class Compiled:
             inputs += [self._columns.always(count) if c.present is None else c.present for c in ordered]
         empty, start = self._reused if reuse else self._columns.empty, self.steps
         self._used = 0
-        sizes = [count * pipe.width + 1 for _, _, pipe in self.results]
+        sizes = [self._room(pipe, count) for _, _, pipe in self.results]
         fields = [domains for _, domains in self.form.results]
         outputs = [empty(size, d) for size, domains in zip(sizes, fields, strict=True) for d in domains]
         spots = [empty(size) for size in sizes] if places else []
@@ -223,6 +223,14 @@ class Compiled:
             arrays = tuple(next(rest)[: counts[j]] for _ in fields[j])
             found[name] = self._columns.Output(domain, arrays, spots[j][: counts[j]] + start if places else None)
         return found
+
+    def _room(self, pipe: Pipe, count: int) -> int:
+        """How much room an output needs for so many steps from the present state."""
+        waiting = 0
+        if pipe.more is not None:
+            position = [v.name for v in self.system.variables].index(pipe.more.name)
+            waiting = self.state[0].item(self.form.whole.index(position))
+        return waiting + count * pipe.width + spare(pipe)
 
     def _reused(self, size: int, domain: Domain = INT) -> Any:
         """An array for outputs, the same in each `feed` that reuses them."""
@@ -283,7 +291,7 @@ class Compiled:
         machine = machine and self._with_machine
         key = (kind, places, machine)
         if key not in self._loops:
-            source = loop_source(self.system, self.phases(kind), places=places)
+            source = loop_source(self.system, self.phases(kind), places=places, jumps=not machine)
             if machine:
                 from workbench.backends.compiled_kernels import machine_code
 
@@ -301,7 +309,7 @@ class Compiled:
         for position in range(first, last):
             here = [array[position : position + 1] for array in inputs]
             unseen = [
-                self._columns.empty(pipe.width + 1, domain)
+                self._columns.empty(self._room(pipe, 1), domain)
                 for (_, _, pipe), domains in zip(self.results, fields, strict=True)
                 for domain in domains
             ]
@@ -355,13 +363,14 @@ class Compiled:
         self._check_open()
         made = self.finish() if events is END else self._fed(columns, 1, False)
         assert numbers is not None
-        pipes = {name: shown(pipe, self.flat.domains[name], numbers) for name, pipe in self.system.pipes.items()}
+        flat = self.flat
+        pipes = {n: shown(p, flat.domains[n], flat.widths[n], numbers) for n, p in self.system.pipes.items()}
         queues = dict(zip(self.system.queues, numbers, strict=True))
         return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
 
     @cached_property
     def _observer(self) -> Observer:
-        pipes = (leaf for pipe in self.system.pipes.values() for leaf in leaves(pipe.slots))
+        pipes = (leaf for pipe in self.system.pipes.values() for leaf in watched(pipe))
         lengths = (queue.length for queue in self.system.queues.values())
         return Observer(self.system, self.form, self.state, [*pipes, *lengths])
 

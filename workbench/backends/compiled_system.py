@@ -57,13 +57,6 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
                 where=node.where,
                 hint="run it in the reference executor",
             )
-        if any(flat.widths[pipe] is None for pipe in node.outputs):
-            raise Refused(
-                f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and backend"
-                f" '{backend}' needs a bound",
-                where=node.where,
-                hint="give its input a finite domain",
-            )
     known = dict(flat.capacities if capacities is None else capacities)
     for queue in known:
         if queue not in flat.queues:

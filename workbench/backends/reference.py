@@ -22,7 +22,7 @@ from workbench.backends.base import (
 )
 from workbench.backends.reference_node import ABSENT, JOINED, Cell, Oracle, failure
 from workbench.backends.reference_pull import Pull
-from workbench.core.domain import Anything, Value
+from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, NOTHING, Maybe, carried, slots_of

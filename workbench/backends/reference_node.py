@@ -46,7 +46,8 @@ class Cell:
     """
 
     __slots__ = (
-        "_arrived", "_pairs", "_popped", "_received", "_taken", "finished", "node", "processor", "queues", "sources", "targets",
+        "_arrived", "_pairs", "_popped", "_received", "_taken",
+        "finished", "node", "processor", "queues", "sources", "targets",
     )  # fmt: skip
 
     def __init__(self, node: Node, processor: Processor, slots: Mapping[str, int]) -> None:

@@ -46,6 +46,15 @@ class Burst(tuple[Maybe, ...]):
     __slots__ = ()
 
 
+class Repeated(NamedTuple):
+    """What a machine for compiled code emits where nothing bounds how often: an event, and it again `more` times."""
+
+    present: Any
+    value: Any
+    more: Any
+    """A variable of the machine's state, and so known before the step."""
+
+
 Emission = Maybe | Burst
 """What a processor emits on one output."""
 
@@ -60,8 +69,8 @@ def event(value: Any) -> Maybe:
     return Maybe(True, value)
 
 
-def slots_of(emission: Emission) -> tuple[Maybe, ...]:
-    """An emission as a sequence of at most one event each."""
+def slots_of(emission: Any) -> tuple[Maybe, ...]:
+    """An emission as a sequence of at most one event each; what is repeated stands there once."""
     return emission if isinstance(emission, Burst) else (emission,)
 
 
@@ -110,7 +119,7 @@ class Machine(NamedTuple):
     """
 
     slots: tuple[Slot, ...]
-    step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission, ...]]]
+    step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission | Repeated, ...]]]
     finish: Callable[[State], tuple[Emission, ...]] | None = None
     """What is emitted at the end of the stream, where something can be."""
     pending: Callable[[State], Any] | None = None

@@ -7,6 +7,7 @@ its bounded queues. One upstream push and all it triggers is one transition.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals, parts, scalars, split, within
@@ -14,7 +15,7 @@ from workbench.core.join import Join, JoinRounds
 from workbench.core.memory import Cells, Store
 from workbench.core.ops import AND, NOT, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
+from workbench.core.processor import Machine, Maybe, Repeated, Slot, Tick, slots_of
 from workbench.core.ring import FEW, Ring
 from workbench.core.term import FALSE, TRUE, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
@@ -70,6 +71,8 @@ class _Crawl:
         self.end: End | None = None
         self.memories: list[Memory] = []
         self.pending: list[Term] = []
+        self.more: dict[str, Term] = {}
+        """Per instance that repeats its events: how many more times one comes."""
 
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
@@ -133,6 +136,13 @@ class _Crawl:
         )
         stored = self.pipeline.typed[node.name].stored(domains) if single else None
         cells = self._cells(node.name, stored.stores) if stored else []
+        repeated = next((self.pipes[pipe].more for pipe in node.inputs if self.pipes[pipe].more is not None), None)
+        if stored is None and repeated is None and any(self.pipeline.widths[pipe] is None for pipe in node.outputs):
+            raise Refused(
+                f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and compiled"
+                " code needs a bound",
+                hint="give its input a finite domain",
+            )
         machine = stored.machine(cells) if stored else self._machine(node, domains)
         arrivals = [self.pipes[pipe].slots for pipe in node.inputs]
         roles = tuple((role, self.sources[pipe]) for role, pipe in zip(node.processor.ports, node.inputs, strict=True))
@@ -150,10 +160,17 @@ class _Crawl:
         if cells:
             self._remember(cells, rounds[0][0])
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
-        assert width == {max(1, len(slots)) for slots in emitted}, f"{node.name}: {width}"
+        assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
+        if repeated is not None and (machine.slots or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
+            raise Refused(
+                f"any number of events can reach `{node.processor}` (processor '{node.name}') in a step, and in"
+                " compiled code only functions of one stream read such a pipe",
+                hint="say how many positions may wait: pending = 4",
+            )
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
-            self.pipes[pipe] = self._pipe(prefix, slots, self.pipeline.domains[pipe])
+            found = self._pipe(prefix, slots, self.pipeline.domains[pipe])
+            self.pipes[pipe] = replace(found, more=self.more.get(node.name, repeated))
             self.sources[pipe] = node.name
 
     def _rounds(self, node: Node, machine: Machine, rounds: Sequence[Round]) -> list[list[Maybe]]:
@@ -170,6 +187,8 @@ class _Crawl:
                 names = (f"{node.name}:{slot.name}_after{number}" for slot in machine.slots)
                 state = tuple(self._shared_value(name, part) for name, part in zip(names, state, strict=True))
             for slots, out in zip(emitted, results, strict=True):
+                if isinstance(out, Repeated):
+                    self.more[node.name] = out.more
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self._store(slot, old, new)

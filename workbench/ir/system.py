@@ -58,6 +58,8 @@ class Pipe:
     """
 
     slots: tuple[Maybe, ...]
+    more: Term | None = None
+    """In a system for compiled code: how many more times the event of its one slot comes; a variable."""
 
     @property
     def width(self) -> int:

@@ -14,15 +14,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
-from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Value
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
+from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, both, either, ite, negate
 from workbench.core.processor import (
     NOTHING,
     RUNS_PYTHON,
     Burst,
     Emission,
+    Machine,
     Maybe,
     Processor,
+    Repeated,
+    Slot,
     State,
     Stream,
     event,
@@ -32,6 +36,10 @@ from workbench.errors import Overflow, PipelineError, TypingError
 
 VERDICT = Enum(("unknown", "holds", "fails"))
 """What three-valued operators emit."""
+
+
+WAITING = Range(0, 2**62)
+"""How many positions can wait in compiled code: more than there can be events."""
 
 
 class Rule(NamedTuple):
@@ -144,8 +152,19 @@ class Streaming(Truth):
             raise self._overflow()
         return (waiting + 1,), (NOTHING,)
 
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        """Where nothing bounds how many positions wait, all get their verdict at once, as one event repeated."""
+        return (
+            Stored((), lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
+        )
+
+    def _counting(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Repeated, ...]]:
+        (waiting,) = state
+        decided = self.rule.decided(*front)
+        return (ite(decided, 0, waiting + 1),), (Repeated(decided, self.rule.verdict(*front), waiting),)
+
     def refusal(self, backend: str) -> str:
-        if self.pending is None and backend not in RUNS_PYTHON:
+        if self.pending is None and backend not in (*RUNS_PYTHON, "numba"):
             return f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"
         return ""
 
