@@ -16,6 +16,7 @@ from typing import Any
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
 from workbench.core.evaluate import Source, straight_line
 from workbench.core.fold import Substitute, postorder
+from workbench.core.memory import USED
 from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
@@ -167,9 +168,12 @@ class _Scalars(Source):
 
 
 class _Selects(_Scalars):
-    """The same without jumps."""
+    """The same without jumps, where they could not be predicted."""
 
-    def on_ite(self, _: Term, condition: str, then: str, otherwise: str) -> str:
+    def on_ite(self, term: Term, condition: str, then: str, otherwise: str) -> str:
+        asked = term.args[0].op
+        if asked is not None and asked.name == USED:
+            return f"({then} if {condition} else {otherwise})"
         return f"pick({condition}, {then}, {otherwise})"
 
 

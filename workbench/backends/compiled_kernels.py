@@ -25,6 +25,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from workbench.backends.compiled_loop import executable
+from workbench.backends.compiled_tables import SCATTER
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
@@ -79,7 +80,20 @@ def pick(context, condition, then, otherwise):
     return kind(types.boolean, kind, kind), select
 
 
-SCOPE = {f.__name__: f for f in (at, sum_overflows, difference_overflows, product_overflows, quotient_overflows)}
+@numba.njit(nogil=True)
+def find(used, keys, key):
+    """The row of a key in a table, or the free one where it belongs; 0 where none is free. See `compiled_tables`."""
+    size = np.uint64(len(used) - 1)
+    place = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
+    for _ in range(len(used) - 1):
+        row = place + np.uint64(1)
+        if (not used[row]) or keys[row] == key:
+            return np.int64(row)
+        place = row & (size - np.uint64(1))
+    return 0
+
+
+SCOPE = {f.__name__: f for f in (at, find, sum_overflows, difference_overflows, product_overflows, quotient_overflows)}
 """What generated code calls, on any machine."""
 
 CPU_SCOPE = SCOPE | {"pick": pick}

@@ -145,9 +145,11 @@ def _labels(system: System) -> list[Term]:
     hazard: Term = FALSE
     for each in hazards(system):
         hazard = OR(hazard, each.happens)
+    for memory in system.memories:
+        hazard = OR(hazard, system.inlined(memory.full))
     pipes = [system.pipes[pipe] for _, pipe in system.outputs]
     shown = tuple((pipe.slots, () if pipe.more is None else pipe.more) for pipe in pipes)
-    writes = tuple(write for memory in system.memories for write in memory.writes)
+    writes = tuple(tuple(write[:3]) for memory in system.memories for write in memory.writes)
     return [hazard, *leaves((shown, writes))]
 
 
@@ -195,9 +197,10 @@ def _writes(system: System, texts: Iterator[str]) -> list[str]:
     computed: list[str] = []
     written: list[str] = []
     for memory in system.memories:
-        for _ in memory.writes:
+        for write in memory.writes:
             number = len(computed)
-            happens, position, *values = (next(texts) for _ in range(2 + len(memory.arrays)))
+            arrays = memory.arrays[write.first :][: len(list(leaves(write.value)))]
+            happens, position, *values = (next(texts) for _ in range(2 + len(arrays)))
             if happens == "False":
                 continue
             names = [f"w{number}_{k}" for k in range(len(values))]
@@ -207,9 +210,7 @@ def _writes(system: System, texts: Iterator[str]) -> list[str]:
                 computed.append(f"h{number} = {happens}")
                 written.append(f"if h{number}:")
             indent = "" if happens == "True" else "    "
-            written += [
-                f"{indent}{array}[at(a{number})] = {name}" for array, name in zip(memory.arrays, names, strict=True)
-            ]
+            written += [f"{indent}{array}[at(a{number})] = {name}" for array, name in zip(arrays, names, strict=True)]
     return computed + written
 
 

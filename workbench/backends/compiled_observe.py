@@ -24,13 +24,16 @@ class Observer:
 
     def __init__(self, system: System, form: Shape, state: Sequence[Any], terms: Sequence[Term]) -> None:
         self._system, self._form, self._state = system, form, state
-        arrays = {name: Cells(array) for (name, *_), array in zip(form.memories, state[2:], strict=True)}
+        self._cells = [Cells(array) for array in state[2:]]
+        arrays = {name: cells for (name, *_), cells in zip(form.memories, self._cells, strict=True)}
         code = step_code(system, list(terms))
         self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run"), {**SCOPE, **arrays})
 
     def __call__(self, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The terms' values, as compiled code has them; inputs that are not named are absent."""
         whole, real = self._state[0].tolist(), self._state[1].tolist()
+        for cells, array in zip(self._cells, self._state[2:], strict=True):
+            cells.array = array  # a table that has grown is another one
         numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
         state = [_typed(v.domain, numbers[i]) for i, v in enumerate(self._system.variables)]
         given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]

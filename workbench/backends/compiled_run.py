@@ -13,15 +13,17 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
 
+from workbench.backends import compiled_tables
 from workbench.backends.base import StepRecord, Steps, by_input, input_position
 from workbench.backends.compiled import decode
 from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, shape, spare
 from workbench.backends.compiled_observe import Observer, encode_any, given_inputs, shown, watched
 from workbench.backends.compiled_plain import PlainLoop
 from workbench.backends.compiled_system import hazards, translate
-from workbench.core.domain import FLOAT, INT, Domain, Value
+from workbench.core.domain import FLOAT, INT, Domain, FrozenMap, Map, Tuple, Value
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END
+from workbench.core.processor import END, Maybe
+from workbench.core.term import Change, leaves
 from workbench.errors import Overflow, PipelineError, Refused
 from workbench.ir.steady import MOST_PHASES, Steady, steady
 from workbench.ir.system import Pipe
@@ -32,6 +34,9 @@ BLOCK = 1 << 18
 
 PATIENCE = 20_000
 """Steps made in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
+
+CROWDED, FULL = 0.5, 1.0
+"""The part of a table's rows that may be used between two blocks of steps, and within one."""
 
 MOST_LINES = 1000
 """Most lines of a loop whose body is written several times, for successive steps."""
@@ -211,18 +216,54 @@ class Compiled:
         spots = [empty(size) for size in sizes] if places else []
         counts = self._columns.array([0] * len(sizes))
         kind = "ending" if ends else "dense" if full else "sparse"
+        before = [self._content(pipe.slots[0].value) for _, _, pipe in self.results]
         for first, last, loop in self._plan(count, kind, places):
             if self.steps > start:
                 kept = _copies(self.state)
-            whole, real, *memories = self.state
-            if loop(first, last, whole, real, counts, *memories, *inputs, *outputs, *spots):
-                self._examine(kept, first, last, inputs, kind)
+            made = counts.copy()
+            while loop(first, last, *self.state[:2], counts, *self.state[2:], *inputs, *outputs, *spots):
+                if not self._enlarge(kept, FULL):
+                    self._examine(kept, first, last, inputs, kind)
+                    break
+                kept, counts[:] = _copies(self.state), made
+            self._enlarge(self.state, CROWDED)
             self.steps += last - first
         rest, found = iter(outputs), {}
         for j, (name, domain, _) in enumerate(self.results):
             arrays = tuple(next(rest)[: counts[j]] for _ in fields[j])
-            found[name] = self._columns.Output(domain, arrays, spots[j][: counts[j]] + start if places else None)
+            steps = spots[j][: counts[j]] + start if places else None
+            found[name] = self._columns.Output(domain, arrays, steps, before[j])
         return found
+
+    # --- tables ---------------------------------------------------------------------------------------------
+
+    def _enlarge(self, state: Sequence[Any], filled: float) -> bool:
+        """Whether some tables were filled that far, and now are larger; the rest of the state is then this one."""
+        tables, first = [], 2
+        for memory in self.system.memories:
+            after = first + len(memory.arrays)
+            if memory.fresh is not None and compiled_tables.filled(self.state[first]) >= filled:
+                tables.append((memory.fresh, slice(first, after)))
+            first = after
+        if tables:
+            self._restore(state)
+        for fresh, place in tables:
+            domains = [domain for _, domain, *_ in self.form.memories[place.start - 2 : place.stop - 2]]
+            flat = [encode_any(domain, value) for domain, value in zip(domains[2:], leaves(fresh), strict=True)]
+            least = 4 * len(self.state[place.start]) if filled == FULL else 0
+            self.state[place] = compiled_tables.enlarged(self.state[place], flat, least)
+        return bool(tables)
+
+    def _content(self, value: Any) -> Callable[[], Any] | None:
+        """Gives the map that a table holds now, if this is the value of such a map."""
+        if not isinstance(value, Change):
+            return None
+        names = [name for name, *_ in self.form.memories]
+        used, present, *fields = (self.state[2 + names.index(name)].copy() for name in value.arrays)
+        there = used & present
+        entry = Tuple((value.domain.key, value.domain.value))
+        rows = self._columns.Output(entry, tuple(field[1:][there[1:]] for field in fields))
+        return lambda: FrozenMap(rows.events())
 
     def _room(self, pipe: Pipe, count: int) -> int:
         """How much room an output needs for so many steps from the present state."""
@@ -315,6 +356,8 @@ class Compiled:
             ]
             saved, (whole, real, *memories) = _copies(self.state), self.state
             if loop(0, 1, whole, real, counts, *memories, *here, *unseen):
+                if self._enlarge(saved, FULL):
+                    continue
                 self._restore(saved)
                 raise self._overflow(self.steps + position - first, here, kind)
             counts[:] = 0
@@ -335,13 +378,19 @@ class Compiled:
 
     def _save(self) -> list[Any]:
         """The state, in arrays that are there for it."""
-        for content, array in zip(self._saved, self.state, strict=True):
-            content[:] = array
+        for position, (content, array) in enumerate(zip(self._saved, self.state, strict=True)):
+            if len(content) != len(array):
+                self._saved[position] = array.copy()
+            else:
+                content[:] = array
         return self._saved
 
     def _restore(self, saved: Sequence[Any]) -> None:
-        for array, content in zip(self.state, saved, strict=True):
-            array[:] = content
+        for position, (array, content) in enumerate(zip(self.state, saved, strict=True)):
+            if len(array) != len(content):  # a table that has grown since
+                self.state[position] = content.copy()
+            else:
+                array[:] = content
 
     def _check_open(self) -> None:
         if self._ended:
@@ -363,10 +412,18 @@ class Compiled:
         self._check_open()
         made = self.finish() if events is END else self._fed(columns, 1, False)
         assert numbers is not None
-        flat = self.flat
-        pipes = {n: shown(p, flat.domains[n], flat.widths[n], numbers) for n, p in self.system.pipes.items()}
+        pipes = {name: self._carried(name, pipe, numbers) for name, pipe in self.system.pipes.items()}
         queues = dict(zip(self.system.queues, numbers, strict=True))
         return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
+
+    def _carried(self, name: str, pipe: Pipe, numbers: Iterator[Any]) -> Maybe:
+        """What a pipe carried in the step that has been made, from the values of the terms that say it."""
+        domain, content = self.flat.domains[name], self._content(pipe.slots[0].value)
+        if content is None:
+            return shown(pipe, domain, self.flat.widths[name], numbers)
+        assert isinstance(domain, Map)
+        changed = shown(pipe, domain.change, 1, numbers)
+        return Maybe(True, content()) if changed.present else changed
 
     @cached_property
     def _observer(self) -> Observer:

@@ -17,7 +17,7 @@ from workbench.core.ops import AND, NOT, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Repeated, Slot, Tick, slots_of
 from workbench.core.ring import FEW, Ring
-from workbench.core.term import FALSE, TRUE, Term, const, leaves, like, var
+from workbench.core.term import FALSE, TRUE, Change, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
 from workbench.ir.system import Definition, End, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
 from workbench.processors.group import flatten
@@ -265,7 +265,7 @@ class _Crawl:
         """Keep memories, with what is written to them where an instance fires."""
         for each in cells:
             writes = (write._replace(happens=AND(fires, write.happens)) for write in each.writes)
-            self.memories.append(Memory(*each.store, each.arrays, tuple(writes)))
+            self.memories.append(Memory(*each.store, each.arrays, tuple(writes), AND(fires, each.full)))
 
     def _holds(self, domain: Domain) -> bool:
         """Whether a variable can have this domain."""
@@ -281,6 +281,13 @@ class _Crawl:
         """The queues of a node as an instance of their own, and the fronts they let through."""
         name = f"{node.name}.queue"
         capacities = tuple(self.capacities[q] for q in node.queues)
+        kept = next((d for d, q in zip(domains, capacities, strict=True) if q and not self._holds(d)), None)
+        if kept is not None:
+            raise Refused(
+                f"a queue of processor '{node.name}' has to keep events of {kept}, which is not finite",
+                where=node.where,
+                hint="choose a domain with -N, or a finite type such as 0..7",
+            )
         long = max(capacities) > FEW and self._at_most_one_front(node)
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
         shown = ", ".join(map(str, capacities))
@@ -337,7 +344,7 @@ class _Crawl:
 
     def _define_value(self, name: str, value: Any, domain: Domain, present: Term) -> Any:
         if isinstance(value, tuple):
-            fields = zip(value, parts(domain), strict=True)
+            fields = zip(value, parts(domain.change if isinstance(value, Change) else domain), strict=True)
             return like(value, [self._define_value(f"{name}.{n}", v, d, present) for v, (n, d) in fields])
         self.uses[name] = present
         return self._define(name, as_term(value, domain))
