@@ -39,15 +39,16 @@ def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int) ->
 
     Parameters
     ----------
-    fresh: what the arrays after the keys hold in a row that stands for one that is not used.
+    fresh: what the arrays after the keys hold in a row that stands for one that is not used; none where no
+        row does.
     rows_at_least: how many rows, in any case.
     """
     import numpy
 
     np: Any = numpy
     used, keys, *rest = arrays
-    changed = np.zeros(len(used), np.bool_)
-    for array, value in zip(rest, fresh, strict=True):
+    changed = np.full(len(used), not fresh)
+    for array, value in zip(rest, fresh, strict=False):
         changed |= array != value
     rows = np.flatnonzero(used & changed)
     rows = rows[rows > 0]

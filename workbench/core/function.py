@@ -199,8 +199,8 @@ class TypedFunction:
         if self.obstacle:
             raise Refused(self.obstacle, hint="use workbench functions, or choose a smaller finite domain")
         if any(isinstance(arg, Change) for arg in args):
-            pairs = zip(args, self.domains, strict=True)
-            body = self.function.build(*(a if isinstance(a, Change) else ops.as_term(a, d) for a, d in pairs))
+            given = zip(args, self.domains, strict=True)
+            body = self.function.build(*(a if isinstance(a, Change) else ops.as_term(a, d) for a, d in given))
             return ops.as_term(body, self.result)
         bindings: dict[Term, Term] = {}
         for symbol, arg, domain in zip(self.symbols, args, self.domains, strict=True):

@@ -27,7 +27,7 @@ class Store(NamedTuple):
     blank: bool = True
     """Whether it holds the domain's default at first; it need not where only what was written is looked at."""
     fresh: tuple[Value, ...] | None = None
-    """Of a table: what a row that is not used stands for, after the key.
+    """Of a table: what a row that is not used stands for, after the key; () where a row that is used always counts.
 
     A table is a memory whose values are rows: whether it is used, a key, and what belongs to it. `Cells.find` knows
     where the row of a key is. It grows as it fills, so `size` is that at first: a power of two, and one more.
@@ -99,7 +99,7 @@ class Cells:
         self.full = EQ(position, 0)
         kinds = (BOOL, *(domain for _, domain in parts(self.store.domain)[1:]))
         row = (TRUE, key, *rest)
-        for first, last, happens in ((0, 2, negate(used)), (2, len(row), TRUE)):
+        for first, last, happens in ((0, 2, negate(used)), (2, len(row), TRUE))[: 2 if rest else 1]:
             wanted = tuple(_kept(value, kind) for value, kind in zip(row[first:last], kinds[first:last], strict=True))
             self.writes.append(Write(happens, position, wanted, len(list(leaves(row[:first])))))
 

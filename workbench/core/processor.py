@@ -119,7 +119,7 @@ class Machine(NamedTuple):
     """
 
     slots: tuple[Slot, ...]
-    step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission | Repeated, ...]]]
+    step: Callable[[State, tuple[Any, ...]], tuple[State, tuple[Emission, ...]]]
     finish: Callable[[State], tuple[Emission, ...]] | None = None
     """What is emitted at the end of the stream, where something can be."""
     pending: Callable[[State], Any] | None = None

@@ -15,7 +15,7 @@ from workbench.core.join import Join, JoinRounds
 from workbench.core.memory import Cells, Store
 from workbench.core.ops import AND, NOT, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Machine, Maybe, Repeated, Slot, Tick, slots_of
+from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
 from workbench.core.ring import FEW, Ring
 from workbench.core.term import FALSE, TRUE, Change, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
@@ -187,8 +187,8 @@ class _Crawl:
                 names = (f"{node.name}:{slot.name}_after{number}" for slot in machine.slots)
                 state = tuple(self._shared_value(name, part) for name, part in zip(names, state, strict=True))
             for slots, out in zip(emitted, results, strict=True):
-                if isinstance(out, Repeated):
-                    self.more[node.name] = out.more
+                if getattr(out, "more", None) is not None:  # it is a `Repeated`
+                    self.more[node.name] = out.more  # type: ignore[union-attr]
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self._store(slot, old, new)
@@ -344,7 +344,7 @@ class _Crawl:
 
     def _define_value(self, name: str, value: Any, domain: Domain, present: Term) -> Any:
         if isinstance(value, tuple):
-            fields = zip(value, parts(domain.change if isinstance(value, Change) else domain), strict=True)
+            fields = zip(value, parts(value.domain.change if isinstance(value, Change) else domain), strict=True)
             return like(value, [self._define_value(f"{name}.{n}", v, d, present) for v, (n, d) in fields])
         self.uses[name] = present
         return self._define(name, as_term(value, domain))

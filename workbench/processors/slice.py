@@ -280,7 +280,7 @@ class _Copies:
         Where each front makes a slice emit, it is in the map if its row is used.
         """
         stored = self.own if self.kept is None else self.own[:-1]
-        fresh = tuple(slot.initial for slot in stored)
+        fresh = tuple(slot.initial for slot in stored) if self.kept is None else ()
         row = Tuple((BOOL, self.map.key, *(slot.domain for slot in stored)))
 
         def machine(cells: Sequence[Cells]) -> Machine:

@@ -158,7 +158,7 @@ class Streaming(Truth):
             Stored((), lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
         )
 
-    def _counting(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Repeated, ...]]:
+    def _counting(self, state: State, front: tuple[Any, ...]) -> tuple[State, Any]:
         (waiting,) = state
         decided = self.rule.decided(*front)
         return (ite(decided, 0, waiting + 1),), (Repeated(decided, self.rule.verdict(*front), waiting),)

@@ -248,7 +248,7 @@ class Threaded(Reference):
             cell.carry(results.emitted, token.contents)
             token.results = None
         if token.ends:
-            cell.carry(cell.finish(self._states[part.start], f"step {token.number}"), token.contents)
+            cell.carry(cell.finish(self._states[part.start], token.number), token.contents)
         return token
 
     def _look(self, part: Part, watched: bool, token: Token) -> None:
