@@ -16,7 +16,7 @@ from workbench.backends.compiled_loop import spare
 from workbench.backends.compiled_run import Compiled
 from workbench.core.domain import BOOL, Domain, Value, scalars
 from workbench.core.pipeline import Pipeline
-from workbench.errors import EngineMissing, PipelineError, WorkbenchError
+from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError
 
 Device = Literal["auto", "gpu", "cpu"]
 
@@ -56,7 +56,7 @@ class Batch:
 
     Raises
     ------
-    Refused: as `Compiled` does. EngineMissing: `gpu` is wanted and there is none.
+    Refused: as `Compiled` does; a GPU has no tables of slices. EngineMissing: `gpu` is wanted and there is none.
     """
 
     def __init__(
@@ -74,12 +74,19 @@ class Batch:
         self._fields = dict(self._one.form.results)
         self._at_once = at_once
         name = "" if device == "cpu" else _gpu()
+        if name and any(memory.fresh is not None for memory in self._one.system.memories):
+            if device == "gpu":
+                raise Refused(
+                    f"pipeline {pipeline.name} has slices by keys of an infinite type, whose tables grow: a GPU cannot",
+                    hint="run it on the CPU, or give the slices and what they emit finite types",
+                )
+            name = ""
         if device == "gpu" and not name:
             raise EngineMissing(
                 "no NVIDIA GPU answers",
                 hint="`workbench doctor` says what was found; device='auto' falls back to the CPU",
             )
-        self.device = name or ("the CPU" if device == "cpu" else "the CPU, since no NVIDIA GPU answers")
+        self.device = name or ("the CPU" if device == "cpu" or _gpu() else "the CPU, since no NVIDIA GPU answers")
         """What it runs on, in words."""
         self._on_gpu = bool(name)
         self._kernels: dict[str, Any] = {}

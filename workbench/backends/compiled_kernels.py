@@ -26,6 +26,7 @@ from numba.extending import intrinsic
 
 from workbench.backends.compiled_loop import executable
 from workbench.backends.compiled_tables import SCATTER
+from workbench.core.memory import DIRECT
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
@@ -83,13 +84,15 @@ def pick(context, condition, then, otherwise):
 @numba.njit(nogil=True)
 def find(used, keys, key):
     """The row of a key in a table, or the free one where it belongs; 0 where none is free. See `compiled_tables`."""
-    size = np.uint64(len(used) - 1)
+    if np.uint64(key) < np.uint64(DIRECT):
+        return np.int64(key) + 1
+    size = np.uint64(len(used) - 1 - DIRECT)
     place = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
-    for _ in range(len(used) - 1):
-        row = place + np.uint64(1)
+    for _ in range(len(used) - 1 - DIRECT):
+        row = place + np.uint64(1 + DIRECT)
         if (not used[row]) or keys[row] == key:
             return np.int64(row)
-        place = row & (size - np.uint64(1))
+        place = (place + np.uint64(1)) & (size - np.uint64(1))
     return 0
 
 

@@ -250,7 +250,7 @@ class Compiled:
         for fresh, place in tables:
             domains = [domain for _, domain, *_ in self.form.memories[place.start - 2 : place.stop - 2]]
             flat = [encode_any(domain, value) for domain, value in zip(domains[2:], leaves(fresh), strict=False)]
-            least = 4 * len(self.state[place.start]) if filled == FULL else 0
+            least = 4 * compiled_tables.size(self.state[place.start]) if filled == FULL else 0
             self.state[place] = compiled_tables.enlarged(self.state[place], flat, least)
         return bool(tables)
 

@@ -14,7 +14,7 @@ from workbench.conformance import functions as g
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Value
 from workbench.core.function import Function
-from workbench.core.ops import MOD
+from workbench.core.ops import MOD, MUL
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor
 from workbench.processors.apply import ApplyFunction
@@ -32,7 +32,14 @@ from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
 from workbench.processors.window import Window
 
-KEYS = (Function("itself", 1, lambda a: a), Function("mod 3", 1, lambda a: MOD(a, 3)), f.EVEN, g.fixed_right("<", 1))
+KEYS = (
+    Function("itself", 1, lambda a: a),
+    Function("far apart", 1, lambda a: MUL(a, -1000)),
+    Function("mod 3", 1, lambda a: MOD(a, 3)),
+    f.EVEN,
+    g.fixed_right("<", 1),
+)
+"""Which slice: three functions that make integers, two that make truth values."""
 
 _UP = Function("up", 2, lambda a, n: n + a)
 _COUNTER = Moore(
@@ -95,7 +102,7 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
     slices = Slice(key, inner, until=until, forget=forget)(x)
     if kind == "map":
         return builder.build(slices)
-    other = ApplyFunction(draw(st.sampled_from(KEYS[:2] if key in KEYS[:2] else KEYS[2:])))(Trim(0)(x))
+    other = ApplyFunction(draw(st.sampled_from(KEYS[:3] if key in KEYS[:3] else KEYS[3:])))(Trim(0)(x))
     asked = Function("entry", 2, lambda m, k: f.GET(m, k, 7)) if draw(st.booleans()) else f.HAS
     return builder.build(ApplyFunction(asked)(slices, other))
 

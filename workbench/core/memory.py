@@ -18,6 +18,15 @@ USED = "used"
 """The operator that reads whether a row of a table is used, which nearly always is so."""
 
 
+DIRECT = 64
+"""The keys from 0 to this one have rows of their own in a table: they need not be looked for."""
+
+
+def table_size(rows: int) -> int:
+    """The size of a table with so many rows, a power of two, for other keys; the first row belongs to no key."""
+    return 1 + DIRECT + rows
+
+
 class Store(NamedTuple):
     """A memory: so many values of a domain."""
 
@@ -30,7 +39,7 @@ class Store(NamedTuple):
     """Of a table: what a row that is not used stands for, after the key; () where a row that is used always counts.
 
     A table is a memory whose values are rows: whether it is used, a key, and what belongs to it. `Cells.find` knows
-    where the row of a key is. It grows as it fills, so `size` is that at first: a power of two, and one more.
+    where the row of a key is. It grows as it fills, so `size` is that at first: see `table_size`.
     """
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Bool, Domain, FrozenMap, Integers, Map, Tuple, Value, parts, scalars
 from workbench.core.function import Function, TypedFunction, as_function
-from workbench.core.memory import Cells, Store, Stored
+from workbench.core.memory import Cells, Store, Stored, table_size
 from workbench.core.ops import as_term, both, disjunction, either, equal, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
@@ -40,7 +41,7 @@ from workbench.processors.held import Holder, advance, ended, last_event, symbol
 from workbench.processors.trim import Trim
 
 FIRST = 64
-"""Rows of a table of slices at first: a power of two."""
+"""Rows of a table of slices at first, beside those of small keys: a power of two."""
 
 
 @dataclass(frozen=True)
@@ -146,10 +147,13 @@ class Slice(Holder):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         inner, last = state
-        if self.to_all is not None and self.to_all(*front):
-            keys = list(inner)
-        else:
-            keys = [self.key(*front)]
+        if self.to_all is None or not self.to_all(*front):
+            key = self.key(*front)
+            before = inner.get(key)
+            begun = partial(self._inner.step, self._inner.initial() if before is None else before, front)
+            inner, last = self._fed(inner, last, key, begun)
+            return (inner, last), (event(last),)
+        keys = list(inner)
         befores = [inner.get(key) for key in keys]
         jobs = [(self._inner.initial() if before is None else before, front) for before in befores]
         for key, result in zip(keys, pushes(self._inner, jobs), strict=True):
@@ -308,7 +312,7 @@ class _Copies:
 
             return Machine((), step)
 
-        return Stored((Store("slices", row, FIRST + 1, fresh=fresh),), machine)
+        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), machine)
 
     def _arrays(self, slices: Cells) -> tuple[str, ...]:
         """See `Change.arrays`."""

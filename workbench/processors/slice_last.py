@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Tuple, Value
-from workbench.core.memory import Cells, Store, Stored
+from workbench.core.memory import Cells, Store, Stored, table_size
 from workbench.core.ops import as_term, both, disjunction, either, equal, ite, negate
 from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stream, emission
 from workbench.core.term import FALSE, const
@@ -167,7 +167,7 @@ class SliceLast(Slice):
 
             return Machine((), step)
 
-        return Stored((Store("slices", row, FIRST + 1, fresh=fresh),), machine)
+        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), machine)
 
     def _together(self, said: list[Maybe], inner: Machine) -> Emission:
         """What the slices say at one front: where only one is fed, as a single event."""
