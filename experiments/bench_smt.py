@@ -419,7 +419,7 @@ def said(name: str, part: Part, limit: float) -> tuple[str, float]:
 
 
 ABC = shutil.which("berkeley-abc") or shutil.which("abc") or ""
-ENGINES = ("z3", *(["abc"] if ABC else []), "pynusmv", "bmc")
+ENGINES = ("z3", *(["abc"] if ABC else []), "pynusmv", "bmc", "algebra")
 
 
 def measured(limit: float, only: str, sizes: list[int]) -> Iterator[Row]:
@@ -449,7 +449,7 @@ def main() -> None:
         rows.append(row)
         print(row, file=sys.stderr, flush=True)
     lines = [
-        "# k-induction over words, beside the engines",
+        "# SMT over words and netlists, beside the engines",
         "",
         f"Command: `python experiments/bench_smt.py --limit {args.limit:g}`, {time.strftime('%Y-%m-%d')}, "
         f"z3 {z3.get_version_string()}, Python {platform.python_version()}. CPU seconds; the limit is wall-clock time.",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from workbench.language import Loaded, Source
     from workbench.verify.check import Settings
 
-ENGINES = ("auto", "all", "explicit", "pynusmv", "nusmv", "nuxmv", "bmc", "ic3")
+ENGINES = ("auto", "all", "explicit", "algebra", "pynusmv", "nusmv", "nuxmv", "bmc", "ic3")
 KINDS = ("modular", "saturating", "checked")
 ARRIVALS = ("free", "synchronised", "always")
 N, Q = 4, 2

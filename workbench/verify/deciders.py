@@ -2,8 +2,8 @@
 
 Engines under `engines` read SMV text, the explicit one explores the system itself; here they look alike.
 
-`auto` begins with BDDs, which decide most models at once. What they have not decided in a short while goes to the
-explicit search, then to the SAT solver, and at last to the BDDs again, for all the time that is left (`TURNS`).
+`auto` begins with BDDs, which decide most models at once. What they have not decided in a short while goes to algebra,
+to the explicit search, to the SAT solver, and at last to the BDDs again, for all the time that is left (`TURNS`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from workbench.errors import Disagreement, EngineMissing
+from workbench.verify.algebra import AlgebraDecider
 from workbench.verify.decision import Decider, Decision
 from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
 from workbench.verify.engines.base import patience
 from workbench.verify.explicit import ExplicitDecider
 from workbench.verify.part import Part
 
-NAMES = ("auto", "all", ExplicitDecider.name, *ENGINES)
+NAMES = ("auto", "all", ExplicitDecider.name, AlgebraDecider.name, *ENGINES)
 """What can be asked for."""
 
 
@@ -57,7 +58,13 @@ class Turn(NamedTuple):
     seconds: float
 
 
-TURNS = (Turn("bdd", 0.5, 3.0), Turn("explicit", 0.25, 60.0), Turn("bmc", 0.25, 60.0), Turn("bdd", 1.0, float("inf")))
+TURNS = (
+    Turn("bdd", 0.5, 3.0),
+    Turn("algebra", 0.25, 10.0),
+    Turn("explicit", 0.25, 60.0),
+    Turn("bmc", 0.25, 60.0),
+    Turn("bdd", 1.0, float("inf")),
+)
 """The BDDs' second turn begins anew; it lasts at least half of the time after their first."""
 
 
@@ -173,7 +180,7 @@ class AllDecider:
         for position, decider in enumerate(deciders):
             left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
             share = None if left is None else left / (len(deciders) - position)
-            if decider.name in INCOMPLETE:
+            if decider.name in (*INCOMPLETE, AlgebraDecider.name):
                 longest = max((each.wall_seconds for each in found.values()), default=0.0)
                 share = min(max(5.0, 4 * longest), share or math.inf)
             given = replace(limits, seconds=share)
@@ -189,7 +196,7 @@ class AllDecider:
 
 
 def _installed() -> Iterator[Decider]:
-    for name in (ExplicitDecider.name, *ENGINES):
+    for name in (ExplicitDecider.name, *ENGINES, AlgebraDecider.name):
         try:
             yield get_decider(name)
         except EngineMissing:
@@ -247,6 +254,6 @@ def get_decider(name: str) -> Decider:
     return SmvDecider(get_engine("auto" if name == "complete" else name))
 
 
-_OWN: dict[str, type[AutoDecider] | type[AllDecider] | type[ExplicitDecider]] = {
-    decider.name: decider for decider in (AutoDecider, AllDecider, ExplicitDecider)
+_OWN: dict[str, type[AutoDecider] | type[AllDecider] | type[ExplicitDecider] | type[AlgebraDecider]] = {
+    decider.name: decider for decider in (AutoDecider, AllDecider, ExplicitDecider, AlgebraDecider)
 }

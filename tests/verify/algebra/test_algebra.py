@@ -1,0 +1,221 @@
+"""Proofs by algebra: identities that hold, look-alikes that do not, and random systems run step by step."""
+
+import math
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import workbench as wb
+from workbench.backends.compiled import encode
+from workbench.conformance.strategies import pipelines, traces
+from workbench.ir.compose import compose
+from workbench.ir.simulate import Simulator
+from workbench.ir.system import System
+from workbench.processors.group import flatten
+from workbench.verify.algebra import AlgebraDecider
+from workbench.verify.algebra.polynomial import Exhausted, Generators, Polynomial
+from workbench.verify.algebra.relations import Kind, Relations
+from workbench.verify.check import Settings, prepare
+from workbench.verify.engines import Limits
+from workbench.verify.explicit import ExplicitDecider
+from workbench.verify.properties import Property, bounded_liveness, liveness, no_overflow
+
+SOURCE = wb.parse("""
+pipeline sum_of_products(x: int, y: int) -> int { return x * x + x * y }
+pipeline product_with_sum(x: int, y: int) -> int { return x * (x + y) }
+pipeline summed_together(x: int, y: int) -> int { return cumulate(x + y, +) }
+pipeline summed_apart(x: int, y: int) -> int { return cumulate(x, +) + cumulate(y, +) }
+pipeline square(x: int, y: int) -> int { return cumulate(x + y, +) * cumulate(x + y, +) }
+pipeline binomial(x: int, y: int) -> int {
+    a = cumulate(x, +)
+    b = cumulate(y, +)
+    return a * a + a * b * 2 + b * b
+}
+pipeline without_the_middle(x: int, y: int) -> int {
+    a = cumulate(x, +)
+    b = cumulate(y, +)
+    return a * a + b * b
+}
+pipeline once(x: int) -> int { return cumulate(x, +) }
+pipeline thrice(x: int) -> int { return cumulate(x * 3, +) }
+pipeline shifted(x: int) -> int { return cumulate(x + 1, +) - cumulate(turn(x, 1), +) }
+pipeline from_below(x: int) -> bool { return x + 1 > x }
+pipeline parity(x: int) -> bool { return even(x * 3 + 3) }
+pipeline other_parity(x: int) -> bool { return odd(x + 2) }
+""")
+
+
+def pipeline(name: str) -> wb.Pipeline:
+    return SOURCE.get(name).pipeline
+
+
+# --- identities -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 256, 10**6, 2**32])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("sum_of_products", "product_with_sum"),
+        ("summed_together", "summed_apart"),
+        ("square", "binomial"),
+        ("once", "shifted"),
+    ],
+)
+def test_identities_hold_for_numbers_of_any_size(left: str, right: str, n: int) -> None:
+    """x(x + y) = xx + xy and its like hold in every ring; each side has its own queues, which run ahead by turns."""
+    verdict = wb.equivalent(pipeline(left), pipeline(right), "stepwise", Settings(n=n, q=2, engine="algebra"))
+    assert verdict.outcome in ("holds", "holds-within-bounds")
+    assert "algebra" in verdict.engine
+
+
+def test_parities_of_polynomials() -> None:
+    """3x + 3 is even just where x + 2 is odd, modulo an even number; modulo 5 it is not: x = 3 gives 2 and 0."""
+    for n, holds in ((4, True), (2**32, True), (5, False)):
+        verdict = wb.equivalent(
+            pipeline("parity"), pipeline("other_parity"), "stepwise", Settings(n=n, engine="algebra")
+        )
+        assert (verdict.outcome == "holds") is holds
+
+
+@pytest.mark.parametrize("n", [4, 256, 2**32])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [("square", "without_the_middle"), ("once", "thrice"), ("sum_of_products", "summed_apart")],
+)
+def test_what_is_not_so_is_not_proved(left: str, right: str, n: int) -> None:
+    verdict = wb.equivalent(pipeline(left), pipeline(right), "stepwise", Settings(n=n, engine="algebra"))
+    assert verdict.outcome == "unknown"
+    assert "no relation that was found proves it" in verdict.reason
+
+
+def test_numbers_are_compared_by_their_representatives() -> None:
+    """x + 1 > x is false where it wraps, so it must not be proved from x + 1 - x = 1 > 0."""
+    prop = wb.property_from(wb.parse_property("always (out)"))
+    verdict = wb.check(pipeline("from_below"), prop, Settings(n=256, engine="algebra"))
+    assert verdict.outcome == "unknown"
+
+
+def test_nothing_is_divided_by_two_modulo_an_even_number() -> None:
+    """128 of 256: twice the difference of these is 0 at every step, and the difference is not."""
+    source = """
+pipeline lower(x: int) -> int { return cumulate(x, +) }
+pipeline upper(x: int) -> int { return cumulate(x + 128, +) }
+pipeline twice_lower(x: int) -> int { return cumulate(x, +) * 2 }
+pipeline twice_upper(x: int) -> int { return cumulate(x + 128, +) * 2 }
+"""
+    parsed = wb.parse(source)
+    found = Settings(n=256, engine="algebra")
+    apart = wb.equivalent(parsed.get("lower").pipeline, parsed.get("upper").pipeline, "stepwise", found)
+    assert apart.outcome == "unknown"
+    explicit = Settings(n=256, engine="pynusmv")
+    apart = wb.equivalent(parsed.get("lower").pipeline, parsed.get("upper").pipeline, "stepwise", explicit)
+    assert apart.outcome == "fails"
+
+
+def test_auto_asks_it() -> None:
+    """BDDs do not multiply words of 32 bits in 3 seconds."""
+    left, right = pipeline("square"), pipeline("binomial")
+    verdict = wb.equivalent(left, right, "stepwise", Settings(n=2**32, q=2, seconds=60))
+    assert verdict.outcome == "holds-within-bounds"
+    assert "algebra" in verdict.engine
+
+
+# --- random systems -------------------------------------------------------------------------------------------------
+
+
+@given(data=st.data(), q=st.integers(0, 2), kind=st.sampled_from(Kind))
+@settings(max_examples=60)
+def test_relations_hold_at_every_step_of_random_runs(data: st.DataObject, q: int, kind: Kind) -> None:
+    drawn = data.draw(pipelines(max_bits=16))
+    relations = found_for(compose(drawn, q), kind)
+    simulator = Simulator(compose(drawn, q))
+    for events in data.draw(traces(drawn)):
+        state = simulator.step(events).state
+        for over, rules in relations.rules.items():
+            for monomial, by in rules.items():
+                difference = value(relations, {monomial: 1}, state) - value(relations, by, state)
+                assert difference == 0 if over is None else difference % over.n == 0
+
+
+def found_for(system: System, kind: Kind) -> Relations:
+    """The relations of a kind, or those of the kinds before where these are too many."""
+    generators, found = Generators(100_000), None
+    for each in Kind:
+        if each <= kind:
+            try:
+                found = Relations(system, (), generators, each, found)
+            except Exhausted:
+                break
+    assume(found is not None)
+    assert found is not None
+    return found
+
+
+def value(relations: Relations, polynomial: Polynomial, state: Mapping[str, object]) -> int:
+    """What a polynomial is in a state."""
+
+    def number(generator: int) -> int:
+        variable, code, _ = relations.aspects[generator]
+        known = int(encode(variable.domain, state[variable.name]))
+        return known if code is None else int(known == code)
+
+    return sum(factor * math.prod(number(g) for g in monomial) for monomial, factor in polynomial.items())
+
+
+@given(
+    data=st.data(),
+    q=st.integers(0, 2),
+    prop=st.sampled_from([no_overflow(), bounded_liveness(1), bounded_liveness(3)]),
+    arrivals=st.sampled_from(["free", "synchronised", "always"]),
+)
+@settings(max_examples=60)
+def test_what_it_proves_of_random_pipelines_is_so(data: st.DataObject, q: int, prop: Property, arrivals: str) -> None:
+    """The explicit engine, which shares nothing with it but the crawl, finds no state to the contrary."""
+    found = Settings(q=q, environment=wb.Environment(arrivals))
+    prepared = prepare(flatten(data.draw(pipelines(max_bits=10))), prop, found)
+    for part in () if prepared.trivial else filter(None, (prepared.main, prepared.bound)):
+        proved = AlgebraDecider().decide(part, Limits()).answers
+        searched = ExplicitDecider(plain_seconds=None).decide(part, Limits()).answers
+        for role, answer in proved.items():
+            assert answer.truth is None or searched[role].truth is True, role
+
+
+@given(data=st.data(), mode=st.sampled_from(["stepwise", "sequence"]), n=st.sampled_from([2, 3, 4]))
+@settings(max_examples=40)
+def test_what_it_proves_equivalent_is_so(data: st.DataObject, mode: str, n: int) -> None:
+    """Two sums of products, written at random over the same streams."""
+    texts = [f"pipeline {name}(x: int, y: int) -> int {{ return {data.draw(SUMS)} + x * y }}" for name in ("l", "r")]
+    parsed = wb.parse("\n".join(texts))
+    pair = parsed.get("l").pipeline, parsed.get("r").pipeline
+    if wb.equivalent(*pair, mode, Settings(n=n, q=1, engine="algebra")).outcome != "unknown":
+        assert wb.equivalent(*pair, mode, Settings(n=n, q=1, engine="pynusmv")).outcome != "fails"
+
+
+SUMS = st.recursive(
+    st.sampled_from(["x", "y", "x * y"]),
+    lambda inner: (
+        st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*"]), inner)
+        | inner.map("cumulate({}, +)".format)
+        | inner.map("trim({}, 1)".format)
+    ),
+    max_leaves=4,
+)
+
+
+# --- bad input and limits -------------------------------------------------------------------------------------------
+
+
+def test_what_it_does_not_decide_says_why() -> None:
+    verdict = wb.check(pipeline("once"), liveness(), Settings(engine="algebra"))
+    assert verdict.outcome == "unknown"
+    assert verdict.reason == "it proves invariants only"
+
+
+def test_it_keeps_to_its_time() -> None:
+    left, right = pipeline("square"), pipeline("binomial")
+    verdict = wb.equivalent(left, right, "stepwise", Settings(n=2**32, engine="algebra", seconds=0.0))
+    assert verdict.outcome == "unknown"
+    assert verdict.reason == "the time was used up"

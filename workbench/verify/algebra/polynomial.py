@@ -1,0 +1,204 @@
+"""Polynomials with integer coefficients, in generators that stand for numbers or for bits.
+
+A bit is 0 or 1, so it is its own square; of the bits that say which value one variable has, at most one is 1, so the
+product of any two is 0. Thus every Boolean function is a polynomial, and equal functions of bits are equal polynomials.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Hashable, Mapping
+
+Monomial = tuple[int, ...]
+"""Generators, the greatest first; powers are written out. () is 1."""
+Polynomial = dict[Monomial, int]
+"""Coefficients, none of them 0."""
+UNIT: Monomial = ()
+
+
+class Exhausted(Exception):
+    """The work or the time that was allowed is used up; the text says which."""
+
+
+class Generators:
+    """The generators there are, and how they are multiplied.
+
+    Parameters
+    ----------
+    work: how many products of monomials may be made.
+    deadline: when to stop, on the clock of `time.monotonic`.
+    """
+
+    def __init__(self, work: int, deadline: float | None = None) -> None:
+        self._work, self._deadline = work, deadline
+        self._numbers: dict[Hashable, int] = {}
+        self._bits: list[bool] = []
+        self._variables: list[Hashable] = []
+        self._products: dict[tuple[Monomial, Monomial], Monomial | None] = {}
+
+    def number(self, key: Hashable) -> int:
+        """The generator for a number."""
+        return self._generator(("number", key), bit=False, variable=None)
+
+    def bit(self, key: Hashable, variable: Hashable = None) -> int:
+        """The generator for a bit; of those of one variable at most one is 1."""
+        return self._generator(("bit", key, variable), bit=True, variable=variable)
+
+    def _generator(self, key: Hashable, *, bit: bool, variable: Hashable) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = len(self._bits)
+            self._bits.append(bit)
+            self._variables.append(variable)
+        return self._numbers[key]
+
+    def split(self, monomial: Monomial) -> tuple[Monomial, Monomial]:
+        """The numbers in a monomial, and the bits."""
+        return tuple(g for g in monomial if not self._bits[g]), tuple(g for g in monomial if self._bits[g])
+
+    def product(self, a: Monomial, b: Monomial) -> Monomial | None:
+        """The product of two monomials; None is 0."""
+        if not a or not b:
+            return a or b
+        if (a, b) not in self._products:
+            self._products[a, b] = self._multiplied(a, b)
+        return self._products[a, b]
+
+    def _multiplied(self, a: Monomial, b: Monomial) -> Monomial | None:
+        made: list[int] = []
+        variables = set()
+        for generator in sorted(a + b, reverse=True):
+            if self._bits[generator]:
+                if made and made[-1] == generator:
+                    continue
+                variable = self._variables[generator]
+                if variable is not None:
+                    if variable in variables:
+                        return None
+                    variables.add(variable)
+            made.append(generator)
+        return tuple(made)
+
+    def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """The product of two polynomials.
+
+        Raises
+        ------
+        Exhausted
+        """
+        self.spend(len(a) * len(b))
+        made: Polynomial = {}
+        for left, factor in a.items():
+            for right, other in b.items():
+                monomial = self.product(left, right)
+                if monomial is not None:
+                    accumulate(made, monomial, factor * other)
+        return made
+
+    def spend(self, work: int) -> None:
+        """Take note of so much work.
+
+        Raises
+        ------
+        Exhausted: it is too much.
+        """
+        self._work -= work
+        if self._work < 0:
+            raise Exhausted("the polynomials become too large")
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise Exhausted("the time was used up")
+
+
+class Rules:
+    """Monomials, each with the smaller polynomial that replaces it."""
+
+    LONGEST = 3
+    """How many generators a monomial that is replaced has at most."""
+
+    def __init__(self, generators: Generators, rules: Mapping[Monomial, Polynomial]) -> None:
+        self._generators = generators
+        self.rules = dict(rules)
+
+    def add(self, monomial: Monomial, by: Polynomial) -> list[Polynomial]:
+        """Another rule. Those that it applies to are dropped; they are returned, as polynomials that are 0."""
+        others = [other for other in self.rules if _divides(monomial, other)]
+        dropped = [plus({other: 1}, self.rules.pop(other), -1) for other in others]
+        self.rules[monomial] = by
+        return dropped
+
+    def reduce(self, polynomial: Polynomial) -> Polynomial:
+        """The polynomial with the rules applied until none applies.
+
+        Raises
+        ------
+        Exhausted
+        """
+        if not self.rules:
+            return polynomial
+        done: Polynomial = {}
+        todo = dict(polynomial)
+        while todo:
+            monomial, factor = todo.popitem()
+            found = self._divisor(monomial)
+            if found is None:
+                accumulate(done, monomial, factor)
+                continue
+            rest = _without(monomial, found)
+            by = self.rules[found]
+            self._generators.spend(len(by) + 1)
+            for other, coefficient in by.items():
+                product = self._generators.product(other, rest)
+                if product is not None:
+                    accumulate(todo, product, factor * coefficient)
+        return done
+
+    def apply_to(self, monomial: Monomial) -> bool:
+        """Whether a rule replaces this monomial."""
+        return self._divisor(monomial) is not None
+
+    def _divisor(self, monomial: Monomial) -> Monomial | None:
+        for length in range(1, min(len(monomial), self.LONGEST) + 1):
+            for part in itertools.combinations(monomial, length):
+                if part in self.rules:
+                    return part
+        return None
+
+
+def _divides(divisor: Monomial, monomial: Monomial) -> bool:
+    return all(divisor.count(generator) <= monomial.count(generator) for generator in divisor)
+
+
+def _without(monomial: Monomial, divisor: Monomial) -> Monomial:
+    rest = list(monomial)
+    for generator in divisor:
+        rest.remove(generator)
+    return tuple(rest)
+
+
+def accumulate(polynomial: Polynomial, monomial: Monomial, factor: int) -> None:
+    """Add a multiple of a monomial, in place."""
+    total = polynomial.get(monomial, 0) + factor
+    if total:
+        polynomial[monomial] = total
+    else:
+        polynomial.pop(monomial, None)
+
+
+def plus(a: Polynomial, b: Polynomial, factor: int = 1) -> Polynomial:
+    """The sum of a and a multiple of b."""
+    made = dict(a)
+    for monomial, coefficient in b.items():
+        accumulate(made, monomial, factor * coefficient)
+    return made
+
+
+def constant(value: int) -> Polynomial:
+    """A polynomial that is a number."""
+    return {UNIT: value} if value else {}
+
+
+def value_of(polynomial: Polynomial) -> int | None:
+    """The number that the polynomial is; None if it is none."""
+    if not polynomial:
+        return 0
+    return polynomial[UNIT] if polynomial.keys() == {UNIT} else None
