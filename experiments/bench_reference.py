@@ -13,7 +13,7 @@ import platform
 import random
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +79,12 @@ def pipeline_of(name: str) -> wb.Pipeline:
 def events_of(count: int) -> dict[str, list[Any]]:
     """Random events of each input."""
     chosen = random.Random(1)
-    makers = {"int": lambda: chosen.randrange(1000), "bool": lambda: chosen.random() < 0.5}
-    makers |= {"0..3": lambda: chosen.randrange(4), "(int, int)": lambda: (chosen.randrange(1000), 3)}
+    makers: dict[str, Callable[[], Any]] = {
+        "int": lambda: chosen.randrange(1000),
+        "bool": lambda: chosen.random() < 0.5,
+    }
+    makers["0..3"] = lambda: chosen.randrange(4)
+    makers["(int, int)"] = lambda: (chosen.randrange(1000), 3)
     return {name: [makers[kind]() for _ in range(count)] for name, kind in INPUTS.items()}
 
 
@@ -120,9 +124,7 @@ def report(single: Mapping[str, float], chains: Mapping[int, float], given: argp
         f"Every processor as a pipeline of its own; the goal is {GOAL:g}."
         f" {'All reach it.' if not slow else 'Below it: ' + ', '.join(slow) + '.'}",
         "",
-        *table(
-            ("pipeline", "million events/s"), [(f"`{CALLS[name]}`", f"{rate:.2f}") for name, rate in single.items()]
-        ),
+        *table(("pipeline", "million events/s"), [(f"`{CALLS[n]}`", f"{rate:.2f}") for n, rate in single.items()]),
         "",
         "Chains of passthroughs: a cost per event and processor.",
         "",
