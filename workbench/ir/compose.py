@@ -137,7 +137,8 @@ class _Crawl:
         stored = self.pipeline.typed[node.name].stored(domains) if single else None
         cells = self._cells(node.name, stored.stores) if stored else []
         repeated = next((self.pipes[pipe].more for pipe in node.inputs if self.pipes[pipe].more is not None), None)
-        if stored is None and repeated is None and any(self.pipeline.widths[pipe] is None for pipe in node.outputs):
+        unbounded = any(self.pipeline.widths[pipe] is None for pipe in node.outputs)
+        if self.compiled and unbounded and stored is None and repeated is None:
             raise Refused(
                 f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and compiled"
                 " code needs a bound",
