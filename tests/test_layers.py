@@ -30,6 +30,7 @@ AT_MODULE_LEVEL = {
     ("backends/compiled_kernels.py", "numba"),
     ("backends/compiled_kernels.py", "numpy"),
     ("conformance/strategies.py", "hypothesis"),
+    ("conformance/unbounded.py", "hypothesis"),
     ("verify/engines/bindings.py", "pynusmv"),
     ("verify/engines/bindings.py", "pynusmv_lower_interface"),
     ("backends/compiled_llvm.py", "llvmlite"),
