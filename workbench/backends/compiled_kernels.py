@@ -38,24 +38,39 @@ def at(position):
     return np.uintp(position)
 
 
-@numba.njit(nogil=True)
-def sum_overflows(a, b):
+def _sum_overflows(a, b):
     """Whether a + b leaves 64 bits: both have another sign than it (Hacker's Delight, 2-13)."""
     total = a + b
     return ((a ^ total) & (b ^ total)) < 0
 
 
-@numba.njit(nogil=True)
-def difference_overflows(a, b):
+def _difference_overflows(a, b):
     """Whether a - b leaves 64 bits."""
     difference = a - b
     return ((a ^ b) & (a ^ difference)) < 0
 
 
-@numba.njit(nogil=True)
-def product_overflows(a, b):
+def _product_overflows(a, b):
     """Whether a * b leaves 64 bits, or nearly does."""
     return abs(np.float64(a) * np.float64(b)) > NEARLY
+
+
+def _flag(operation: str) -> Any:
+    """Whether an operation on two words overflows, as the processor says itself: half the cost of a formula."""
+
+    def overflows(context, a, b):
+        del context, a, b
+
+        def code(_, builder, __, args):
+            return builder.extract_value(getattr(builder, operation)(*args), 1)
+
+        return types.boolean(types.int64, types.int64), code
+
+    return intrinsic(overflows)
+
+
+sum_overflows, difference_overflows = _flag("sadd_with_overflow"), _flag("ssub_with_overflow")
+product_overflows = _flag("smul_with_overflow")
 
 
 @numba.njit(nogil=True)
@@ -96,11 +111,19 @@ def find(used, keys, key):
     return 0
 
 
-SCOPE = {f.__name__: f for f in (at, find, sum_overflows, difference_overflows, product_overflows, quotient_overflows)}
-"""What generated code calls, on any machine."""
+SCOPE = {f.__name__: f for f in (at, find, quotient_overflows, pick)} | {
+    "sum_overflows": sum_overflows,
+    "difference_overflows": difference_overflows,
+    "product_overflows": product_overflows,
+}
+"""What generated code calls."""
 
-CPU_SCOPE = SCOPE | {"pick": pick}
-HEADER = f"from {__name__} import {', '.join(CPU_SCOPE)}\n\n\n"
+DEVICE = {f.__name__: f.py_func for f in (at, quotient_overflows)} | {
+    f.__name__[1:]: f for f in (_sum_overflows, _difference_overflows, _product_overflows)
+}
+"""The same in plain Python, for other machines."""
+
+HEADER = f"from {__name__} import {', '.join(SCOPE)}\n\n\n"
 
 
 def machine_code(source: str, name: str = "run") -> Any:
@@ -108,7 +131,7 @@ def machine_code(source: str, name: str = "run") -> Any:
     try:
         function = _from_file(source, name)
     except OSError:  # nowhere to keep it
-        return numba.njit(nogil=True, error_model="numpy")(executable(source, CPU_SCOPE, name))
+        return numba.njit(nogil=True, error_model="numpy")(executable(source, SCOPE, name))
     return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
 
 
