@@ -15,15 +15,16 @@ MODULES = sorted(path for path in ROOT.rglob("*.py"))
 LAYERS = ["errors", "core", "faults", "processors", "language", "ir", "backends", "verify", "conformance", "lab", "cli"]
 """From the bottom up; a module imports only from its own layer and those below."""
 
-PLACES = {"draw": "backends", "tesla": "language", "threads": "backends"}
+PLACES = {"draw": "backends", "spark": "backends", "tesla": "language", "threads": "backends"}
 """Modules and packages that belong to a layer without being called like it."""
 
-SHARED_BACKENDS = {"base", "events", "events_values"}
+SHARED_BACKENDS = {"base", "events", "events_values", "snapshot"}
 """Modules of `backends` that every backend may use; a backend otherwise knows only its own modules."""
 
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",
             "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
+    ("backends/compiled_blocks.py", "numpy"),
     ("backends/compiled_columns.py", "numpy"),
     ("backends/compiled_cuda.py", "numba"),
     ("backends/compiled_cuda.py", "numpy"),

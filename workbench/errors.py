@@ -122,5 +122,13 @@ class LabError(WorkbenchError, RuntimeError):
     """A sweep of experiments cannot begin or go on: no Java, no cluster, no space. What was measured is kept."""
 
 
+class SparkError(WorkbenchError, RuntimeError):
+    """Spark does not start, cannot be reached, or gives up: no Java, no master, no executor."""
+
+
+class StateError(WorkbenchError, ValueError):
+    """A saved state is damaged, or that of another pipeline."""
+
+
 class UnsupportedNode(WorkbenchError, TypeError):
     """A fold met an operator it has no rule for; names the operator and the fold."""

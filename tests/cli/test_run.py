@@ -43,8 +43,9 @@ def test_threads_give_the_same_output(workbench: Run, tmp_path: Path, model: Pat
     rows = [",".join(str((i * 7 + k) % 4) if (i + k) % 3 else "" for k in range(len(names))) for i in range(40)]
     (tmp_path / "x.csv").write_text("\n".join([",".join(names), *rows, ""]))
     given = ("run", model, "--input", tmp_path / "x.csv", "--steps")
+    before = threading.active_count()  # other tests of the process may have left some
     assert workbench(*given, "--backend", "threaded", *threads) == workbench(*given)
-    assert threading.active_count() == 1
+    assert threading.active_count() == before
 
 
 def test_an_error_in_the_middle_ends_a_threaded_run_as_any_other(workbench: Run, tmp_path: Path) -> None:
@@ -265,3 +266,70 @@ def test_numba_refuses_queues_without_a_bound(workbench: Run, events: Path) -> N
     assert (done.code, done.out) == (2, "")
     assert "queue 'kept.data' of pipeline sum_of_odds has no known capacity" in done.err
     assert "workbench buffers" in done.err
+
+
+@pytest.mark.parametrize("bad", ["", "x\n"])
+def test_blocks_write_what_one_thread_writes(
+    workbench: Run, tmp_path: Path, bad: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also up to an error, which is in the last of the steps that are taken at a time."""
+    monkeypatch.setattr("workbench.cli.run.LARGE", 50)
+    (tmp_path / "x.csv").write_text("x\n" + "".join(f"{i}\n" for i in range(120)) + bad)
+    given = ("run", MODELS / "sum_of_doubles.pipe", "--input", tmp_path / "x.csv", "--backend", "numba")
+    assert workbench(*given, "--threads", 2) == workbench(*given)
+
+
+def test_threads_of_numba_that_are_refused(workbench: Run, tmp_path: Path, pipe: Callable[[str], Path]) -> None:
+    (tmp_path / "x.csv").write_text("x\n1\n")
+    file = pipe("pipeline p(x: int) -> int { return freeze(x) }")
+    done = workbench("run", file, "--input", tmp_path / "x.csv", "--backend", "numba", "--threads", 2)
+    assert (done.code, done.out) == (2, "")
+    assert "cannot be started in the middle of a stream: `Freeze` (processor 'freeze')" in done.err
+    done = workbench("run", file, "--input", tmp_path / "x.csv", "--backend", "numba", "--threads", 0)
+    assert "cannot run in 0 threads" in done.err
+
+
+# --- many traces ------------------------------------------------------------------------------------------------
+
+LOG = "item,x\nlamp,1\nvase,10\nlamp,2\nvase,20\nlamp,3\nvase,30\nlamp,4\n"
+WINDOW = MODELS / "sum_on_window_of_3.pipe"
+
+
+def test_a_trace_for_each_key(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(LOG)
+    given = ("run", WINDOW, "--input", tmp_path / "log.csv", "--key", "item", "--backend")
+    done = workbench(*given, "numba")
+    assert (done.code, done.out, done.err) == (0, "item,out\nlamp,6\nlamp,9\nvase,60\n", "")
+    if "NUMBA_ENABLE_CUDASIM" not in os.environ and not shutil.which("nvidia-smi"):
+        done = workbench(*given, "gpu")
+        assert done.out == "item,out\nlamp,6\nlamp,9\nvase,60\n"
+        assert done.err == "workbench: runs on the CPU, since no NVIDIA GPU answers\n"
+
+
+def test_a_key_that_is_an_input(workbench: Run, pipe: Callable[[str], Path], tmp_path: Path) -> None:
+    room = "capacity queue(mul.left) = 0 capacity queue(mul.right) = 0"
+    file = pipe(f"pipeline p(k: 0..9, x: int) -> y: int {{ {room} return k * cumulate(x, +) }}")
+    lines = ['{"k": 2, "x": 1}', '{"k": 3, "x": 1}', "{}", '{"k": 2, "x": 4}']
+    (tmp_path / "x.jsonl").write_text("\n".join(lines) + "\n")
+    done = workbench("run", file, "--input", tmp_path / "x.jsonl", "--key", "k", "--backend", "numba")
+    assert done.out.splitlines() == ['{"k": 2, "y": 2}', '{"k": 2, "y": 10}', '{"k": 3, "y": 3}']
+
+
+def test_errors_of_traces_name_the_key(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(LOG + f"vase,{2**63}\n")
+    given = ("run", WINDOW, "--input", tmp_path / "log.csv", "--key", "item")
+    done = workbench(*given, "--backend", "numba")
+    assert (done.code, done.out) == (2, "")
+    assert f"item 'vase', step 3: {2**63} on input 'x' is no integer of 64 bits" in done.err
+    assert "add --backend gpu or --backend numba" in workbench(*given).err
+    assert "do not go together" in workbench(*given, "--backend", "numba", "--steps").err
+    (tmp_path / "log.csv").write_text("item,x\n,1\n")
+    assert "step 0 has no 'item'" in workbench(*given, "--backend", "numba").err
+
+
+def test_one_trace_without_a_gpu(workbench: Run, tmp_path: Path) -> None:
+    if "NUMBA_ENABLE_CUDASIM" in os.environ or shutil.which("nvidia-smi"):
+        pytest.skip("there is one")
+    (tmp_path / "x.csv").write_text("x\n1\n2\n3\n")
+    done = workbench("run", WINDOW, "--input", tmp_path / "x.csv", "--backend", "gpu")
+    assert (done.out, done.err) == ("out\n6\n", "workbench: runs on the CPU, since no NVIDIA GPU answers\n")

@@ -11,7 +11,7 @@ import pytest
 from tests.lab.conftest import HEAD, run
 from tests.lab.spark_cluster import cluster, free_port, wait_for
 from tests.lab.test_data import SUITE
-from workbench.errors import LabError
+from workbench.errors import SparkError
 from workbench.lab import spark
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
@@ -80,17 +80,17 @@ def test_a_sweep_and_its_tables_are_the_same(session, tmp_path):
 def test_without_java_it_says_so(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(LabError, match="needs Java") as caught:
+    with pytest.raises(SparkError, match="needs Java") as caught:
         spark.session()
     assert "--on local" in caught.value.hint
     monkeypatch.setenv("JAVA_HOME", "/elsewhere")
-    with pytest.raises(LabError, match="JAVA_HOME=/elsewhere"):
+    with pytest.raises(SparkError, match="JAVA_HOME=/elsewhere"):
         spark.session()
 
 
 @needs_java
 def test_a_master_that_does_not_answer():
-    with pytest.raises(LabError, match="no Spark master answers"):
+    with pytest.raises(SparkError, match="no Spark master answers"):
         spark.session(f"spark://127.0.0.1:{free_port()}")
 
 

@@ -87,7 +87,7 @@ def step_code(
         refuse_large(node)
         if node in inputs or not fed.isdisjoint(node.args):
             fed.add(node)
-    lines, results = straight_line(roots, (_Scalars if jumps else _Selects)({**state, **inputs}))
+    lines, results = straight_line(roots, (Scalars if jumps else _Selects)({**state, **inputs}))
     count = len(system.variables)
     return StepCode(
         tuple(state.values()),
@@ -122,7 +122,7 @@ def literal(domain: Domain, value: Value) -> str:
     )
 
 
-class _Scalars(Source):
+class Scalars(Source):
     """Source in which values of enumerations are numbers."""
 
     def __init__(self, names: dict[Term, str]) -> None:
@@ -167,7 +167,7 @@ class _Scalars(Source):
         return f"((not {a}) | {b})"
 
 
-class _Selects(_Scalars):
+class _Selects(Scalars):
     """The same without jumps, where they could not be predicted."""
 
     def on_ite(self, term: Term, condition: str, then: str, otherwise: str) -> str:

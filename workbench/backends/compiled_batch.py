@@ -6,7 +6,7 @@ something may have gone wrong is made once more by the compiled executor, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -73,7 +73,7 @@ class Batch:
         self._one = Compiled(pipeline, capacities)
         self._fields = dict(self._one.form.results)
         self._at_once = at_once
-        name = "" if device == "cpu" else _gpu()
+        name = "" if device == "cpu" else gpu_name()
         if name and any(memory.fresh is not None for memory in self._one.system.memories):
             if device == "gpu":
                 raise Refused(
@@ -86,13 +86,20 @@ class Batch:
                 "no NVIDIA GPU answers",
                 hint="`workbench doctor` says what was found; device='auto' falls back to the CPU",
             )
-        self.device = name or ("the CPU" if device == "cpu" or _gpu() else "the CPU, since no NVIDIA GPU answers")
+        self.device = name or ("the CPU" if device == "cpu" or gpu_name() else "the CPU, since no NVIDIA GPU answers")
         """What it runs on, in words."""
         self._on_gpu = bool(name)
         self._kernels: dict[str, Any] = {}
+        self._pool: tuple[Any, list[Any]] = ((), [])
 
     def run(
-        self, streams: Any, present: Mapping[str, Any] | None = None, *, end: bool = True, keep: bool = False
+        self,
+        streams: Any,
+        present: Mapping[str, Any] | None = None,
+        *,
+        end: bool = True,
+        keep: bool = False,
+        reuse: bool = False,
     ) -> dict[str, Traces]:
         """What comes out of every trace, from the initial state to the end of its streams.
 
@@ -103,6 +110,7 @@ class Batch:
         present: arrays of bools of the same shape, for inputs that do not have an event in every step.
         end: whether the streams end after these steps.
         keep: whether the outputs stay on the GPU, if it is one.
+        reuse: whether the next such run may overwrite outputs that stay there, which saves asking for memory.
 
         Raises
         ------
@@ -120,7 +128,38 @@ class Batch:
             )
         ((steps, traces),) = shapes
         work = _Work(arrays, dict(present or {}), steps, traces, end)
-        return self._by_gpu(work, keep) if self._on_gpu else self._by_cpu(work)
+        return self._by_gpu(work, keep, reuse) if self._on_gpu else self._by_cpu(work)
+
+    def events(self, traces: Sequence[Sequence[Mapping[str, Value]]]) -> list[dict[str, list[Value]]]:
+        """What comes out of each trace, as Python values; a trace is a sequence of steps, from input name to event.
+
+        Raises
+        ------
+        Overflow, DomainError: in one of the traces, which it names.
+        """
+        import numpy
+
+        np: Any = numpy
+        length = max(map(len, traces), default=0)
+        streams, present = {}, {}
+        for name, domain in self._one.flat.inputs:
+            here = np.zeros((length, len(traces)), np.bool_)
+            kinds = [self._columns.dtype(kind) for _, kind in scalars(domain)]
+            fields = tuple(np.zeros((length, len(traces)), kind) for kind in kinds)
+            for number, trace in enumerate(traces):
+                there = [name in step for step in trace]
+                column = self._columns.column(name, domain, [step.get(name) for step in trace], there)
+                if column.wrong is not None:
+                    step, error = column.wrong
+                    raise type(error)(f"trace {number}, step {step}: {error.what}", hint=error.hint)
+                here[: len(trace), number] = there
+                for field, values in zip(fields, column.fields, strict=True):
+                    field[: len(trace), number] = values
+            streams[name] = fields
+            if not here.all():
+                present[name] = here
+        made = self.run(streams, present)
+        return [{name: output.events(i) for name, output in made.items()} for i in range(len(traces))]
 
     # --- the CPU --------------------------------------------------------------------------------------------
 
@@ -159,14 +198,14 @@ class Batch:
 
     # --- the GPU --------------------------------------------------------------------------------------------
 
-    def _by_gpu(self, work: _Work, keep: bool) -> dict[str, Traces]:
+    def _by_gpu(self, work: _Work, keep: bool, reuse: bool) -> dict[str, Traces]:
         import numpy
 
         np: Any = numpy
         waiting: list[tuple[int, Any]] = []
         done: list[tuple[list[Any], Any]] = []
         for first, last in self._groups(work):
-            waiting.append((first, self._launched(work.part(first, last))))
+            waiting.append((first, self._launched(work.part(first, last), keep and reuse)))
             if len(waiting) == 2:
                 done.append(self._collected(work, *waiting.pop(0), keep))
         done += [self._collected(work, *each, keep) for each in waiting]
@@ -192,7 +231,7 @@ class Batch:
         for first in range(0, max(1, work.traces), size):
             yield first, min(first + size, work.traces)
 
-    def _launched(self, work: _Work) -> Any:
+    def _launched(self, work: _Work, reuse: bool) -> Any:
         """A group of traces, all of whose steps are on their way."""
         from workbench.backends import compiled_cuda
 
@@ -206,14 +245,21 @@ class Batch:
         ]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
         needed = [True, True, *(blank for *_, blank in one.form.memories)]
+        shape = [*outputs, work.traces]
         group = compiled_cuda.Group(
-            [*parts, *flags], list(zip(one.state, needed, strict=True)), outputs, len(one.results)
+            [*parts, *flags],
+            list(zip(one.state, needed, strict=True)),
+            outputs,
+            len(one.results),
+            self._pool[1] if reuse and self._pool[0] == shape else None,
         )
+        if reuse:
+            self._pool = shape, group.outputs
         first, last = one.steady_part(work.steps) if full else (work.steps, work.steps)
         general, columns = "dense" if full else "sparse", len(parts) + len(flags)
         for kind, start, stop in ((general, 0, first), ("steady", first, last), (general, last, work.steps)):
-            if start < stop:
-                group.launch(self._kernel(kind), start, stop, columns)
+            for piece, a, b in self._rounds(kind, start, stop):
+                group.launch(self._kernel(piece), a, b, columns)
         if work.end:
             group.launch(self._kernel("ending"), 0, 1, len(parts))
         return group
@@ -258,11 +304,31 @@ class Batch:
             self._trace(work, first + trace)  # raises, unless it was a false alarm
         return arrays, counts
 
+    def _rounds(self, kind: str, start: int, stop: int) -> Iterator[tuple[str, int, int]]:
+        """These steps as some that are read ahead, and the few that are left."""
+        from workbench.backends import compiled_cuda
+
+        phases = self._one.phases(kind)
+        size = compiled_cuda.rounds(phases, self._read(kind)) * len(phases)
+        last = start + (stop - start) // size * size if size else start
+        for piece, a, b in ((f"{kind} ahead", start, last), (kind, last, stop)):
+            if a < b:
+                yield piece, a, b
+
+    def _read(self, kind: str) -> int:
+        """The columns from which a step reads."""
+        form = self._one.form
+        return len(form.values) + (len(form.inputs) if kind.startswith("sparse") else 0)
+
     def _kernel(self, kind: str) -> Any:
         from workbench.backends import compiled_cuda
 
         if kind not in self._kernels:
-            self._kernels[kind] = compiled_cuda.kernel(self._one.system, self._one.phases(kind))
+            phases = list(self._one.phases(kind.split()[0]))
+            ahead = kind.endswith("ahead")
+            if ahead:
+                phases *= compiled_cuda.rounds(phases, self._read(kind))
+            self._kernels[kind] = compiled_cuda.kernel(self._one.system, phases, ahead=ahead)
         return self._kernels[kind]
 
 
@@ -299,7 +365,7 @@ def _host(array: Any) -> Any:
     return array.get() if hasattr(array, "__cuda_array_interface__") else array
 
 
-def _gpu() -> str:
+def gpu_name() -> str:
     """The name of the GPU, or an empty string."""
     if find_spec("numba") is None:
         return ""

@@ -69,6 +69,11 @@ def zeros(size: int, domain: Domain = INT) -> Any:
     return np.zeros(size, dtype(domain))
 
 
+def from_bytes(data: bytes, kind: Any) -> Any:
+    """The array of this type whose numbers have these bytes, little endian."""
+    return np.frombuffer(data, kind.newbyteorder("<"))
+
+
 def always(count: int) -> Any:
     """That there is an event in each of so many steps."""
     return np.ones(count, np.bool_)

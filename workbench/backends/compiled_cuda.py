@@ -21,6 +21,13 @@ from workbench.ir.system import System
 THREADS = 128
 """Threads of a block."""
 
+AHEAD = 8
+"""About how many events a thread asks for before it waits for the first. One at a time, 100 000 threads would have less
+under way than the memory can bring while it takes to answer."""
+
+MOST_AHEAD = 24
+"""The most: they are kept in registers."""
+
 
 def _min(a, b):
     return b if b < a else a
@@ -60,12 +67,12 @@ def free_bytes() -> int:
     return 1 << 30 if simulated() else int(cuda.current_context().get_memory_info().free)
 
 
-def kernel_source(system: System, phases: Sequence[Given]) -> str:
+def kernel_source(system: System, phases: Sequence[Given], *, places: bool = False) -> str:
     """Source of `kernel(first, last, arrays..., bad)`, which makes these steps of every trace.
 
     The arrays are those of the loop with one more axis, the traces; `bad` says in which of them a hazard occurred.
     """
-    arrays = parameters(system, phases[0], places=False)[2:]
+    arrays = parameters(system, phases[0], places=places)[2:]
     columns = ", ".join(f"{name}[:, trace]" for name in arrays)
     return (
         f"def kernel(first, last, {', '.join(arrays)}, bad):\n"
@@ -75,10 +82,57 @@ def kernel_source(system: System, phases: Sequence[Given]) -> str:
     )
 
 
-def kernel(system: System, phases: Sequence[Given]) -> Any:
-    """The kernel, compiled when it is first launched."""
-    run = cuda.jit(device=True)(executable(loop_source(system, phases), SCOPE))
-    return cuda.jit(executable(kernel_source(system, phases), {"cuda": cuda, "run": run}, "kernel"))
+def rounds(phases: Sequence[Given], columns: int) -> int:
+    """How often to write these phases out, so that enough of so many columns is read ahead; 0: it would be too much."""
+    events = len(phases) * columns
+    return 0 if events > MOST_AHEAD else max(1, AHEAD // max(1, events))
+
+
+def kernel(
+    system: System, phases: Sequence[Given], *, places: bool = False, watch: bool = True, ahead: bool = False
+) -> Any:
+    """The kernel, compiled when it is first launched; the options are those of `loop_source`."""
+    source = loop_source(system, phases, places=places, watch=watch, ahead=ahead)
+    return _kernel(source, kernel_source(system, phases, places=places))
+
+
+def offset_kernel(source: str) -> Any:
+    """`kernel(counts, offsets, values, bad)`: what `compiled_parallel.offset_source` says, for a column per thread."""
+    return _kernel(
+        source,
+        "def kernel(counts, offsets, values, bad):\n"
+        "    block = cuda.grid(1)\n"
+        "    if block < bad.shape[0]:\n"
+        "        bad[block] = bad[block] | run(0, counts[block], offsets[block], values[:, block])\n",
+    )
+
+
+def _kernel(source: str, launched: str) -> Any:
+    run = cuda.jit(device=True)(executable(source, SCOPE))
+    return cuda.jit(executable(launched, {"cuda": cuda, "run": run}, "kernel"))
+
+
+def launch(function: Any, threads: int, *arguments: Any) -> None:
+    """Run a kernel in so many threads."""
+    function[(threads + THREADS - 1) // THREADS, THREADS](*arguments)
+
+
+def sent(array: Any) -> Any:
+    """An array on the device."""
+    return cuda.to_device(np.ascontiguousarray(array))
+
+
+def room(rows: int, columns: int, kind: Any) -> Any:
+    """An array on the device, to be filled."""
+    return cuda.device_array((rows, columns), kind)
+
+
+@cuda.jit
+def _spread(values, array):
+    column = cuda.grid(1)
+    if column < array.shape[1]:
+        for row in range(array.shape[0]):
+            array[row, column] = values[row]
 
 
 class Group:
@@ -90,6 +144,7 @@ class Group:
     state: the initial arrays of one trace, and whether what is in them matters.
     outputs: rows and type of each array for outputs.
     results: how many outputs there are.
+    there: arrays on the device to be used for outputs; None where new ones are to be made.
     """
 
     def __init__(
@@ -98,20 +153,25 @@ class Group:
         state: Sequence[tuple[Any, bool]],
         outputs: Sequence[tuple[int, Any]],
         results: int,
+        there: Sequence[Any] | None = None,
     ) -> None:
         self.traces = inputs[0].shape[1] if inputs else 0
         self._stream = cuda.stream()
         self._inputs = [self._sent(array) for array in inputs]
         self._state = [self._initial(array, needed) for array, needed in state]
-        self._outputs = [cuda.device_array((rows, self.traces), kind, stream=self._stream) for rows, kind in outputs]
+        if there is None:
+            there = [cuda.device_array((rows, self.traces), kind, stream=self._stream) for rows, kind in outputs]
+        self.outputs = list(there)
         self._counts = self._sent(np.zeros((results, self.traces), np.int64))
         self._bad = self._sent(np.zeros(self.traces, np.bool_))
 
     def _initial(self, array: Any, needed: bool) -> Any:
         """An array of the state for every trace; what is in it does not matter where it is not `needed`."""
-        if not needed:
-            return cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
-        return self._sent(np.repeat(np.asarray(array)[:, None], self.traces, axis=1))
+        made = cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
+        if needed and array.size and self.traces:
+            blocks = (self.traces + THREADS - 1) // THREADS
+            _spread[blocks, THREADS, self._stream](self._sent(np.asarray(array)), made)
+        return made
 
     def _sent(self, array: Any) -> Any:
         if is_there(array):
@@ -123,12 +183,12 @@ class Group:
         if first < last and self.traces:
             whole, real, *memories = self._state
             blocks = (self.traces + THREADS - 1) // THREADS
-            arrays = (whole, real, self._counts, *memories, *self._inputs[:inputs], *self._outputs)
+            arrays = (whole, real, self._counts, *memories, *self._inputs[:inputs], *self.outputs)
             function[blocks, THREADS, self._stream](first, last, *arrays, self._bad)
 
     def fetched(self) -> tuple[list[Any], Any, Any]:
         """The outputs, how many events they have, and in which traces a hazard occurred; waits for the device."""
-        arrays = [*self._outputs, self._counts, self._bad]
+        arrays = [*self.outputs, self._counts, self._bad]
         *outputs, counts, bad = [array.copy_to_host(stream=self._stream) for array in arrays]
         self._stream.synchronize()
         return outputs, counts, bad
@@ -138,4 +198,4 @@ class Group:
         counts = self._counts.copy_to_host(stream=self._stream)
         bad = self._bad.copy_to_host(stream=self._stream)
         self._stream.synchronize()
-        return self._outputs, counts, bad
+        return self.outputs, counts, bad

@@ -89,7 +89,14 @@ KINDS: Mapping[str, Callable[[System], Given]] = {"dense": dense, "sparse": spar
 
 
 def loop_source(
-    system: System, phases: Sequence[Given], *, places: bool = False, jumps: bool = True, name: str = "run"
+    system: System,
+    phases: Sequence[Given],
+    *,
+    places: bool = False,
+    jumps: bool = True,
+    watch: bool = True,
+    ahead: bool = False,
+    name: str = "run",
 ) -> str:
     """Source of `name(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
 
@@ -102,9 +109,12 @@ def loop_source(
         variable that is known here is neither read nor written. Inputs known to be present have no column for it.
     places: whether to write the step of each output event.
     jumps: see `step_code`.
+    watch: whether to look for hazards at all.
+    ahead: whether the events of all phases are read before anything is written: memory that is slow to answer, as that
+        of a GPU, is asked for many at a time. (A compiler cannot do this: outputs might lie where inputs do.)
     """
     form = shape(system)
-    labels = _labels(system)
+    labels = _labels(system, watch=watch)
     codes = [step_code(system, labels, given, jumps=jumps) for given in phases]
     constant = {v.name for v in system.variables if var(v.name, v.domain) in phases[0]}
     named = [v.name not in constant for v in system.variables]
@@ -118,10 +128,17 @@ def loop_source(
             lines.append(f"    s{i} = {array}[{k}]{test}")
     lines += [f"    n{j} = counts[{j}]" for j in range(len(form.results))]
     lines += ["    bad = False", f"    for {'i' if len(codes) == 1 else 'start'} in range(first, last, {len(codes)}):"]
+    bodies = []
     for number, code in enumerate(codes):
-        if len(codes) > 1:
-            lines.append(f"        i = start + {number}")
-        lines += [f"        {line}" for line in _body(system, form, code, named, places) or ["pass"]]
+        here = "i" if len(codes) == 1 else f"start + {number}"
+        arrivals = [(name, f"{column}[at({here if ahead else 'i'})]") for name, column in _arrivals(system, form, code)]
+        body = [f"i = {here}"] if len(codes) > 1 else []
+        if ahead:
+            lines += [f"        {name}_{number} = {read}" for name, read in arrivals]
+            arrivals = [(name, f"{name}_{number}") for name, _ in arrivals]
+        body += [f"{name} = {read}" for name, read in arrivals]
+        bodies += body + _body(system, form, code, named, places)
+    lines += [f"        {line}" for line in bodies or ["pass"]]
     for array, k, i in states:
         if named[i]:
             lines.append(f"    {array}[{k}] = s{i}")
@@ -140,10 +157,10 @@ def parameters(system: System, given: Given, *, places: bool) -> list[str]:
     return names + ([f"z{j}" for j in range(len(form.results))] if places else [])
 
 
-def _labels(system: System) -> list[Term]:
+def _labels(system: System, *, watch: bool) -> list[Term]:
     """What a step shows: the hazard, presence and leaves of each output slot, the parts of each writing to memory."""
     hazard: Term = FALSE
-    for each in hazards(system):
+    for each in hazards(system) if watch else ():
         hazard = OR(hazard, each.happens)
     for memory in system.memories:
         hazard = OR(hazard, system.inlined(memory.full))
@@ -154,9 +171,8 @@ def _labels(system: System) -> list[Term]:
 
 
 def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], places: bool) -> list[str]:
-    """The statements of one step, in which `i` is its number."""
-    lines = _arrivals(system, form, code)
-    lines += [*code.early, *code.late]
+    """The statements of one step behind its arrivals; `i` is its number."""
+    lines = [*code.early, *code.late]
     hazard, *results = code.labels
     if hazard != "False":
         lines.append(f"bad = bad | {hazard}")
@@ -170,11 +186,11 @@ def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], pl
             elif present != "False":
                 lines += [f"{array}[at(n{j})] = {value}" for array, value in columns]
                 lines.append(f"n{j} += {'1' if present == 'True' else present}")
-    lines += _writes(system, rest)
+    computed, written = _writes(system, rest)
     changed = [(f"s{i}", after) for i, after in enumerate(code.after) if named[i] and after != f"s{i}"]
     if changed:
-        lines.append(f"{', '.join(s for s, _ in changed)} = {', '.join(after for _, after in changed)}")
-    return lines
+        computed.append(f"{', '.join(s for s, _ in changed)} = {', '.join(after for _, after in changed)}")
+    return lines + computed + written
 
 
 def _repeated(j: int, present: str, more: str, columns: Sequence[tuple[str, str]]) -> list[str]:
@@ -192,8 +208,8 @@ def spare(pipe: Pipe) -> int:
     return 1 if pipe.more is None else AHEAD
 
 
-def _writes(system: System, texts: Iterator[str]) -> list[str]:
-    """Statements that write to memory: all is computed before anything is written."""
+def _writes(system: System, texts: Iterator[str]) -> tuple[list[str], list[str]]:
+    """Statements that compute what is written to memory, and that write it: all of a step is read before."""
     computed: list[str] = []
     written: list[str] = []
     for memory in system.memories:
@@ -211,17 +227,17 @@ def _writes(system: System, texts: Iterator[str]) -> list[str]:
                 written.append(f"if h{number}:")
             indent = "" if happens == "True" else "    "
             written += [f"{indent}{array}[at(a{number})] = {name}" for array, name in zip(arrays, names, strict=True)]
-    return computed + written
+    return computed, written
 
 
-def _arrivals(system: System, form: Shape, code: StepCode) -> list[str]:
-    """Assignments to the leaves of the inputs that the code looks at."""
+def _arrivals(system: System, form: Shape, code: StepCode) -> list[tuple[str, str]]:
+    """The leaves of the inputs that the code looks at, and the column of each."""
     columns = {name: f"x{k}" for k, (name, _) in enumerate(form.values)}
     columns |= {source.present.name: f"p{k}" for k, source in enumerate(system.inputs)}
     text = " ".join((*code.early, *code.late, *code.after, *code.labels))
     used = set(re.findall(r"\bi\d+\b", text))
     return [
-        f"{parameter} = {columns[leaf]}[at(i)]"
+        (parameter, columns[leaf])
         for parameter, leaf in zip(code.inputs, system.free, strict=True)
         if parameter in used and leaf in columns
     ]

@@ -69,5 +69,6 @@ class PlainLoop:
             start = counts[j]
             offset = first if position >= len(self._outputs) else 0
             array[start : start + made[j]] = [entries[i] + offset if offset else entries[i] for i in range(made[j])]
-        counts += made
+        for j, number in enumerate(made):
+            counts[j] += number
         return False

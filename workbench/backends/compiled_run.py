@@ -20,11 +20,12 @@ from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, s
 from workbench.backends.compiled_observe import Observer, encode_any, given_inputs, shown, watched
 from workbench.backends.compiled_plain import PlainLoop
 from workbench.backends.compiled_system import hazards, translate
+from workbench.backends.snapshot import HINT, fingerprint, opened, sealed
 from workbench.core.domain import FLOAT, INT, Domain, FrozenMap, Map, Tuple, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe
 from workbench.core.term import Change, leaves
-from workbench.errors import Overflow, PipelineError, Refused
+from workbench.errors import Overflow, PipelineError, Refused, StateError
 from workbench.ir.steady import MOST_PHASES, Steady, steady
 from workbench.ir.system import Pipe
 from workbench.processors.group import flatten
@@ -53,7 +54,7 @@ class Compiled:
     ----------
     pipeline: what to run.
     capacities: queue name to capacity; None takes the pipeline's own. A queue without one must provably stay empty.
-    patience: how many steps are made in plain Python before the loop is compiled.
+    patience: how many steps are made in plain Python before the loop is compiled, those before a reset included.
     machine: whether to compile at all; else Python runs the same loops.
 
     Attributes
@@ -89,7 +90,7 @@ class Compiled:
         self.system = translate(pipeline, self.name, capacities)
         self.form = shape(self.system)
         self.results = [(name, self.flat.domains[pipe], self.system.pipes[pipe]) for name, pipe in self.flat.outputs]
-        self._patience, self._with_machine, self._warm = patience, machine, False
+        self._patience, self._with_machine, self._warm, self._made = patience, machine, False, 0
         self._pool: dict[tuple[int, Domain], Any] = {}
         self._used = 0
         self._loops: dict[tuple[Any, ...], Loop] = {}
@@ -285,7 +286,8 @@ class Compiled:
 
     def _plan(self, count: int, kind: str, places: bool) -> Iterator[tuple[int, int, Loop]]:
         """Successive ranges of steps and the loops to make them, decided as the state goes on."""
-        self._warm = self._warm or self.steps + count > self._patience
+        self._made += count
+        self._warm = self._warm or self._made > self._patience
         made, machine = 0, self._warm and kind != "ending"
         if machine and kind == "dense" and self._steady.variables and self._distance() is not None:
             # the way to the steady part, and what remains of its last round, is short: it needs no machine code
@@ -398,6 +400,41 @@ class Compiled:
                 f"step {self.steps}: the inputs of pipeline {self.flat.name} have ended",
                 hint="call reset() to start afresh",
             )
+
+    def snapshot(self) -> bytes:
+        """The state between two steps, for `restore` of an executor of the same pipeline; `backends/snapshot.py`.
+
+        The number of steps (8 bytes), whether the inputs have ended (1 byte), the length of each array of `state` (8
+        bytes), and the arrays, little endian.
+        """
+        head = self.steps.to_bytes(8, "little") + bytes([self._ended])
+        head += b"".join(len(array).to_bytes(8, "little") for array in self.state)
+        arrays = [array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.state]
+        return sealed(self.fingerprint, b"".join([head, *arrays]))
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a saved state.
+
+        Raises
+        ------
+        StateError: it is damaged, or of another pipeline; then nothing has changed.
+        """
+        payload = opened(self.fingerprint, snapshot)
+        start = 9 + 8 * len(self.state)
+        sizes = [int.from_bytes(payload[at : at + 8], "little") for at in range(9, start, 8)]
+        if len(payload) != start + sum(n * array.itemsize for n, array in zip(sizes, self.state, strict=True)):
+            raise StateError("this state is damaged: it has another length", hint=HINT)
+        contents = []
+        for size, array in zip(sizes, self.state, strict=True):
+            contents.append(self._columns.from_bytes(payload[start : start + size * array.itemsize], array.dtype))
+            start += size * array.itemsize
+        self._restore(contents)  # of other lengths than here where a table has grown
+        self.steps, self._ended = int.from_bytes(payload[:8], "little"), bool(payload[8])
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """What tells the states of this pipeline from those of others: its loop says what each variable means."""
+        return fingerprint(self.name, self.flat, loop_source(self.system, self.phases("sparse")))
 
     # --- as the reference executor has it -------------------------------------------------------------------
 

@@ -203,7 +203,7 @@ class _Json(_Reader):
 
     def step(self, text: str, line: int) -> Events:
         try:
-            data = json.loads(text, object_pairs_hook=_object)
+            data = json.loads(text, object_pairs_hook=unique_keys)
         except json.JSONDecodeError as error:
             raise self.error(line, f"not a JSON value: {error.msg} at column {error.colno}: {_short(text)}") from error
         except (ValueError, RecursionError) as error:
@@ -234,7 +234,8 @@ class _Json(_Reader):
         return self.only is None or set(data) <= {self.only} or not isinstance(self.inputs[self.only], Record)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; ValueError if a key occurs twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key occurs twice in one object")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 from workbench.backends.base import (
@@ -22,6 +23,7 @@ from workbench.backends.base import (
 )
 from workbench.backends.reference_node import ABSENT, JOINED, Cell, Oracle, failure
 from workbench.backends.reference_pull import Pull
+from workbench.backends.snapshot import fingerprint, from_text, opened, sealed, to_text
 from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
@@ -379,6 +381,37 @@ class Reference:
                     over[slot] = True
             cell.carry(emitted, contents)
         return contents
+
+    # --- to be continued elsewhere ------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The state between two steps, for `restore` of an executor of the same pipeline; `backends/snapshot.py`.
+
+        Raises
+        ------
+        Refused: it holds Python objects of other types than data has, or the pipeline is pulled.
+        """
+        if self._pull is not None:
+            raise Refused("the state of a pipeline that is pulled cannot be saved: its sources would have to be, too")
+        cells = [cell.save() for cell in self._cells]
+        return sealed(self.fingerprint, to_text((self.steps, self._closed, self._ended, self._states, cells)))
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a saved state.
+
+        Raises
+        ------
+        StateError: it is damaged, or of another pipeline; then nothing has changed.
+        """
+        steps, closed, ended, states, cells = from_text(opened(self.fingerprint, snapshot))
+        self.steps, self._closed, self._ended, self._states, self._pull = steps, closed, ended, states, None
+        for cell, saved in zip(self._cells, cells, strict=True):
+            cell.restore(saved)
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """What tells the states of this pipeline from those of others."""
+        return fingerprint(self.name, self.flat, self.capacities)
 
     # --- pulling ------------------------------------------------------------------------------------------
 

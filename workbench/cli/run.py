@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
+from workbench.cli import run_spark
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,20 +27,33 @@ if TYPE_CHECKING:
     Backend = Reference | Compiled
 
 HELP = "run a pipeline on events"
-BACKENDS = ("reference", "threaded", "numba")
+BACKENDS = ("reference", "threaded", "numba", "gpu", "spark")
 RATE = 0.1
 BATCH = 4096
 """Steps that a compiled backend takes at a time, where nobody waits for the output of each."""
-FORMATS = ("csv", "jsonl")
+LARGE = 1 << 18
+"""The same where these steps are made in several threads."""
+FORMATS = ("csv", "jsonl", "parquet")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
-    parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
+    parser.add_argument(
+        "--input",
+        required=True,
+        metavar="FILE",
+        help="a .csv or .jsonl file (also .gz), or -; for spark also a folder, or Parquet",
+    )
     parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
-    parser.add_argument("--threads", type=int, metavar="N", help="of the threaded backend (default: one per core)")
+    parser.add_argument(
+        "--threads", type=int, metavar="N",
+        help="of the threaded backend (default: one per core), and of numba (default: 1): a long stream in blocks",
+    )  # fmt: skip
+    parser.add_argument(
+        "--key", metavar="COLUMN", help="a trace for each value of this column, with the backends numba, gpu and spark"
+    )
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)"
     )
@@ -53,6 +67,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--rate", type=float, metavar="P", help="the probability that a fault strikes when it can (default: 0.1)"
     )
     o.domain_options(parser, n=None)
+    run_spark.options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -60,9 +75,16 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.backends.events import format_of, read_events, write_events
 
     pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
+    if args.backend == "spark":
+        return run_spark.execute(args, pipeline)
+    run_spark.refuse_options(args)
     faults = _faults(args, pipeline)
-    if args.threads is not None and args.backend != "threaded":
-        raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded")
+    if args.threads is not None and args.backend not in ("threaded", "numba"):
+        raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded or --backend numba")
+    if args.key is not None:
+        from workbench.cli import run_traces
+
+        return run_traces.execute(args, pipeline)
     events = read_events(args.input, pipeline, format=args.format)
     written = format_of(args.output) or args.format or format_of(args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
@@ -90,9 +112,25 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 @contextlib.contextmanager
 def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults | None) -> Iterator[Backend]:
     if args.backend == "numba":
+        if args.threads not in (None, 1):
+            from workbench.backends.compiled_parallel import Parallel
+
+            yield Parallel(pipeline, threads=args.threads)
+        else:
+            from workbench.backends.compiled_run import Compiled
+
+            yield Compiled(pipeline)
+    elif args.backend == "gpu":
+        from workbench.backends.compiled_batch import gpu_name
         from workbench.backends.compiled_run import Compiled
 
-        yield Compiled(pipeline)
+        if gpu_name():
+            from workbench.backends.compiled_blocks import ParallelGpu
+
+            yield ParallelGpu(pipeline)
+        else:
+            print("workbench: runs on the CPU, since no NVIDIA GPU answers", file=sys.stderr)
+            yield Compiled(pipeline)
     elif args.backend == "threaded":
         from workbench.threads.executor import Threaded
         from workbench.threads.manager import ThreadManager
@@ -112,7 +150,7 @@ def _outputs(
     from workbench.backends.reference import Reference
 
     if not isinstance(backend, Reference):
-        yield from _compiled(backend, events, 1 if live else BATCH)
+        yield from _compiled(backend, events, 1 if live else LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
         return
     several = None if live or faults else getattr(backend, "records", None)
     for record in several(events) if several else map(backend.step, events):
@@ -129,7 +167,8 @@ def _compiled(backend: Compiled, events: Iterator[dict[str, Any]], size: int) ->
         try:
             made: Iterable[Mapping[str, list[Any]]] = backend.outputs(steps)
         except WorkbenchError:  # in one of the steps, before which there are others
-            made = (backend.step(step).outputs for step in steps)
+            few = len(steps) <= BATCH
+            made = (backend.step(step).outputs for step in steps) if few else _compiled(backend, iter(steps), BATCH)
         yield from made
 
 

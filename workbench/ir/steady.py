@@ -42,22 +42,10 @@ class Steady(NamedTuple):
 
 def steady(system: System, given: Mapping[Term, Term], most_phases: int = MOST_PHASES) -> Steady:
     """The largest such part, given constants for inputs, that goes round in so many steps."""
-    known = Substitute(dict(given))
-    after = {v.name: known(system.inlined(v.next)) for v in system.variables if v.domain.finite}
-    needs = {name: set(variables([term])) for name, term in after.items()}
-    alone = _closed(needs)
-    names = [v.name for v in system.variables if v.name in alone]
-    history = _history(system, names, [after[name] for name in names])
-    circles = {name: _circle(history, [i for i, n in enumerate(names) if n in _cone(name, needs)]) for name in names}
-    # a queue's length goes on growing where it overflows: such a run is void, and no circle begins there
-    domains = {v.name: v.domain for v in system.variables}
-    circles = {
-        name: circle
-        for i, (name, circle) in enumerate(circles.items())
-        if all(state[i] in domains[name] for state in history)
-    }
+    names, history, found = _alone(system, given, LONGEST)
+    rounds = {name: circle and (circle.start, circle.length) for name, circle in found.items()}
     chosen, start, length = [], 0, 1
-    for name, circle in sorted(circles.items(), key=lambda item: item[1][1] if item[1] else 0):
+    for name, circle in sorted(rounds.items(), key=lambda item: item[1][1] if item[1] else 0):
         if circle and math.lcm(length, circle[1]) <= most_phases:
             chosen.append(name)
             start, length = max(start, circle[0]), math.lcm(length, circle[1])
@@ -72,6 +60,47 @@ def steady(system: System, given: Mapping[Term, Term], most_phases: int = MOST_P
     return Steady(
         places, phases, {state: (start - t) % length if t >= start else start - t for t, state in enumerate(values)}
     )
+
+
+class Circle(NamedTuple):
+    """A variable that depends on itself and few others only, and goes round in a circle.
+
+    Attributes
+    ----------
+    cone: the variables on which it depends, by name; `values` are tuples of theirs.
+    values: theirs from the initial state on, up to the end of the first round.
+    start, length: after how many steps the first round begins, and how long it is.
+    """
+
+    cone: tuple[str, ...]
+    values: tuple[tuple[Value, ...], ...]
+    start: int
+    length: int
+
+    def at(self, time: int) -> int:
+        """The entry of `values` after so many steps."""
+        return time if time < self.start else self.start + (time - self.start) % self.length
+
+
+def circles(system: System, given: Mapping[Term, Term], longest: int) -> dict[str, Circle]:
+    """All variables that depend on each other only and go round within so many steps, given constants for inputs."""
+    return {name: circle for name, circle in _alone(system, given, longest)[2].items() if circle}
+
+
+def _alone(
+    system: System, given: Mapping[Term, Term], longest: int
+) -> tuple[list[str], list[tuple[Value, ...]], dict[str, Circle | None]]:
+    """The finite variables that depend on each other only, their joint history, and for each where it repeats."""
+    known = Substitute(dict(given))
+    after = {v.name: known(system.inlined(v.next)) for v in system.variables if v.domain.finite}
+    needs = {name: set(variables([term])) for name, term in after.items()}
+    alone = _closed(needs)
+    names = [v.name for v in system.variables if v.name in alone]
+    history = _history(system, names, [after[name] for name in names], longest)
+    # a queue's length goes on growing where it overflows: such a run is void, and no circle begins there
+    domains = {v.name: v.domain for v in system.variables}
+    kept = [name for i, name in enumerate(names) if all(state[i] in domains[name] for state in history)]
+    return names, history, {name: _circle(history, names, _cone(name, needs)) for name in kept}
 
 
 def _symbol(system: System, position: int) -> Term:
@@ -99,13 +128,13 @@ def _cone(name: str, needs: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _history(system: System, names: list[str], after: list[Any]) -> list[tuple[Value, ...]]:
+def _history(system: System, names: list[str], after: list[Any], longest: int) -> list[tuple[Value, ...]]:
     """The values of these variables from the initial state on, until they repeat."""
     by_name = {v.name: v for v in system.variables}
     step = compile_terms(after, [var(name, by_name[name].domain) for name in names])
     state = tuple(by_name[name].initial for name in names)
     found, seen = [state], {state}
-    while len(found) < LONGEST:
+    while len(found) < longest:
         state = step(*state)
         found.append(state)
         if state in seen:
@@ -114,12 +143,14 @@ def _history(system: System, names: list[str], after: list[Any]) -> list[tuple[V
     return found
 
 
-def _circle(history: list[tuple[Value, ...]], columns: list[int]) -> tuple[int, int] | None:
-    """When the values in these columns begin to repeat, and after how many steps; None if they do not."""
+def _circle(history: list[tuple[Value, ...]], names: list[str], cone: set[str]) -> Circle | None:
+    """When the values of these names begin to repeat, and after how many steps; None if they do not."""
+    columns = [i for i, name in enumerate(names) if name in cone]
     first: dict[tuple[Value, ...], int] = {}
     for time, state in enumerate(history):
         part = tuple(state[column] for column in columns)
         if part in first:
-            return first[part], time - first[part]
+            start = first[part]
+            return Circle(tuple(names[column] for column in columns), tuple(first), start, time - start)
         first[part] = time
     return None

@@ -11,20 +11,13 @@ import atexit
 import contextlib
 import json
 import os
-import shutil
-import socket
-import subprocess
-import sys
 import threading
-import time
-import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import workbench
 from workbench.errors import LabError
 from workbench.lab import sql
 from workbench.lab.data import Data, wanted_table
@@ -34,129 +27,29 @@ from workbench.lab.plan import Lab, Origin, Task, now
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.store import NUMBERS, Store, arrow, as_text, read, schema, unflat
 from workbench.lab.suite import Suite
+from workbench.spark.session import LOCAL as LOCAL
+from workbench.spark.session import first_line
+from workbench.spark.session import session as start
 
-LOCAL = "local[*]"
 BATCHES_PER_CORE = 4
 MOST_IN_A_BATCH = 250
 FIELDS = ("experiment", "point", "repetition", "key", "code", "batch")
-LOGGING = Path(__file__).with_name("log4j2.properties")
-INSTALL_JAVA = "install a Java runtime, 17 or newer (Debian: apt-get install default-jre-headless), or use --on local"
-_WAIT = 8.0
-_EXECUTORS = 120.0
-
-
-def java() -> str:
-    """The path of a Java program that answers.
-
-    Raises
-    ------
-    LabError: there is none.
-    """
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if found is None:
-        where = f"JAVA_HOME={home}" if home else "no 'java' on PATH"
-        raise LabError(f"Spark needs Java, and there is none: {where}", hint=INSTALL_JAVA)
-    done = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise LabError(f"Spark needs Java, and it does not run: {done.stderr.strip()}", where=found, hint=INSTALL_JAVA)
-    return found
-
-
-def reachable(master: str) -> None:
-    """See that something answers at `spark://host:port` before Spark spends minutes on trying.
-
-    Raises
-    ------
-    LabError: nothing does.
-    """
-    if not master.startswith("spark://"):
-        return
-    for place in master.removeprefix("spark://").split(","):
-        host, _, port = place.rpartition(":")
-        with contextlib.suppress(OSError, ValueError), socket.create_connection((host, int(port)), timeout=_WAIT):
-            return
-    raise LabError(f"no Spark master answers at {master}", hint="start one, or leave --master away to use this machine")
 
 
 def session(master: str = LOCAL, **settings: str) -> Any:
-    """A Spark session.
+    """A Spark session for sweeps and tables.
 
     Raises
     ------
-    LabError: Spark or Java is missing, or the master cannot be reached.
+    SparkError: Spark or Java is missing, or the master cannot be reached.
     """
-    try:
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise LabError("pyspark is not installed", hint="pip install 'workbench[spark]'") from error
-    java()
-    reachable(master)
-    home = str(Path(workbench.__file__).resolve().parent.parent)
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    if master.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    paths = os.pathsep.join(dict.fromkeys([home, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
-    builder = SparkSession.builder.master(master).appName("workbench lab")
-    given = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
-        "spark.executorEnv.PYTHONPATH": paths,
-        "spark.driver.host": "127.0.0.1" if master.startswith("local") else _address(master),
-        "spark.sql.shuffle.partitions": "2",
+    own = {
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(MOST_IN_A_BATCH),
         "spark.executor.memory": "512m",  # it hands points on; what measures them is outside of it
-        "spark.task.maxFailures": "8",  # a worker that is lost takes all its tasks with it
         **sql.CONFIGURATION,
         **settings,
     }
-    for name, value in given.items():
-        builder = builder.config(name, value)
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = paths  # for the Python workers of a local master
-    try:
-        made = builder.getOrCreate()
-        _wait_for_executors(made, master)
-        return made
-    except LabError:
-        raise
-    except Exception as error:
-        raise LabError(f"Spark does not start: {_first(error)}", where=master) from error
-    finally:
-        os.environ.pop("PYTHONPATH")
-        if before is not None:
-            os.environ["PYTHONPATH"] = before
-
-
-def _wait_for_executors(spark: Any, master: str) -> None:
-    """See that a cluster gives us somebody to work: Spark itself would wait for ever, and say nothing.
-
-    Raises
-    ------
-    LabError: it does not.
-    """
-    deadline = time.monotonic() + _EXECUTORS
-    while not master.startswith("local") and spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
-        if time.monotonic() > deadline:
-            spark.stop()
-            raise LabError(
-                f"no worker of {master} gave us an executor within {_EXECUTORS:.0f} s",
-                hint="it needs a worker with a free core and 512 MB of memory",
-            )
-        time.sleep(0.2)
-
-
-def _address(master: str) -> str:
-    """The address of this machine that the master's machine can reach."""
-    host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=_WAIT) as link:
-        return str(link.getsockname()[0])
-
-
-def _first(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return start(master, name="workbench lab", otherwise="use --on local", **own)
 
 
 # --- a sweep --------------------------------------------------------------------------------------------------
@@ -217,7 +110,8 @@ def _followed(lab: Lab, tasks: Sequence[Task], done: Any, spark: Any) -> Iterato
         raise
     if isinstance(ended[0], Exception):
         raise LabError(
-            f"Spark gave up: {_first(ended[0])}", hint="what was stored is kept; run the same command again to go on"
+            f"Spark gave up: {first_line(ended[0])}",
+            hint="what was stored is kept; run the same command again to go on",
         ) from ended[0]
     if wanted:
         raise LabError(

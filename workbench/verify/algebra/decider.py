@@ -10,8 +10,8 @@ from workbench.verify.decision import Decision
 from workbench.verify.engines import Answer, Limits
 from workbench.verify.part import Part
 
-WORK = 2_000_000
-"""How many products of monomials a proof may take: some seconds."""
+WORK = 1_000_000
+"""How many products of monomials a proof may take: a few seconds."""
 
 
 class AlgebraDecider:

@@ -171,11 +171,11 @@ class Relations:
         lost = False
         for over, space in self._spaces.items():
             images: dict[Monomial, Polynomial] = {UNIT: allowed}
-            for monomial in {m for row in space for m in row} - {UNIT}:
-                image = allowed
-                for generator in monomial:
-                    image = self._translation.times(image, after[generator], over)
-                images[monomial] = image
+            for monomial in {m for row in space for m in row}:
+                for start in range(len(monomial) - 1, -1, -1):
+                    part, rest = monomial[start:], monomial[start + 1 :]
+                    if part not in images:
+                        images[part] = self._translation.times(images[rest], after[part[0]], over)
             self._spaces[over] = kernel(space, images, self._generators)
             lost |= len(self._spaces[over]) < len(space)
         return lost

@@ -1,0 +1,158 @@
+"""The state of a running pipeline as bytes, and back: what survives a restart.
+
+The rule of this module: a state goes back into the pipeline it came from, and into nothing else. The bytes are
+
+    4    b"WBS" and the version of this form, 1
+    16   the fingerprint: the first bytes of a SHA-256 over backend, pipeline and the form of the state
+    ...  what the backend writes: the compiled executor its arrays (`Compiled.snapshot`), the reference executor
+         JSON text (`Reference.snapshot`)
+
+Nothing in them is executed when they are read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+from workbench.core.domain import FrozenMap, Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Burst, Maybe
+from workbench.errors import Location, Refused, StateError
+
+MAGIC = b"WBS\x01"
+SIZE = 16
+HINT = "go on with the pipeline, the backend and the version of workbench that it was made by; or start afresh"
+
+TUPLES: dict[str, Callable[[Sequence[Value]], Value]] = {
+    "tuple": tuple,
+    "maybe": Maybe._make,
+    "burst": Burst,
+    "list": list,
+    "map": lambda flat: FrozenMap(dict(zip(flat[::2], flat[1::2], strict=True))),
+}
+"""What is written as a name, a number of parts and the parts; a map's are its keys and values in turn."""
+
+
+def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
+    """What tells a pipeline from others, the same in every process.
+
+    A Python function is told from others by its code and what it encloses, not by the modules that it uses.
+
+    Parameters
+    ----------
+    flat: the pipeline without groups.
+    form: what else must be the same.
+    """
+    nodes = [(n.name, n.processor, n.inputs, n.outputs) for n in flat.nodes]
+    told = _described((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
+    return hashlib.sha256(told.encode()).digest()[:SIZE]
+
+
+def _described(value: Any, around: frozenset[int] = frozenset()) -> str:
+    if isinstance(value, Location) or id(value) in around:  # a function may enclose itself
+        return ""
+    around |= {id(value)}
+
+    def inside(values: Iterable[Any]) -> str:
+        return f"({','.join(_described(each, around) for each in values)})"
+
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return type(value).__name__ + inside(getattr(value, f.name) for f in dataclasses.fields(value))
+    if isinstance(value, tuple | list):
+        return inside(value)
+    if isinstance(value, dict):
+        return inside(value.items())
+    if isinstance(value, FunctionType):
+        return inside([value.__code__, *(cell.cell_contents for cell in value.__closure__ or ())])
+    if isinstance(value, CodeType):
+        return value.co_code.hex() + inside([*value.co_names, *value.co_consts])
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def sealed(mark: bytes, payload: bytes) -> bytes:
+    """A state with what says whose it is."""
+    return MAGIC + mark + payload
+
+
+def opened(mark: bytes, data: bytes) -> bytes:
+    """What `sealed` was given.
+
+    Raises
+    ------
+    StateError: these are no bytes of this form, or of another pipeline.
+    """
+    if data[: len(MAGIC)] != MAGIC:
+        raise StateError("this is no state of a pipeline that this version can read", hint=HINT)
+    if data[len(MAGIC) : len(MAGIC) + SIZE] != mark:
+        raise StateError("this is the state of another pipeline, or of another backend", hint=HINT)
+    return data[len(MAGIC) + SIZE :]
+
+
+# --- any values -----------------------------------------------------------------------------------------------
+
+
+def to_parts(value: Value) -> list[Any]:
+    """A value as JSON data: containers come before their parts, as `{"tuple": 2}`; flat, for states are nested deeply.
+
+    Raises
+    ------
+    Refused: some part is an object that has no form as data.
+    """
+    found: list[Any] = []
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        inside: Sequence[Value]
+        if item is None or type(item) in (bool, int, float, str):
+            found.append(item)
+            continue
+        if isinstance(item, FrozenMap):
+            name, inside = "map", [part for pair in item.items() for part in pair]
+        elif type(item) in (tuple, list, Maybe, Burst):
+            name, inside = type(item).__name__.lower(), item
+        else:
+            raise Refused(
+                f"a state that holds {item!r} (of type {type(item).__name__}) cannot be saved",
+                hint="numbers, texts, truth values, tuples, lists and maps can",
+            )
+        found.append({name: len(inside)})
+        rest.extend(reversed(inside))
+    return found
+
+
+def from_parts(parts: Sequence[Any]) -> Value:
+    """The inverse of `to_parts`."""
+    stack: list[Value] = []
+    for part in reversed(parts):
+        if isinstance(part, dict):
+            ((name, size),) = part.items()
+            inside = [stack.pop() for _ in range(size)]
+            stack.append(TUPLES[name](inside))
+        else:
+            stack.append(part)
+    (value,) = stack
+    return value
+
+
+def to_text(value: Value) -> bytes:
+    """A value as JSON text."""
+    return json.dumps(to_parts(value), separators=(",", ":")).encode()
+
+
+def from_text(text: bytes) -> Value:
+    """The inverse of `to_text`.
+
+    Raises
+    ------
+    StateError: it is no such text.
+    """
+    try:
+        return from_parts(json.loads(text))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise StateError(f"this state is damaged: {error!r}", hint=HINT) from error

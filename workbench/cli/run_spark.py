@@ -1,0 +1,179 @@
+"""`workbench run --backend spark`: a pipeline per key of a large or growing log."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.progress import Progress
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+    from workbench.spark.executors import Choice
+
+SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "20000"}
+WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(2**40)}
+"""For streams: each file tells its own columns, so it is read in one piece."""
+_TASKS_PER_CORE = 2
+_POLL = 0.3
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments that belong to Spark."""
+    group = parser.add_argument_group("with --backend spark")
+    group.add_argument("--order", metavar="COLUMN", help="what orders the rows of a key (default: the log's own order)")
+    group.add_argument("--master", metavar="URL", help="a Spark master (default: local[*])")
+    group.add_argument("--stream", action="store_true", help="the input is a folder that grows: go on until stopped")
+    group.add_argument("--checkpoint", metavar="DIR", help="where a --stream keeps its state, to go on after a restart")
+    group.add_argument("--once", action="store_true", help="end a --stream when all that is there has been done")
+    group.add_argument("--files", type=int, metavar="N", help="files that a --stream takes at a time (default: all)")
+
+
+def refuse_options(args: argparse.Namespace) -> None:
+    """Refuse the options of Spark where it does not run.
+
+    Raises
+    ------
+    InputError: one is given.
+    """
+    for name in ("order", "master", "stream", "checkpoint", "once", "files"):
+        if getattr(args, name):
+            raise InputError(f"--{name} belongs to the spark backend", hint="add --backend spark")
+    if args.format == "parquet":
+        raise InputError(f"the {args.backend} backend reads no Parquet", hint="add --backend spark --key COLUMN")
+
+
+def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
+    """Run and write."""
+    _check(args)
+    from workbench.spark.carry import brought_back
+    from workbench.spark.executors import choose
+    from workbench.spark.session import LOCAL, session
+
+    format, written = _formats(args)
+    choice = choose(pipeline)
+    spark = session(
+        args.master or LOCAL, name="workbench run", otherwise="use --backend numba",
+        **SETTINGS, **(WHOLE_FILES if args.stream else {}),
+    )  # fmt: skip
+    try:
+        spark.sparkContext.setLogLevel("OFF")  # its errors come back as ours
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism))
+        if choice.why:
+            print(f"workbench: run by the reference executor: {choice.why}", file=sys.stderr)
+        with brought_back():
+            return (_stream if args.stream else _batch)(args, spark, choice, format, written)
+    finally:
+        with contextlib.suppress(Exception):
+            spark.stop()
+
+
+def _check(args: argparse.Namespace) -> None:
+    for name in ("fault", "seed", "rate", "steps", "threads"):
+        if getattr(args, name) not in (None, False, []):
+            raise InputError(f"--{name} is not for the spark backend", hint="the other backends have it")
+    if not args.key:
+        raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
+    if args.input == "-":
+        raise InputError("the spark backend reads files, not the standard input", hint="give a file or a folder")
+    if args.stream:
+        if not args.checkpoint:
+            raise InputError("a stream needs a place for its state", hint="add --checkpoint DIR")
+        if args.output == "-":
+            raise InputError("a stream writes into a folder", hint="add --output DIR")
+        if args.files is not None and args.files < 1:
+            raise InputError(f"--files {args.files}: at least one")
+        return
+    for name in ("checkpoint", "once", "files"):
+        if getattr(args, name):
+            raise InputError(f"--{name} belongs to a stream", hint="add --stream")
+
+
+def _formats(args: argparse.Namespace) -> tuple[Any, str]:
+    """What is read, and what is written."""
+    from workbench.spark.logs import format_of, named_format
+
+    format = args.format or format_of(args.input)
+    if format is None:
+        raise InputError("nothing tells the format of the input", where=args.input, hint="add --format csv")
+    written = "" if args.output == "-" else named_format(args.output) or args.format or format
+    if written == "":
+        written = "csv" if format == "csv" else "jsonl"
+    return format, written
+
+
+def _batch(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, written: str) -> int:
+    from workbench.spark.keyed import run_located
+    from workbench.spark.logs import read_log
+    from workbench.spark.output import print_rows, write_rows
+
+    with _Stages(spark) as progress:
+        log = read_log(spark, args.input, choice.pipeline, key=args.key, order=args.order, format=format)
+        made = run_located(choice, log.rows, log.layout, log.key_type)
+        if args.output == "-":
+            print_rows(made, written, _Clearing(progress))
+        else:
+            write_rows(made, args.output, written)
+    return 0
+
+
+class _Clearing:
+    """The standard output, on which the line of progress does not stand in the way."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def write(self, text: str) -> int:
+        if sys.stdout.isatty():
+            self.progress.clear()
+        return sys.stdout.write(text)
+
+
+class _Stages(Progress):
+    """Shows how many tasks of the stages that are running have been done."""
+
+    def __init__(self, spark: Any) -> None:
+        self._tracker = spark.sparkContext.statusTracker()
+        super().__init__("")
+
+    @property
+    def text(self) -> str:
+        """What is going on."""
+        infos = [self._tracker.getStageInfo(number) for number in self._tracker.getActiveStageIds()]
+        told = [f"stage {i.stageId}: {i.numCompletedTasks} of {i.numTasks} tasks" for i in infos if i]
+        return ", ".join(told) or "Spark is getting ready"
+
+    @text.setter
+    def text(self, value: str) -> None:
+        pass
+
+
+def _stream(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, written: str) -> int:
+    from workbench.spark.logs import follow_log
+    from workbench.spark.stream import start
+
+    log = follow_log(
+        spark, args.input, choice.pipeline, key=args.key, order=args.order, format=format, files=args.files
+    )
+    query = start(
+        log, choice, output=args.output, checkpoint=args.checkpoint, format=written, once=args.once, wrote=_say
+    )
+    try:
+        while not query.awaitTermination(_POLL):
+            pass
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from there", file=sys.stderr)
+        raise
+    finally:
+        with contextlib.suppress(Exception):
+            query.stop()
+    return 0
+
+
+def _say(number: int) -> None:
+    print(f"micro-batch {number} is there", file=sys.stderr, flush=True)

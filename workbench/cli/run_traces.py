@@ -1,0 +1,64 @@
+"""Run a pipeline on many traces: the events of a log, grouped by the value of one of its columns."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import InputError, WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+
+
+def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
+    """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
+    from workbench.backends.compiled_batch import Batch
+    from workbench.backends.events import format_of, read_events, write_events
+    from workbench.core.domain import STR
+    from workbench.core.pipeline import Pipeline
+
+    _check(args)
+    key = args.key
+    outputs = list(zip((name for name, _ in pipeline.outputs), pipeline.output_domains, strict=True))
+    if key in dict(outputs):
+        raise InputError(f"an output of pipeline {pipeline.name} is called '{key}', as the column of keys is")
+    batch = Batch(pipeline, device="auto" if args.backend == "gpu" else "cpu")
+    if args.backend == "gpu" and "CPU" in batch.device:
+        print(f"workbench: runs on {batch.device}", file=sys.stderr)
+    columns = pipeline.inputs if key in dict(pipeline.inputs) else ((key, STR), *pipeline.inputs)
+    rows = Pipeline("rows", tuple(columns), (), ((key, key),))
+    traces: dict[Any, list[dict[str, Any]]] = {}
+    own = {name for name, _ in pipeline.inputs}
+    for number, events in enumerate(read_events(args.input, rows, format=args.format)):
+        if key not in events:
+            if not events:
+                continue
+            raise InputError(f"step {number} has no '{key}', so that it belongs to no trace")
+        traces.setdefault(events[key], []).append({name: value for name, value in events.items() if name in own})
+    kind = dict(columns)[key]
+    shown = Pipeline("rows", ((key, kind), *outputs), (), tuple((name, name) for name in (key, *dict(outputs))))
+    written = format_of(args.output) or args.format or format_of(args.input)
+    try:
+        found = batch.events(list(traces.values()))
+    except WorkbenchError as error:  # it counts the traces
+        what = re.sub(r"^trace (\d+)", lambda number: f"{key} {list(traces)[int(number[1])]!r}", error.what)
+        raise type(error)(what, hint=error.hint) from error
+    with write_events(args.output, shown, format=written) as writer:
+        for value, made in zip(traces, found, strict=True):
+            for i in range(max(map(len, made.values()), default=0)):
+                writer.write({key: [value], **{name: each[i : i + 1] for name, each in made.items()}})
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse what does not go together."""
+    if args.backend not in ("numba", "gpu"):
+        raise InputError(f"the {args.backend} backend runs one trace", hint="add --backend gpu or --backend numba")
+    for option in ("steps", "fault"):
+        if getattr(args, option):
+            raise InputError(f"--{option} and --key do not go together")
+    if args.seed is not None or args.rate is not None or args.threads is not None:
+        raise InputError("--key does not go together with --seed, --rate and --threads")
