@@ -35,6 +35,7 @@ AT_MODULE_LEVEL = {
     ("conformance/growing.py", "hypothesis"),
     ("conformance/search.py", "hypothesis"),
     ("conformance/strategies.py", "hypothesis"),
+    ("conformance/unbounded.py", "hypothesis"),
     ("verify/engines/bindings.py", "pynusmv"),
     ("verify/engines/bindings.py", "pynusmv_lower_interface"),
     ("backends/compiled_llvm.py", "llvmlite"),

@@ -368,17 +368,17 @@ def _same_length(what: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
 
 def both(a: Any, b: Any) -> Any:
     """Conjunction."""
-    return AND(a, b)
+    return a and b if type(a) is type(b) is bool else AND(a, b)
 
 
 def either(a: Any, b: Any) -> Any:
     """Disjunction."""
-    return OR(a, b)
+    return a or b if type(a) is type(b) is bool else OR(a, b)
 
 
 def negate(a: Any) -> Any:
     """Negation."""
-    return NOT(a)
+    return not a if type(a) is bool else NOT(a)
 
 
 def conjunction(items: Any) -> Any:

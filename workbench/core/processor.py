@@ -47,6 +47,15 @@ class Burst(tuple[Maybe, ...]):
     __slots__ = ()
 
 
+class Repeated(NamedTuple):
+    """What a machine for compiled code emits where nothing bounds how often: an event, and it again `more` times."""
+
+    present: Any
+    value: Any
+    more: Any
+    """A variable of the machine's state, and so known before the step."""
+
+
 Emission = Maybe | Burst
 """What a processor emits on one output."""
 
@@ -61,8 +70,8 @@ def event(value: Any) -> Maybe:
     return Maybe(True, value)
 
 
-def slots_of(emission: Emission) -> tuple[Maybe, ...]:
-    """An emission as a sequence of at most one event each."""
+def slots_of(emission: Any) -> tuple[Maybe, ...]:
+    """An emission as a sequence of at most one event each; what is repeated stands there once."""
     return emission if isinstance(emission, Burst) else (emission,)
 
 
@@ -70,7 +79,7 @@ def emission(events: Sequence[Value]) -> Emission:
     """These events, as a step emits them."""
     if len(events) == 1:
         return Maybe(True, events[0])
-    return Burst(Maybe(True, value) for value in events) if events else NOTHING
+    return Burst([Maybe(True, value) for value in events]) if events else NOTHING
 
 
 def carried(events: list[Value], width: int | None) -> Value | None:

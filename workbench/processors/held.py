@@ -49,6 +49,8 @@ def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
 
 def last_event(out: Emission, before: Maybe) -> Maybe:
     """The last event emitted, `before` if there is none."""
+    if isinstance(out, Maybe):
+        return out if out.present else before
     return next((maybe for maybe in reversed(slots_of(out)) if maybe.present), before)
 
 
