@@ -85,13 +85,10 @@ def main() -> int:
     given = parser.parse_args()
     made_up = f"made up: {given.items} items, of which number {given.broken} breaks the property"
     events = list(auction_trace.read(given.trace) if given.trace else auction_trace.generate(given.items, given.broken))
-    lines = [
-        "# The auction property",
-        "",
-        f"Command: `python experiments/auction.py{' --from TRACE' if given.trace else ''}`, {time.strftime('%Y-%m-%d')},"
-        f" Python {platform.python_version()}; {len(events):,} events ({given.trace.name if given.trace else made_up}).",
-        "",
-    ]
+    command = f"python experiments/auction.py{' --from TRACE' if given.trace else ''}"
+    told = f"{len(events):,} events ({given.trace.name if given.trace else made_up})"
+    about = f"Command: `{command}`, {time.strftime('%Y-%m-%d')}, Python {platform.python_version()}; {told}."
+    lines = ["# The auction property", "", about, ""]
     first = None
     speeds = ["| backend | events per CPU second | |", "|---|---|---|"]
     for name, run in backends().items():
