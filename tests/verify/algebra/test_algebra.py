@@ -38,6 +38,8 @@ pipeline without_the_middle(x: int, y: int) -> int {
     b = cumulate(y, +)
     return a * a + b * b
 }
+pipeline window_sum(x: int) -> int { return window(x, 3, cumulate(+)) }
+pipeline trim_sum(x: int) -> int { return x + trim(x, 1) + trim(x, 2) }
 pipeline once(x: int) -> int { return cumulate(x, +) }
 pipeline thrice(x: int) -> int { return cumulate(x * 3, +) }
 pipeline shifted(x: int) -> int { return cumulate(x + 1, +) - cumulate(turn(x, 1), +) }
@@ -62,6 +64,7 @@ def pipeline(name: str) -> wb.Pipeline:
         ("summed_together", "summed_apart"),
         ("square", "binomial"),
         ("once", "shifted"),
+        ("window_sum", "trim_sum"),  # what waits is equal only while the window is full
     ],
 )
 def test_identities_hold_for_numbers_of_any_size(left: str, right: str, n: int) -> None:

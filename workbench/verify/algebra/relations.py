@@ -96,7 +96,7 @@ class Relations:
         Exhausted
         """
         wrong = plus(constant(1), self._translation.truth(self._system.inlined(term)), -1)
-        return not self._translation.times(self._allowed(), wrong, None)
+        return not self._translation.under_guards(self._translation.times(self._allowed(), wrong, None))
 
     # --- monomials
 

@@ -8,7 +8,7 @@ case. Every other operation, say a division, makes a new generator, the same for
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,17 @@ from workbench.core.domain import Bool, Domain, Integer, Overflowing, Range
 from workbench.core.fold import Fold
 from workbench.core.ops import EVEN, LT, OPERATORS
 from workbench.core.term import Term
-from workbench.verify.algebra.polynomial import UNIT, Generators, Polynomial, Rules, constant, plus, value_of
+from workbench.verify.algebra.polynomial import (
+    UNIT,
+    Generators,
+    Monomial,
+    Polynomial,
+    Rules,
+    accumulate,
+    constant,
+    plus,
+    value_of,
+)
 
 FEW = 8
 """How many values a variable has at most that is treated case by case."""
@@ -55,6 +65,7 @@ class Translation(Fold[Polynomial | Cases]):
         super().__init__()
         self.generators = generators
         self._rules = rules
+        self._zeros: dict[int, tuple[Ring, Polynomial]] = {}
 
     def truth(self, term: Term) -> Polynomial:
         """A truth value."""
@@ -179,14 +190,34 @@ class Translation(Fold[Polynomial | Cases]):
         return plus(constant(1), self.on_eq(term, a, b), -1)
 
     def _is_zero(self, difference: Polynomial, over: Ring) -> Polynomial:
-        difference = self._known(difference, over)
-        if over is not None:
-            difference = {monomial: factor for monomial, factor in difference.items() if factor % over.n}
+        difference = _modulo(over, self._known(difference, over))
         number = value_of(difference)
         if number is not None:
             return constant(int(number == 0))
         negative = {monomial: -factor for monomial, factor in difference.items()}
-        return {(self.generators.bit(("zero", over, min(_key(difference), _key(negative)))),): 1}
+        generator = self.generators.bit(("zero", over, min(_key(difference), _key(negative))))
+        self._zeros[generator] = over, difference
+        return {(generator,): 1}
+
+    def under_guards(self, condition: Polynomial) -> Polynomial:
+        """A condition, in which what is 0 wherever the other bits of its monomial are 1 is known to be 0."""
+        todo, done = dict(condition), dict[Monomial, int]()
+        while todo:
+            monomial, factor = todo.popitem()
+            rest = next((rest for rest in self._guards(monomial) if self._is_zero_under(*rest)), None)
+            accumulate(done if rest is None else todo, monomial if rest is None else rest[1], factor)
+        return done
+
+    def _guards(self, monomial: Monomial) -> Iterator[tuple[int, Monomial]]:
+        """The generators in a monomial of bits that say that something is 0, each with the other bits."""
+        if not self.generators.split(monomial)[0]:
+            for place, generator in enumerate(monomial):
+                if generator in self._zeros:
+                    yield generator, monomial[:place] + monomial[place + 1 :]
+
+    def _is_zero_under(self, generator: int, guard: Monomial) -> bool:
+        over, difference = self._zeros[generator]
+        return not _modulo(over, self.times({guard: 1}, difference, over))
 
     def on_lt(self, term: Term, a: Any, b: Any) -> Polynomial:
         found = self._by_cases(term, a, b)
@@ -300,6 +331,11 @@ def codes_of(domain: Domain) -> tuple[int, list[int]]:
     """The numbers that stand for the values of a domain: that of the default, and those that have a bit."""
     usual = int(encode(domain, domain.default))
     return usual, [code for code in (int(encode(domain, value)) for value in domain.values()) if code != usual]
+
+
+def _modulo(over: Ring, polynomial: Polynomial) -> Polynomial:
+    """A polynomial without what is 0 in its ring."""
+    return polynomial if over is None else {m: factor for m, factor in polynomial.items() if factor % over.n}
 
 
 def _truth(value: Polynomial | Cases) -> Polynomial:
