@@ -23,6 +23,7 @@ PAGES_OF_DOCS = (
     "faults",
     "running",
     "threads",
+    "conformance",
     "lab",
 )
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{page}.md" for page in PAGES_OF_DOCS)]

@@ -56,6 +56,7 @@ _HOME = {
     "workbench.threads.placement": ("Placement",),
     "workbench.threads.pull_group": ("PullGroup",),
     "workbench.backends.reference_faults": ("RandomFaults",),
+    "workbench.conformance.conform": ("conform", "conform_random"),
     "workbench.verify.buffers": ("Buffers", "buffers"),
     "workbench.verify.certify": ("certify", "certify_nodes"),
     "workbench.verify.check": ("Settings", "check"),

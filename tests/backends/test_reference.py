@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from workbench.backends.base import Backend, check_support
 from workbench.backends.reference import Reference
-from workbench.conformance.differential import same
 from workbench.conformance.executables import Running
 from workbench.conformance.strategies import pipelines_and_traces, traces
 from workbench.core import function as f
+from workbench.core.determinism import same
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Record
 from workbench.core.function import user_function
 from workbench.core.processor import END, NOTHING, event

@@ -19,7 +19,8 @@ RUNS = (ROOT / "docs" / "counterexamples.md").read_text(encoding="utf-8")
 FAULTS = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
 RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
 LAB = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
-PAGES = PAGE + MONITORING + ANALYSES + RUNS + FAULTS + RUNNING + LAB + README
+CONFORMANCE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+PAGES = PAGE + CONFORMANCE + MONITORING + ANALYSES + RUNS + FAULTS + RUNNING + LAB + README
 BLOCKS = re.findall(r"^```console\n(.*?)^```$", PAGES, re.MULTILINE | re.DOTALL)
 EXAMPLES = [
     (line, wanted)

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.errors import FailedHealthCheck
 
-from workbench.conformance.differential import agree, check, check_streams, same
+from workbench.conformance.differential import agree, check, check_streams
 from workbench.conformance.executables import Denoting, Running, Seen
 from workbench.conformance.functions import fixed_right
 from workbench.conformance.source import program
 from workbench.conformance.strategies import pipelines_and_traces
 from workbench.core import function as f
+from workbench.core.determinism import same
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range, Record
 from workbench.core.processor import Maybe
 from workbench.errors import Overflow, PipelineError
@@ -68,7 +69,7 @@ def test_a_disagreement_can_be_read_and_run_again():
     with pytest.raises(AssertionError) as caught:
         check(sums, STEPS, Running(sums), Changed(1, {"sum": 0}))
     text = str(caught.value)
-    assert text.startswith("Running and Changed differ at step 1, pipe 'sum':\n  Running  3\n  Changed  0\n")
+    assert text.startswith("reference and Changed differ at step 1, pipe 'sum':\n  reference  3\n  Changed    0\n")
     assert "  step 0: {'x': 1}\n→ step 1: {'x': 2}" in text.replace("  → ", "→ ")
     assert "b0 = Builder('sums')\nb0.input('x', Integer(4, 'modular'))\n" in text
 

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.conformance.differential import check, check_streams, received, same
+from workbench.conformance.differential import check, check_streams, received
 from workbench.conformance.executables import Denoting, GroupMachine, MachineRun, Running
 from workbench.conformance.source import program
 from workbench.conformance.strategies import pipelines, pipelines_and_traces, state_bits, traces
+from workbench.core.determinism import same
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow
 from workbench.processors.group import flatten

@@ -16,6 +16,7 @@ from typing import Any
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
 from workbench.core.evaluate import Source, straight_line
 from workbench.core.fold import Substitute, postorder
+from workbench.core.memory import USED
 from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
@@ -54,7 +55,11 @@ class StepCode:
 
 
 def step_code(
-    system: System, labels: Sequence[Term] = (), given: Mapping[Term, Term] = MappingProxyType({})
+    system: System,
+    labels: Sequence[Term] = (),
+    given: Mapping[Term, Term] = MappingProxyType({}),
+    *,
+    jumps: bool = True,
 ) -> StepCode:
     """The code of one step of a system.
 
@@ -65,6 +70,7 @@ def step_code(
     ----------
     labels: terms over the names of the system, evaluated at each step.
     given: constants for some variables and inputs in this step.
+    jumps: whether a conditional is one of Python's; else it is a call of `pick`, which always computes both sides.
 
     Raises
     ------
@@ -81,7 +87,7 @@ def step_code(
         refuse_large(node)
         if node in inputs or not fed.isdisjoint(node.args):
             fed.add(node)
-    lines, results = straight_line(roots, Scalars({**state, **inputs}))
+    lines, results = straight_line(roots, (Scalars if jumps else _Selects)({**state, **inputs}))
     count = len(system.variables)
     return StepCode(
         tuple(state.values()),
@@ -159,6 +165,16 @@ class Scalars(Source):
 
     def on_implies(self, _: Term, a: str, b: str) -> str:
         return f"((not {a}) | {b})"
+
+
+class _Selects(Scalars):
+    """The same without jumps, where they could not be predicted."""
+
+    def on_ite(self, term: Term, condition: str, then: str, otherwise: str) -> str:
+        asked = term.args[0].op
+        if asked is not None and asked.name == USED:
+            return f"({then} if {condition} else {otherwise})"
+        return f"pick({condition}, {then}, {otherwise})"
 
 
 def _no_fraction(term: Term) -> None:

@@ -12,10 +12,11 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from workbench.backends.base import by_input
+from workbench.backends.compiled_loop import spare
 from workbench.backends.compiled_run import Compiled
 from workbench.core.domain import BOOL, Domain, Value, scalars
 from workbench.core.pipeline import Pipeline
-from workbench.errors import EngineMissing, PipelineError, WorkbenchError
+from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError
 
 Device = Literal["auto", "gpu", "cpu"]
 
@@ -55,7 +56,7 @@ class Batch:
 
     Raises
     ------
-    Refused: as `Compiled` does. EngineMissing: `gpu` is wanted and there is none.
+    Refused: as `Compiled` does; a GPU has no tables of slices. EngineMissing: `gpu` is wanted and there is none.
     """
 
     def __init__(
@@ -73,12 +74,19 @@ class Batch:
         self._fields = dict(self._one.form.results)
         self._at_once = at_once
         name = "" if device == "cpu" else gpu_name()
+        if name and any(memory.fresh is not None for memory in self._one.system.memories):
+            if device == "gpu":
+                raise Refused(
+                    f"pipeline {pipeline.name} has slices by keys of an infinite type, whose tables grow: a GPU cannot",
+                    hint="run it on the CPU, or give the slices and what they emit finite types",
+                )
+            name = ""
         if device == "gpu" and not name:
             raise EngineMissing(
                 "no NVIDIA GPU answers",
                 hint="`workbench doctor` says what was found; device='auto' falls back to the CPU",
             )
-        self.device = name or ("the CPU" if device == "cpu" else "the CPU, since no NVIDIA GPU answers")
+        self.device = name or ("the CPU" if device == "cpu" or gpu_name() else "the CPU, since no NVIDIA GPU answers")
         """What it runs on, in words."""
         self._on_gpu = bool(name)
         self._kernels: dict[str, Any] = {}
@@ -231,8 +239,13 @@ class Batch:
         one.reset()
         full = not work.present
         parts = [part for name, domain in one.flat.inputs for part in self._checked(name, domain, work.streams[name])]
+        if work.end and not work.steps:  # the step with which the streams end looks at the first row
+            kinds = [kind for _, domain in one.flat.inputs for _, kind in scalars(domain)]
+            parts = [self._columns.zeros(work.traces, kind).reshape(1, -1) for kind in kinds]
         flags = [] if full else [work.flag(name) for name, _ in one.flat.inputs]
-        rows = [(work.steps * pipe.width + pipe.width + 1, self._fields[name]) for name, _, pipe in one.results]
+        rows = [
+            (work.steps * pipe.width + pipe.width + spare(pipe), self._fields[name]) for name, _, pipe in one.results
+        ]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
         needed = [True, True, *(blank for *_, blank in one.form.memories)]
         shape = [*outputs, work.traces]

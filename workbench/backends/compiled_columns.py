@@ -6,7 +6,7 @@ their labels), and nothing that is no value of the input's domain gets into one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,8 +18,10 @@ from workbench.core.domain import (
     INT,
     Domain,
     Enum,
+    FrozenMap,
     Integer,
     Integers,
+    Map,
     Range,
     Reals,
     Value,
@@ -200,11 +202,14 @@ class Output:
     ----------
     fields: an array per scalar field, an entry per event.
     steps: the step of each event, where it was asked for.
+    before: for maps that are not finite: gives the map before the first event. The fields are then changes: whether
+        an entry is written or taken away, its key, and its value.
     """
 
     domain: Domain
     fields: tuple[Any, ...]
     steps: Any = None
+    before: Callable[[], FrozenMap[Value, Value]] | None = None
 
     @property
     def array(self) -> Any:
@@ -217,6 +222,8 @@ class Output:
 
     def events(self) -> list[Value]:
         """The events as Python values of the domain."""
+        if isinstance(self.domain, Map) and not self.domain.finite:
+            return self._maps(self.domain)
         parts = [part for _, part in scalars(self.domain)]
         columns = [
             [decode_any(part, x) for x in array.tolist()] for part, array in zip(parts, self.fields, strict=True)
@@ -224,3 +231,12 @@ class Output:
         if scalars(self.domain) == (((), self.domain),):
             return columns[0]
         return [joined(self.domain, iter(row)) for row in zip(*columns, strict=True)]
+
+    def _maps(self, domain: Map) -> list[Value]:
+        """The map after each change."""
+        present = FrozenMap[Value, Value]() if self.before is None else self.before()
+        found = []
+        for there, key, value in Output(domain.change, self.fields).events():
+            present = present.set(key, value) if there else present.delete(key) if key in present else present
+            found.append(present)
+        return found

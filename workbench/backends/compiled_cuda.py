@@ -37,7 +37,7 @@ def _max(a, b):
     return b if b > a else a
 
 
-SCOPE = {name: cuda.jit(device=True)(function.py_func) for name, function in compiled_kernels.SCOPE.items()}
+SCOPE = {name: cuda.jit(device=True)(function) for name, function in compiled_kernels.DEVICE.items()}
 SCOPE |= {"min": cuda.jit(device=True)(_min), "max": cuda.jit(device=True)(_max)}
 """What generated code calls, on the device. (For Python's own `min` and `max` numba 0.68 has no code there.)"""
 

@@ -21,8 +21,12 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from workbench.backends.compiled_loop import executable
+from workbench.backends.compiled_tables import SCATTER
+from workbench.core.memory import DIRECT
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
@@ -34,24 +38,39 @@ def at(position):
     return np.uintp(position)
 
 
-@numba.njit(nogil=True)
-def sum_overflows(a, b):
+def _sum_overflows(a, b):
     """Whether a + b leaves 64 bits: both have another sign than it (Hacker's Delight, 2-13)."""
     total = a + b
     return ((a ^ total) & (b ^ total)) < 0
 
 
-@numba.njit(nogil=True)
-def difference_overflows(a, b):
+def _difference_overflows(a, b):
     """Whether a - b leaves 64 bits."""
     difference = a - b
     return ((a ^ b) & (a ^ difference)) < 0
 
 
-@numba.njit(nogil=True)
-def product_overflows(a, b):
+def _product_overflows(a, b):
     """Whether a * b leaves 64 bits, or nearly does."""
     return abs(np.float64(a) * np.float64(b)) > NEARLY
+
+
+def _flag(operation: str) -> Any:
+    """Whether an operation on two words overflows, as the processor says itself: half the cost of a formula."""
+
+    def overflows(context, a, b):
+        del context, a, b
+
+        def code(_, builder, __, args):
+            return builder.extract_value(getattr(builder, operation)(*args), 1)
+
+        return types.boolean(types.int64, types.int64), code
+
+    return intrinsic(overflows)
+
+
+sum_overflows, difference_overflows = _flag("sadd_with_overflow"), _flag("ssub_with_overflow")
+product_overflows = _flag("smul_with_overflow")
 
 
 @numba.njit(nogil=True)
@@ -60,7 +79,50 @@ def quotient_overflows(a, b):
     return (b == -1) & (a == -(2**63))
 
 
-SCOPE = {f.__name__: f for f in (at, sum_overflows, difference_overflows, product_overflows, quotient_overflows)}
+@intrinsic
+def pick(context, condition, then, otherwise):
+    """`then if condition else otherwise` without a jump: which way it goes depends on data, and cannot be predicted.
+
+    Where the compiler is left the choice it makes jumps of chains of conditionals, at a third of the speed.
+    """
+    del condition
+    kind = context.unify_types(types.unliteral(then), types.unliteral(otherwise))
+
+    def select(_, builder, __, args):
+        chosen = builder.select(*args)
+        chosen.set_metadata("unpredictable", builder.module.add_metadata([]))
+        return chosen
+
+    return kind(types.boolean, kind, kind), select
+
+
+@numba.njit(nogil=True)
+def find(used, keys, key):
+    """The row of a key in a table, or the free one where it belongs; 0 where none is free. See `compiled_tables`."""
+    if np.uint64(key) < np.uint64(DIRECT):
+        return np.int64(key) + 1
+    size = np.uint64(len(used) - 1 - DIRECT)
+    place = (((np.uint64(np.int64(key)) * np.uint64(SCATTER)) >> np.uint64(32)) * size) >> np.uint64(32)
+    for _ in range(len(used) - 1 - DIRECT):
+        row = place + np.uint64(1 + DIRECT)
+        if (not used[row]) or keys[row] == key:
+            return np.int64(row)
+        place = (place + np.uint64(1)) & (size - np.uint64(1))
+    return 0
+
+
+SCOPE = {f.__name__: f for f in (at, find, quotient_overflows, pick)} | {
+    "sum_overflows": sum_overflows,
+    "difference_overflows": difference_overflows,
+    "product_overflows": product_overflows,
+}
+"""What generated code calls."""
+
+DEVICE = {f.__name__: f.py_func for f in (at, quotient_overflows)} | {
+    f.__name__[1:]: f for f in (_sum_overflows, _difference_overflows, _product_overflows)
+}
+"""The same in plain Python, for other machines."""
+
 HEADER = f"from {__name__} import {', '.join(SCOPE)}\n\n\n"
 
 

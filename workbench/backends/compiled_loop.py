@@ -19,6 +19,9 @@ from workbench.core.ops import OR
 from workbench.core.term import FALSE, TRUE, Term, leaves, var
 from workbench.ir.system import Pipe, System
 
+AHEAD = 4
+"""An event that is repeated is written so often without asking how often it is, which saves jumps."""
+
 Given = Mapping[Term, Term]
 """Constants for variables and inputs."""
 
@@ -90,6 +93,7 @@ def loop_source(
     phases: Sequence[Given],
     *,
     places: bool = False,
+    jumps: bool = True,
     watch: bool = True,
     ahead: bool = False,
     name: str = "run",
@@ -104,13 +108,14 @@ def loop_source(
     phases: what is known of successive steps, over and over: `last` - `first` is a multiple of their number. A
         variable that is known here is neither read nor written. Inputs known to be present have no column for it.
     places: whether to write the step of each output event.
+    jumps: see `step_code`.
     watch: whether to look for hazards at all.
     ahead: whether the events of all phases are read before anything is written: memory that is slow to answer, as that
         of a GPU, is asked for many at a time. (A compiler cannot do this: outputs might lie where inputs do.)
     """
     form = shape(system)
     labels = _labels(system, watch=watch)
-    codes = [step_code(system, labels, given) for given in phases]
+    codes = [step_code(system, labels, given, jumps=jumps) for given in phases]
     constant = {v.name for v in system.variables if var(v.name, v.domain) in phases[0]}
     named = [v.name not in constant for v in system.variables]
     lines = [f"def {name}({', '.join(parameters(system, phases[0], places=places))}):"]
@@ -157,9 +162,12 @@ def _labels(system: System, *, watch: bool) -> list[Term]:
     hazard: Term = FALSE
     for each in hazards(system) if watch else ():
         hazard = OR(hazard, each.happens)
-    slots = [slot for _, pipe in system.outputs for slot in system.pipes[pipe].slots]
-    writes = [write for memory in system.memories for write in memory.writes]
-    return [hazard, *leaves((tuple(slots), tuple(writes)))]
+    for memory in system.memories:
+        hazard = OR(hazard, system.inlined(memory.full))
+    pipes = [system.pipes[pipe] for _, pipe in system.outputs]
+    shown = tuple((pipe.slots, () if pipe.more is None else pipe.more) for pipe in pipes)
+    writes = tuple(tuple(write[:3]) for memory in system.memories for write in memory.writes)
+    return [hazard, *leaves((shown, writes))]
 
 
 def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], places: bool) -> list[str]:
@@ -172,11 +180,12 @@ def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], pl
     for j, ((_, fields), (_, pipe)) in enumerate(zip(form.results, system.outputs, strict=True)):
         for _ in system.pipes[pipe].slots:
             present, *values = (next(rest) for _ in range(1 + len(fields)))
-            if present == "False":
-                continue
-            lines += [f"y{j}_{k}[at(n{j})] = {value}" for k, value in enumerate(values)]
-            lines += [f"z{j}[at(n{j})] = i"] if places else []
-            lines.append(f"n{j} += {'1' if present == 'True' else present}")
+            columns = [(f"y{j}_{k}", value) for k, value in enumerate(values)] + ([(f"z{j}", "i")] if places else [])
+            if system.pipes[pipe].more is not None:
+                lines += _repeated(j, present, next(rest), columns)
+            elif present != "False":
+                lines += [f"{array}[at(n{j})] = {value}" for array, value in columns]
+                lines.append(f"n{j} += {'1' if present == 'True' else present}")
     computed, written = _writes(system, rest)
     changed = [(f"s{i}", after) for i, after in enumerate(code.after) if named[i] and after != f"s{i}"]
     if changed:
@@ -184,14 +193,30 @@ def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], pl
     return lines + computed + written
 
 
+def _repeated(j: int, present: str, more: str, columns: Sequence[tuple[str, str]]) -> list[str]:
+    """Statements that write an event so many times."""
+    names = [f"r{j}_{k}" for k in range(len(columns))]
+    lines = [f"{name} = {value}" for name, (_, value) in zip(names, columns, strict=True)]
+    stores = [f"{array}[at({{}})] = {name}" for name, (array, _) in zip(names, columns, strict=True)]
+    lines += [store.format(f"n{j} + {ahead}" if ahead else f"n{j}") for ahead in range(AHEAD) for store in stores]
+    lines += [f"e{j} = n{j} + (1 + {more} if {present} else 0)", f"for k in range(n{j} + {AHEAD}, e{j}):"]
+    return [*lines, *(f"    {store.format('k')}" for store in stores), f"n{j} = e{j}"]
+
+
+def spare(pipe: Pipe) -> int:
+    """How many places more than there are events an output needs."""
+    return 1 if pipe.more is None else AHEAD
+
+
 def _writes(system: System, texts: Iterator[str]) -> tuple[list[str], list[str]]:
     """Statements that compute what is written to memory, and that write it: all of a step is read before."""
     computed: list[str] = []
     written: list[str] = []
     for memory in system.memories:
-        for _ in memory.writes:
+        for write in memory.writes:
             number = len(computed)
-            happens, position, *values = (next(texts) for _ in range(2 + len(memory.arrays)))
+            arrays = memory.arrays[write.first :][: len(list(leaves(write.value)))]
+            happens, position, *values = (next(texts) for _ in range(2 + len(arrays)))
             if happens == "False":
                 continue
             names = [f"w{number}_{k}" for k in range(len(values))]
@@ -201,9 +226,7 @@ def _writes(system: System, texts: Iterator[str]) -> tuple[list[str], list[str]]
                 computed.append(f"h{number} = {happens}")
                 written.append(f"if h{number}:")
             indent = "" if happens == "True" else "    "
-            written += [
-                f"{indent}{array}[at(a{number})] = {name}" for array, name in zip(memory.arrays, names, strict=True)
-            ]
+            written += [f"{indent}{array}[at(a{number})] = {name}" for array, name in zip(arrays, names, strict=True)]
     return computed, written
 
 

@@ -24,13 +24,16 @@ class Observer:
 
     def __init__(self, system: System, form: Shape, state: Sequence[Any], terms: Sequence[Term]) -> None:
         self._system, self._form, self._state = system, form, state
-        arrays = {name: Cells(array) for (name, *_), array in zip(form.memories, state[2:], strict=True)}
+        self._cells = [Cells(array) for array in state[2:]]
+        arrays = {name: cells for (name, *_), cells in zip(form.memories, self._cells, strict=True)}
         code = step_code(system, list(terms))
         self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run"), {**SCOPE, **arrays})
 
     def __call__(self, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The terms' values, as compiled code has them; inputs that are not named are absent."""
         whole, real = self._state[0].tolist(), self._state[1].tolist()
+        for cells, array in zip(self._cells, self._state[2:], strict=True):
+            cells.array = array  # a table that has grown is another one
         numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
         state = [_typed(v.domain, numbers[i]) for i, v in enumerate(self._system.variables)]
         given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
@@ -48,15 +51,22 @@ def given_inputs(system: System, events: Mapping[str, Value], ends: bool) -> dic
     return found
 
 
-def shown(pipe: Pipe, domain: Domain, numbers: Iterator[Any]) -> Maybe:
-    """What a pipe carries, from the values of the leaves of its slots."""
+def watched(pipe: Pipe) -> Iterator[Term]:
+    """The terms that say what a pipe carries."""
+    return leaves((pipe.slots, () if pipe.more is None else pipe.more))
+
+
+def shown(pipe: Pipe, domain: Domain, width: int | None, numbers: Iterator[Any]) -> Maybe:
+    """What a pipe of this width carries, from the values of the terms that say it."""
     parts = [part for _, part in scalars(domain)]
     events = []
     for _ in pipe.slots:
         present, flat = next(numbers), [next(numbers) for _ in parts]
         if present:
             events.append(joined(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
-    return Maybe(bool(events), carried(events, pipe.width))
+    if pipe.more is not None:
+        events *= 1 + next(numbers)
+    return Maybe(bool(events), carried(events, width))
 
 
 def encode_any(domain: Domain, value: Value) -> Any:

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.backends.compiled_loop import Shape, executable
+from workbench.backends.compiled_tables import find
 from workbench.core.ops import OVERFLOWS
 
-SCOPE: Mapping[str, Any] = {"at": lambda position: position} | {op.name: op.exact for op in OVERFLOWS.values()}
+SCOPE: Mapping[str, Any] = {"at": lambda position: position, "find": find} | {
+    op.name: op.exact for op in OVERFLOWS.values()
+}
 """What generated code calls, in plain Python."""
 
 
@@ -21,6 +24,9 @@ class Cells:
 
     def __init__(self, array: Any) -> None:
         self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
 
     def __getitem__(self, position: int) -> Any:
         return self.array.item(position)

@@ -13,19 +13,21 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
 
+from workbench.backends import compiled_tables
 from workbench.backends.base import StepRecord, Steps, by_input, input_position
 from workbench.backends.compiled import decode
-from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, shape
-from workbench.backends.compiled_observe import Observer, encode_any, given_inputs, shown
+from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, shape, spare
+from workbench.backends.compiled_observe import Observer, encode_any, given_inputs, shown, watched
 from workbench.backends.compiled_plain import PlainLoop
 from workbench.backends.compiled_system import hazards, translate
 from workbench.backends.snapshot import HINT, fingerprint, opened, sealed
-from workbench.core.domain import FLOAT, INT, Domain, Value
+from workbench.core.domain import FLOAT, INT, Domain, FrozenMap, Map, Tuple, Value
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END
-from workbench.core.term import leaves
+from workbench.core.processor import END, Maybe
+from workbench.core.term import Change, leaves
 from workbench.errors import Overflow, PipelineError, Refused, StateError
 from workbench.ir.steady import MOST_PHASES, Steady, steady
+from workbench.ir.system import Pipe
 from workbench.processors.group import flatten
 
 BLOCK = 1 << 18
@@ -33,6 +35,9 @@ BLOCK = 1 << 18
 
 PATIENCE = 20_000
 """Steps made in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
+
+CROWDED, FULL = 0.5, 1.0
+"""The part of a table's rows that may be used between two blocks of steps, and within one."""
 
 MOST_LINES = 1000
 """Most lines of a loop whose body is written several times, for successive steps."""
@@ -206,24 +211,68 @@ class Compiled:
             inputs += [self._columns.always(count) if c.present is None else c.present for c in ordered]
         empty, start = self._reused if reuse else self._columns.empty, self.steps
         self._used = 0
-        sizes = [count * pipe.width + 1 for _, _, pipe in self.results]
+        sizes = [self._room(pipe, count) for _, _, pipe in self.results]
         fields = [domains for _, domains in self.form.results]
         outputs = [empty(size, d) for size, domains in zip(sizes, fields, strict=True) for d in domains]
         spots = [empty(size) for size in sizes] if places else []
         counts = self._columns.array([0] * len(sizes))
         kind = "ending" if ends else "dense" if full else "sparse"
+        before = [self._content(pipe.slots[0].value) for _, _, pipe in self.results]
         for first, last, loop in self._plan(count, kind, places):
             if self.steps > start:
                 kept = _copies(self.state)
-            whole, real, *memories = self.state
-            if loop(first, last, whole, real, counts, *memories, *inputs, *outputs, *spots):
-                self._examine(kept, first, last, inputs, kind)
+            made = counts.copy()
+            while loop(first, last, *self.state[:2], counts, *self.state[2:], *inputs, *outputs, *spots):
+                if not self._enlarge(kept, FULL):
+                    self._examine(kept, first, last, inputs, kind)
+                    break
+                kept, counts[:] = _copies(self.state), made
+            self._enlarge(self.state, CROWDED)
             self.steps += last - first
         rest, found = iter(outputs), {}
         for j, (name, domain, _) in enumerate(self.results):
             arrays = tuple(next(rest)[: counts[j]] for _ in fields[j])
-            found[name] = self._columns.Output(domain, arrays, spots[j][: counts[j]] + start if places else None)
+            steps = spots[j][: counts[j]] + start if places else None
+            found[name] = self._columns.Output(domain, arrays, steps, before[j])
         return found
+
+    # --- tables ---------------------------------------------------------------------------------------------
+
+    def _enlarge(self, state: Sequence[Any], filled: float) -> bool:
+        """Whether some tables were filled that far, and now are larger; the rest of the state is then this one."""
+        tables, first = [], 2
+        for memory in self.system.memories:
+            after = first + len(memory.arrays)
+            if memory.fresh is not None and compiled_tables.filled(self.state[first]) >= filled:
+                tables.append((memory.fresh, slice(first, after)))
+            first = after
+        if tables:
+            self._restore(state)
+        for fresh, place in tables:
+            domains = [domain for _, domain, *_ in self.form.memories[place.start - 2 : place.stop - 2]]
+            flat = [encode_any(domain, value) for domain, value in zip(domains[2:], leaves(fresh), strict=False)]
+            least = 4 * compiled_tables.size(self.state[place.start]) if filled == FULL else 0
+            self.state[place] = compiled_tables.enlarged(self.state[place], flat, least)
+        return bool(tables)
+
+    def _content(self, value: Any) -> Callable[[], Any] | None:
+        """Gives the map that a table holds now, if this is the value of such a map."""
+        if not isinstance(value, Change):
+            return None
+        names = [name for name, *_ in self.form.memories]
+        used, present, *fields = (self.state[2 + names.index(name)].copy() for name in value.arrays)
+        there = used & present
+        entry = Tuple((value.domain.key, value.domain.value))
+        rows = self._columns.Output(entry, tuple(field[1:][there[1:]] for field in fields))
+        return lambda: FrozenMap(rows.events())
+
+    def _room(self, pipe: Pipe, count: int) -> int:
+        """How much room an output needs for so many steps from the present state."""
+        waiting = 0
+        if pipe.more is not None:
+            position = [v.name for v in self.system.variables].index(pipe.more.name)
+            waiting = self.state[0].item(self.form.whole.index(position))
+        return waiting + count * pipe.width + spare(pipe)
 
     def _reused(self, size: int, domain: Domain = INT) -> Any:
         """An array for outputs, the same in each `feed` that reuses them."""
@@ -285,7 +334,7 @@ class Compiled:
         machine = machine and self._with_machine
         key = (kind, places, machine)
         if key not in self._loops:
-            source = loop_source(self.system, self.phases(kind), places=places)
+            source = loop_source(self.system, self.phases(kind), places=places, jumps=not machine)
             if machine:
                 from workbench.backends.compiled_kernels import machine_code
 
@@ -303,12 +352,14 @@ class Compiled:
         for position in range(first, last):
             here = [array[position : position + 1] for array in inputs]
             unseen = [
-                self._columns.empty(pipe.width + 1, domain)
+                self._columns.empty(self._room(pipe, 1), domain)
                 for (_, _, pipe), domains in zip(self.results, fields, strict=True)
                 for domain in domains
             ]
             saved, (whole, real, *memories) = _copies(self.state), self.state
             if loop(0, 1, whole, real, counts, *memories, *here, *unseen):
+                if self._enlarge(saved, FULL):
+                    continue
                 self._restore(saved)
                 raise self._overflow(self.steps + position - first, here, kind)
             counts[:] = 0
@@ -329,13 +380,19 @@ class Compiled:
 
     def _save(self) -> list[Any]:
         """The state, in arrays that are there for it."""
-        for content, array in zip(self._saved, self.state, strict=True):
-            content[:] = array
+        for position, (content, array) in enumerate(zip(self._saved, self.state, strict=True)):
+            if len(content) != len(array):
+                self._saved[position] = array.copy()
+            else:
+                content[:] = array
         return self._saved
 
     def _restore(self, saved: Sequence[Any]) -> None:
-        for array, content in zip(self.state, saved, strict=True):
-            array[:] = content
+        for position, (array, content) in enumerate(zip(self.state, saved, strict=True)):
+            if len(array) != len(content):  # a table that has grown since
+                self.state[position] = content.copy()
+            else:
+                array[:] = content
 
     def _check_open(self) -> None:
         if self._ended:
@@ -347,9 +404,11 @@ class Compiled:
     def snapshot(self) -> bytes:
         """The state between two steps, for `restore` of an executor of the same pipeline; `backends/snapshot.py`.
 
-        The number of steps (8 bytes), whether the inputs have ended (1 byte) and the arrays of `state`, little endian.
+        The number of steps (8 bytes), whether the inputs have ended (1 byte), the length of each array of `state` (8
+        bytes), and the arrays, little endian.
         """
         head = self.steps.to_bytes(8, "little") + bytes([self._ended])
+        head += b"".join(len(array).to_bytes(8, "little") for array in self.state)
         arrays = [array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.state]
         return sealed(self.fingerprint, b"".join([head, *arrays]))
 
@@ -361,12 +420,15 @@ class Compiled:
         StateError: it is damaged, or of another pipeline; then nothing has changed.
         """
         payload = opened(self.fingerprint, snapshot)
-        if len(payload) != 9 + sum(array.nbytes for array in self.state):
+        start = 9 + 8 * len(self.state)
+        sizes = [int.from_bytes(payload[at : at + 8], "little") for at in range(9, start, 8)]
+        if len(payload) != start + sum(n * array.itemsize for n, array in zip(sizes, self.state, strict=True)):
             raise StateError("this state is damaged: it has another length", hint=HINT)
-        start = 9
-        for array in self.state:
-            array[:] = self._columns.from_bytes(payload[start : start + array.nbytes], array.dtype)
-            start += array.nbytes
+        contents = []
+        for size, array in zip(sizes, self.state, strict=True):
+            contents.append(self._columns.from_bytes(payload[start : start + size * array.itemsize], array.dtype))
+            start += size * array.itemsize
+        self._restore(contents)  # of other lengths than here where a table has grown
         self.steps, self._ended = int.from_bytes(payload[:8], "little"), bool(payload[8])
 
     @cached_property
@@ -387,13 +449,22 @@ class Compiled:
         self._check_open()
         made = self.finish() if events is END else self._fed(columns, 1, False)
         assert numbers is not None
-        pipes = {name: shown(pipe, self.flat.domains[name], numbers) for name, pipe in self.system.pipes.items()}
+        pipes = {name: self._carried(name, pipe, numbers) for name, pipe in self.system.pipes.items()}
         queues = dict(zip(self.system.queues, numbers, strict=True))
         return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
 
+    def _carried(self, name: str, pipe: Pipe, numbers: Iterator[Any]) -> Maybe:
+        """What a pipe carried in the step that has been made, from the values of the terms that say it."""
+        domain, content = self.flat.domains[name], self._content(pipe.slots[0].value)
+        if content is None:
+            return shown(pipe, domain, self.flat.widths[name], numbers)
+        assert isinstance(domain, Map)
+        changed = shown(pipe, domain.change, 1, numbers)
+        return Maybe(True, content()) if changed.present else changed
+
     @cached_property
     def _observer(self) -> Observer:
-        pipes = (leaf for pipe in self.system.pipes.values() for leaf in leaves(pipe.slots))
+        pipes = (leaf for pipe in self.system.pipes.values() for leaf in watched(pipe))
         lengths = (queue.length for queue in self.system.queues.values())
         return Observer(self.system, self.form, self.state, [*pipes, *lengths])
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from workbench.backends.base import check_support, suggestion
-from workbench.core.domain import Domain, Integers, Overflowing, Reals, scalars
+from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals, scalars
 from workbench.core.evaluate import escape_condition
 from workbench.core.fold import Substitute
 from workbench.core.ops import disjunction
@@ -43,7 +43,8 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
     check_support(pipeline, backend)
     flat = flatten(pipeline)
     for pipe, domain in flat.domains.items():
-        odd = next((part for _, part in scalars(domain) if not _held(part)), None)
+        within = domain.change if isinstance(domain, Map) and not domain.finite else domain
+        odd = next((part for _, part in scalars(within) if not _held(part)), None)
         if odd is not None:
             raise Refused(
                 f"pipe '{pipe}' of pipeline {flat.name} carries {odd}, which backend '{backend}' cannot hold",
@@ -56,13 +57,6 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
                 f" '{backend}' has no such processors",
                 where=node.where,
                 hint="run it in the reference executor",
-            )
-        if any(flat.widths[pipe] is None for pipe in node.outputs):
-            raise Refused(
-                f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and backend"
-                f" '{backend}' needs a bound",
-                where=node.where,
-                hint="give its input a finite domain",
             )
     known = dict(flat.capacities if capacities is None else capacities)
     for queue in known:

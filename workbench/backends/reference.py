@@ -21,13 +21,13 @@ from workbench.backends.base import (
     input_position,
     suggestion,
 )
-from workbench.backends.reference_node import ABSENT, Cell, Oracle, failure
+from workbench.backends.reference_node import ABSENT, JOINED, Cell, Oracle, failure
 from workbench.backends.reference_pull import Pull
 from workbench.backends.snapshot import fingerprint, from_text, opened, sealed, to_text
-from workbench.core.domain import Anything, Value
+from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, Maybe, carried
+from workbench.core.processor import END, NOTHING, Maybe, carried, slots_of
 from workbench.errors import DomainError, Overflow, PipelineError, Refused
 from workbench.processors.group import flatten
 
@@ -56,15 +56,16 @@ class Reference:
         self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
         slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
         self._cells = [Cell(node, self.flat.typed[node.name], slots) for node in self.flat.nodes]
-        self._plan = [cell.plan(index) for index, cell in enumerate(self._cells)]
         self._shown = [(output, slots[pipe]) for output, pipe in self.flat.outputs]
         self._oracles = {oracle: slots[oracle] for oracle in self.flat.oracles}
         self._empty = [ABSENT] * len(self._pipes)
         self._width = self.flat.widths
         self._wide = [self._width[pipe] != 1 for pipe in self._pipes]
-        plain = not any(self._wide) and not self.flat.oracles
-        self._advance = self._advance_narrow if plain else self._advance_wide
-        self._sources = [(name, None if isinstance(domain, Anything) else domain) for name, domain in self.flat.inputs]
+        self._plan = [cell.plan(index, self._wide) for index, cell in enumerate(self._cells)]
+        clocked = any(cell.processor.clocked for cell in self._cells)
+        self._advance = self._advance_clocked if clocked else self._advance_fronts
+        self._sources = self.flat.inputs
+        self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
         self._bounded = [
             (queue, self.capacities[name], name)
@@ -148,14 +149,17 @@ class Reference:
         sinks = [
             (shown[output].extend if self._wide[slot] else shown[output].append, slot) for output, slot in self._shown
         ]
-        empty, advance, admitted = self._empty, self._advance, self._admitted
+        empty, advance, holds, closed = self._empty, self._advance, self._holds, self._closed
         given = by_input(self.flat, streams)
         positions = range(len(given))
         for front in itertools.zip_longest(*given.values(), fillvalue=ABSENT):
             current = empty.copy()
             for position in positions:
-                if front[position] is not ABSENT:
-                    current[position] = admitted(position, front[position])
+                value = front[position]
+                if value is not ABSENT:
+                    if closed or not holds[position](value):
+                        self._admitted(position, value)
+                    current[position] = value
             advance(current)
             for keep, slot in sinks:
                 if current[slot] is not ABSENT:
@@ -183,7 +187,7 @@ class Reference:
         if self._closed:
             self._check_open(position)
         name, domain = self._sources[position]
-        if domain is not None and value not in domain:
+        if not self._holds[position](value):
             raise DomainError(
                 f"step {self.steps}: {value!r} on input '{name}' is not a value of {domain}",
                 hint="True and False are not numbers: use 1 and 0"
@@ -205,10 +209,10 @@ class Reference:
                 hint="push into an executor of its own, or call reset() first",
             )
 
-    def _advance_wide(self, current: list[Any]) -> None:
-        """One step where some pipes carry a list of events."""
+    def _advance_clocked(self, current: list[Any]) -> None:
+        """One step where some processors work on steps."""
         before, fed = self._states.copy(), 0
-        when = f"step {self.steps}"
+        when = self.steps
         contents: list[list[Value]] = [[] if value is ABSENT else [value] for value in current]
         for slot in self._oracles.values():
             contents[slot] = []  # it shows what counts
@@ -242,8 +246,8 @@ class Reference:
                 current[slot] = events if self._wide[slot] else events[0]
         self.steps += 1
 
-    def _advance_narrow(self, current: list[Any]) -> None:
-        """One step over the pipes' contents, in place, where each pipe carries at most one event."""
+    def _advance_fronts(self, current: list[Any]) -> None:
+        """One step over the pipes' contents, in place: an event, or a list of events on a pipe of another width."""
         states = self._states
         before = states.copy()
         met: list[Cell] = []
@@ -256,20 +260,27 @@ class Reference:
                     if value is ABSENT:
                         continue
                     front = (value,)
-                else:
+                elif source == JOINED:
                     met.append(cell)
                     front = cell.join(current)
                     if front is None:
                         continue
+                else:
+                    several, cell = cell, None  # it says itself what failed
+                    self._advance_several(index, several, current, met)
+                    continue
                 states[index], results = step(states[index], front)
                 if target >= 0:
                     ((present, value),) = results
                     if present:
                         current[target] = value
                 else:
-                    for slot, (present, value) in zip(targets, results, strict=True):
-                        if present:
-                            current[slot] = value
+                    for (slot, wide), emitted in zip(targets, results, strict=True):
+                        if wide:
+                            if emitted is not NOTHING:
+                                current[slot] = [v for here, v in slots_of(emitted) if here] or ABSENT
+                        elif emitted[0]:
+                            current[slot] = emitted[1]
             cell = None
             if self._bounded:
                 self._check_capacities()
@@ -279,8 +290,20 @@ class Reference:
             states[:] = before
             if cell is None or not isinstance(error, Exception):
                 raise
-            raise failure(f"step {self.steps}", cell.node, front or (), error) from error
+            raise failure(self.steps, cell.node, front or (), error) from error
         self.steps += 1
+
+    def _advance_several(self, index: int, cell: Cell, current: list[Any], met: list[Cell]) -> None:
+        """All fronts of one processor in a step, where several can be complete."""
+        arrivals = [self._events(slot, current[slot]) for slot in cell.sources]
+        if any(arrivals):
+            met.append(cell)
+            self._states[index], emitted = cell.feed(self._states[index], arrivals, self.steps)
+            for number, slot in enumerate(cell.targets):
+                made = (slots_of(results[number]) for results in emitted)
+                events = [value for slots in made for present, value in slots if present]
+                if events:
+                    current[slot] = events if self._wide[slot] else events[0]
 
     def _check_capacities(self) -> None:
         for queue, capacity, name in self._bounded:
@@ -341,7 +364,7 @@ class Reference:
         """Let the processors whose inputs have all ended finish; the events on every pipe meanwhile."""
         contents: list[list[Value]] = [[] for _ in self._pipes]
         over = self._ended + [False] * (len(self._pipes) - len(self._ended))
-        when = f"step {self.steps}"
+        when = self.steps
         for index, cell in enumerate(self._cells):
             sources = cell.sources
             if cell.processor.clocked:

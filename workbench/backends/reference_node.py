@@ -19,7 +19,12 @@ Results = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
 Oracle = Callable[[str], Value | None]
 """Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
-Plan = tuple[int, "Cell", Callable[[State, tuple[Any, ...]], tuple[State, Results]], int, int, tuple[int, ...]]
+Step = Callable[[State, tuple[Any, ...]], tuple[State, Any]]
+Plan = tuple[int, "Cell", Step, int, int, tuple[tuple[int, bool], ...]]
+"""Of a processor what a step needs to know: see `Cell.plan`."""
+
+JOINED, SEVERAL = -1, -2
+"""In place of the pipe that a processor reads: it joins several, at most one event of each; several fronts a step."""
 
 
 class _Absent:
@@ -41,7 +46,8 @@ class Cell:
     """
 
     __slots__ = (
-        "_arrived", "_popped", "_received", "_taken", "finished", "node", "processor", "queues", "sources", "targets",
+        "_arrived", "_pairs", "_popped", "_received", "_taken",
+        "finished", "node", "processor", "queues", "sources", "targets",
     )  # fmt: skip
 
     def __init__(self, node: Node, processor: Processor, slots: Mapping[str, int]) -> None:
@@ -50,17 +56,23 @@ class Cell:
         self.sources = tuple(slots[pipe] for pipe in node.inputs)
         self.targets = tuple(slots[pipe] for pipe in node.outputs)
         self.queues: tuple[deque[Value], ...] = tuple(deque() for _ in node.queues)
+        self._pairs = tuple(zip(self.queues, self.sources, strict=True)) if self.queues else ()
         self._arrived: list[deque[Value]] = []
         self._popped: tuple[Value, ...] | None = None
         self._received: list[int] = []
         self._taken: list[tuple[Value, ...]] = []
         self.reset()
 
-    def plan(self, index: int) -> Plan:
-        """What a step needs to know: a single source or target pipe is given directly, else -1."""
-        source = -1 if self.queues else self.sources[0]
-        target = self.targets[0] if len(self.targets) == 1 else -1
-        return index, self, self.processor.step, source, target, self.targets
+    def plan(self, index: int, wide: Sequence[bool]) -> Plan:
+        """Its number, itself and its step; the one pipe that it reads, `JOINED` or `SEVERAL`; where it writes.
+
+        The last two are its only target, -1 where there are several or it is wide, and all with whether they are wide.
+        """
+        narrow = not any(wide[slot] for slot in self.sources)
+        source = self.sources[0] if len(self.sources) == 1 else JOINED if self.queues else SEVERAL
+        target = self.targets[0] if len(self.targets) == 1 and not wide[self.targets[0]] else -1
+        targets = tuple((slot, wide[slot]) for slot in self.targets)
+        return index, self, self.processor.step, source if narrow else SEVERAL, target, targets
 
     def reset(self) -> None:
         """Empty the queues."""
@@ -72,12 +84,18 @@ class Cell:
 
     def join(self, current: Sequence[Any]) -> tuple[Value, ...] | None:
         """Queue what has arrived; the front that is consumed, if every queue holds an event."""
-        self._arrived, self._popped = [], None
+        arrived, self._popped = self._arrived, None
+        arrived.clear()
+        for queue, slot in self._pairs:
+            if queue or current[slot] is ABSENT:
+                break
+        else:  # an event on every input, and none waits
+            return tuple([current[slot] for slot in self.sources])
         complete = True
-        for queue, slot in zip(self.queues, self.sources, strict=True):
+        for queue, slot in self._pairs:
             if current[slot] is not ABSENT:
                 queue.append(current[slot])
-                self._arrived.append(queue)
+                arrived.append(queue)
             elif not queue:
                 complete = False
         if complete:
@@ -85,7 +103,10 @@ class Cell:
         return self._popped
 
     def unjoin(self) -> None:
-        """Undo the last `join`."""
+        """Undo the last `join` or `feed`."""
+        if self._taken or self._received:
+            self.unfeed()
+            return
         if self._popped is not None:
             for queue, value in zip(self.queues, self._popped, strict=True):
                 queue.appendleft(value)
@@ -95,7 +116,7 @@ class Cell:
 
     # --- where a pipe can carry several events ---
 
-    def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: str) -> tuple[State, list[Results]]:
+    def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: int) -> tuple[State, list[Results]]:
         """The state after every front that these arrivals complete, and the results."""
         emitted = []
         for front in self.collect(arrivals):
@@ -119,7 +140,7 @@ class Cell:
         return fronts
 
     def tick(
-        self, state: State, carried: Sequence[list[Value]], oracle: Oracle, when: str, *, ends: bool = False
+        self, state: State, carried: Sequence[list[Value]], oracle: Oracle, when: int, *, ends: bool = False
     ) -> tuple[State, list[Results]]:
         """The state of a clocked processor after one step, and what it emits.
 
@@ -163,7 +184,7 @@ class Cell:
                 queue.pop()
         self.settle()
 
-    def finish(self, state: State, when: str) -> list[Results]:
+    def finish(self, state: State, when: int) -> list[Results]:
         """What the processor emits at its end; nothing the second time."""
         if self.finished:
             return []
@@ -185,10 +206,10 @@ class Cell:
             queue.extend(content)
 
 
-def failure(when: str, node: Node, front: tuple[Value, ...], error: Exception) -> WorkbenchError:
+def failure(when: int | str, node: Node, front: tuple[Value, ...], error: Exception) -> WorkbenchError:
     """An error in a processor's step, saying when, where and on which events."""
     shown = ", ".join(f"{port} = {value!r}" for port, value in zip(node.processor.ports, front, strict=False))
-    start = f"{when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
+    start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
     if isinstance(error, WorkbenchError):
         return type(error)(f"{start}: {error.what}", where=error.where or node.where, hint=error.hint)
     return WorkbenchError(

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.cli import advise, analyse, buffers, check, demo, doctor, draw, equiv, export, lab, monitor, run
+from workbench.cli import advise, analyse, buffers, check, conform, demo, doctor, draw, equiv, export, lab, monitor, run
 from workbench.errors import Location, WorkbenchError
 
 COMMANDS: dict[str, ModuleType] = {
@@ -30,6 +30,7 @@ COMMANDS: dict[str, ModuleType] = {
     "export": export,
     "run": run,
     "advise": advise,
+    "conform": conform,
     "draw": draw,
     "doctor": doctor,
     "lab": lab,

@@ -8,12 +8,13 @@ as a program, the trace, and the first step and pipe that differ.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.backends.reference import Reference
 from workbench.conformance.executables import Executable, Observation, Steps, source_of
 from workbench.conformance.source import body
+from workbench.core.determinism import EXACT, Determinism, same
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -35,13 +36,19 @@ class Disagreement:
     right: tuple[str, Any]
     made: tuple[str, str] = ("", "")
     """How each executable is made from `pipeline`, as Python source; empty where that is not known."""
+    shown: tuple[tuple[Observation, Observation], ...] = field(default=(), repr=False, compare=False)
+    """What both showed in each step, as far as both did."""
+    strict: bool = False
+    """Whether an Overflow of one side only counts."""
+    imports: tuple[str, ...] = ()
+    """Of executables that are not ours, where they know their source."""
 
     def to_test(self) -> str:
         """The text of a pytest file that compares them again: it fails for as long as they differ.
 
         An executable that cannot be made again gives way to the specification, or to the reference executor.
         """
-        from workbench.conformance.regression import disagreement
+        from workbench.conformance.kept import disagreement
 
         return disagreement(self)
 
@@ -59,30 +66,81 @@ class Disagreement:
         )
 
 
-def agree(pipeline: Pipeline, steps: Steps, left: Executable, right: Executable) -> Disagreement | None:
+@dataclass(frozen=True)
+class Terms:
+    """How two runs are compared.
+
+    Parameters
+    ----------
+    contracts: pipe to what is left open on it (`core.determinism`); exact where a pipe is absent.
+    strict: whether an Overflow on one side only is a disagreement; else it ends the comparison.
+    excused: whether one on one side only may be, nevertheless; asked with the error.
+    """
+
+    contracts: Mapping[str, Determinism] = field(default_factory=dict)
+    strict: bool = False
+    excused: Callable[[Overflow], bool] = lambda _: False
+
+
+LOOSE = Terms()
+
+
+def agree(
+    pipeline: Pipeline, steps: Steps, left: Executable, right: Executable, terms: Terms = LOOSE
+) -> Disagreement | None:
     """The first disagreement of two executables on a trace of inputs; None if they agree on all of it.
 
-    Pipes and queues that both sides show are compared; the outputs' pipes must be among them.
+    Pipes and queues that both sides show are compared; the outputs' pipes must be among them. Errors of one kind at the
+    same step agree, and end the comparison.
     """
-    names = type(left).__name__, type(right).__name__
+    names = _name(left), _name(right)
     if names[0] == names[1]:
         names = f"{names[0]} (left)", f"{names[1]} (right)"
     runs = _observed(left, steps), _observed(right, steps)
+    shown: list[tuple[Observation, Observation]] = []
     for position in range(len(steps)):
-        seen = next(runs[0]), next(runs[1])
-        if any(isinstance(side, Overflow) for side in seen):
+        ours, theirs = next(runs[0]), next(runs[1])
+        failures = [side for side in (ours, theirs) if isinstance(side, Exception)]
+        if _over(failures, terms):
             return None
-        found = _difference(pipeline, *seen)
+        found = _difference(pipeline, ours, theirs, terms)
         if found is not None:
             what, a, b = found
             made = source_of(left), source_of(right)
-            return Disagreement(pipeline, steps, position, what, (names[0], a), (names[1], b), made)
+            sides = (names[0], a), (names[1], b)
+            if not failures:
+                shown.append((ours, theirs))  # type: ignore[arg-type]
+            return Disagreement(
+                pipeline, steps, position, what, *sides, made, tuple(shown), terms.strict, _imports(left, right)
+            )
+        shown.append((ours, theirs))  # type: ignore[arg-type]
     return None
 
 
-def check(pipeline: Pipeline, steps: Steps, left: Executable, right: Executable) -> None:
+def _imports(*executables: Executable) -> tuple[str, ...]:
+    kinds = [type(getattr(each, "executable", each)) for each in executables]
+    return tuple(f"from {kind.__module__} import {kind.__name__}" for kind in kinds if _foreign(kind))
+
+
+def _foreign(kind: type) -> bool:
+    return not kind.__module__.startswith("workbench.")
+
+
+def _name(executable: Executable) -> str:
+    return str(getattr(executable, "name", "") or type(executable).__name__)
+
+
+def _over(failures: list[Exception], terms: Terms) -> bool:
+    """Whether these errors of one step end the comparison."""
+    overflows = [error for error in failures if isinstance(error, Overflow)]
+    if len(failures) == 2:
+        return len(overflows) != 1
+    return bool(overflows) and (not terms.strict or terms.excused(overflows[0]))
+
+
+def check(pipeline: Pipeline, steps: Steps, left: Executable, right: Executable, terms: Terms = LOOSE) -> None:
     """AssertionError with a readable account if two executables disagree."""
-    found = agree(pipeline, steps, left, right)
+    found = agree(pipeline, steps, left, right, terms)
     if found is not None:
         raise AssertionError(str(found))
 
@@ -108,7 +166,7 @@ def _observed(executable: Executable, steps: Steps) -> Iterator[Observation | Ex
 
 
 def _difference(
-    pipeline: Pipeline, left: Observation | Exception, right: Observation | Exception
+    pipeline: Pipeline, left: Observation | Exception, right: Observation | Exception, terms: Terms
 ) -> tuple[str, Any, Any] | None:
     if isinstance(left, Exception) or isinstance(right, Exception):
         shown = [side if isinstance(side, Exception) else "runs on" for side in (left, right)]
@@ -118,16 +176,9 @@ def _difference(
         return f"pipe {sorted(unseen)[0]!r}", sorted(left.pipes), sorted(right.pipes)
     for kind, a, b in (("pipe", left.pipes, right.pipes), ("queue", left.queues, right.queues)):
         for name in a:
-            if name in b and not same(a[name], b[name]):
+            if name in b and not same(a[name], b[name], terms.contracts.get(name, EXACT)):
                 return f"{kind} {name!r}", a[name], b[name]
     return None
-
-
-def same(a: Value, b: Value) -> bool:
-    """Equality that tells `True` from `1`."""
-    if isinstance(a, tuple | list) and type(a) is type(b):
-        return len(a) == len(b) and all(map(same, a, b))
-    return type(a) is type(b) and bool(a == b)
 
 
 # --- checks of the reference executor by itself ------------------------------------------------------------

@@ -8,17 +8,20 @@ steps before it (`trace` is a generator, or a list where nothing can overflow).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from workbench.backends.compiled_batch import Batch
+from workbench.backends.compiled_parallel import Parallel
 from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
 from workbench.core.domain import BOOL, Domain, Value, joined, split
 from workbench.core.evaluate import compile_terms
 from workbench.core.ops import as_term
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Machine, Maybe, carried, slots_of
+from workbench.core.processor import END, Machine, Maybe, carried, slots_of
 from workbench.core.term import concrete, var
 from workbench.core.unfolding import Unfolding
+from workbench.errors import WorkbenchError
 from workbench.processors.group import Group, flatten
 from workbench.processors.held import as_state
 
@@ -59,6 +62,8 @@ def source_of(executable: Executable) -> str:
 class Running:
     """The reference executor."""
 
+    name = "reference"
+
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         self.executor = Reference(pipeline, capacities)
         self.source = f"Running(pipeline, {capacities!r})"
@@ -70,6 +75,8 @@ class Running:
 
 class CompiledRun:
     """The compiled executor, one step at a time in plain Python."""
+
+    name = "numba, step by step"
 
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         self.executor = Compiled(pipeline, capacities, machine=False)
@@ -90,6 +97,8 @@ def _stepped(executor: Reference | Compiled, steps: Steps) -> Iterator[Seen]:
 
 class Denoting:
     """The specification: what a step adds to the streams that the denotations give for the prefixes."""
+
+    name = "specification"
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = flatten(pipeline)
@@ -165,6 +174,152 @@ class MachineRun:
             events = [(next(flat), concrete(slot.value, flat)) for slot in slots]
             shown.append(carried([value for present, value in events if present], len(slots)))
         return shown
+
+
+class Streams:
+    """Another executable without its steps: all that comes out, at the last step."""
+
+    def __init__(self, executable: Executable, pipeline: Pipeline) -> None:
+        self.executable, self.pipeline = executable, pipeline
+        self.name = str(getattr(executable, "name", "") or type(executable).__name__)
+        inner = source_of(executable)
+        self.source = inner and f"Streams({inner}, pipeline)"
+
+    def trace(self, steps: Steps) -> Iterator[Seen]:
+        """Nothing at every step but the last."""
+        found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
+        for seen in self.executable.trace(steps):
+            for pipe, events in found.items():
+                content = seen.pipes[pipe]
+                events += content if isinstance(content, list) else [] if content is None else [content]
+        yield from at_the_end(steps, found)
+
+
+def at_the_end(steps: Steps, found: Mapping[str, list[Value]]) -> Iterator[Seen]:
+    """Output streams as observations: at the last step, the whole streams."""
+    yield from [Seen(dict.fromkeys(found), {})] * (len(steps) - 1)
+    if steps:
+        yield Seen(dict(found), {})
+
+
+class Pulled:
+    """The reference executor in pull mode, one event of each output in turn; for traces that end."""
+
+    name = "pull"
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.executor = Reference(pipeline, capacities={})
+        self.executor.connect(**{name: () for name, _ in pipeline.inputs})  # what cannot be pulled is refused now
+        self.pipeline = pipeline
+        self.source = "Pulled(pipeline)"
+
+    def trace(self, steps: Steps) -> Iterator[Seen]:
+        """All that comes out, at the last step."""
+        self.executor.reset()
+        given = {name: [s[name] for s in steps if name in s] for name, _ in self.pipeline.inputs}
+        self.executor.connect(**given)
+        found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
+        waiting = dict(self.pipeline.outputs)
+        shown: dict[str, list[Value]] = {name: [] for name in waiting}
+        while waiting:
+            for name in list(waiting):
+                try:
+                    shown[name].append(self.executor.pull(name))
+                except StopIteration:
+                    del waiting[name]
+        for name, pipe in self.pipeline.outputs:
+            found[pipe] = shown[name]
+        yield from at_the_end(steps, found)
+
+
+class Pieces:
+    """The compiled executor on columns of events, a trace in two pieces.
+
+    Parameters
+    ----------
+    machine: whether it is compiled to machine code; else Python runs the same loops.
+    """
+
+    name = "numba"
+
+    def __init__(
+        self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, machine: bool = True
+    ) -> None:
+        self.executor = Compiled(pipeline, capacities, patience=-1, machine=machine)
+        self.source = f"Pieces(pipeline, {capacities!r}, machine={machine})"
+
+    def trace(self, steps: Steps) -> Iterator[Seen]:
+        """What the outputs show in each step; other pipes and queues cannot be seen."""
+        self.executor.reset()
+        ends = len(steps) - 1 if steps and steps[-1] is END else len(steps)
+        cut = ends // 2
+        for piece in (steps[:cut], steps[cut:ends]):
+            yield from map(self._seen, self._outputs(piece))
+        if ends < len(steps):
+            yield self._seen({name: output.events() for name, output in self.executor.finish().items()})
+
+    def _outputs(self, piece: Steps) -> Iterable[Mapping[str, list[Value]]]:
+        try:
+            return self.executor.outputs(piece)
+        except WorkbenchError:  # none of the steps has happened: do those before it
+            return (self.executor.outputs([events])[0] for events in piece)
+
+    def _seen(self, outputs: Mapping[str, list[Value]]) -> Seen:
+        flat = self.executor.flat
+        return Seen({pipe: carried(outputs[name], flat.widths[pipe]) for name, pipe in flat.outputs}, {})
+
+
+class Blocks(Pieces):
+    """The compiled executor, the steps of each piece in three threads, as far as it can be cut into blocks.
+
+    Parameters
+    ----------
+    reassociate: whether sums and products of floats may be grouped by block.
+    """
+
+    name = "parallel"
+
+    def __init__(
+        self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, reassociate: bool = False
+    ) -> None:
+        self.parallel = Parallel(
+            pipeline, capacities, threads=3, shortest=2, reassociate=reassociate, patience=-1, machine=True
+        )
+        self.executor = self.parallel
+        self.source = f"Blocks(pipeline, {capacities!r}, reassociate={reassociate})"
+
+
+class OnGpu:
+    """A trace on two threads of a GPU, which must do the same."""
+
+    name = "gpu"
+
+    def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
+        self.batch = Batch(pipeline, capacities, device="gpu")
+        self.pipeline = flatten(pipeline)
+        self.source = f"OnGpu(pipeline, {capacities!r})"
+
+    def trace(self, steps: Steps) -> Iterator[Seen]:
+        """All that comes out, at the last step."""
+        from workbench.backends.compiled_columns import column
+
+        ends = bool(steps) and steps[-1] is END
+        events = steps[:-1] if ends else steps
+        streams, present = {}, {}
+        for name, domain in self.pipeline.inputs:
+            here = [name in each for each in events]
+            made = column(name, domain, [each.get(name) for each in events], here)
+            streams[name] = tuple(_twice(part) for part in made.fields)
+            present[name] = _twice(made.present)
+        found = self.batch.run(streams, present, end=ends)
+        shown = [{pipe: found[name].events(trace) for name, pipe in self.pipeline.outputs} for trace in (0, 1)]
+        if shown[0] != shown[1]:
+            raise AssertionError(f"two threads with one trace differ: {shown}")
+        yield from at_the_end(steps, shown[0])
+
+
+def _twice(part: Any) -> Any:
+    return part.reshape(-1, 1).repeat(2, axis=1)
 
 
 class GroupMachine:

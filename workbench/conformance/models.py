@@ -34,6 +34,8 @@ def whole(pipeline: Pipeline, capacity: Capacity) -> Model:
 class Evaluated:
     """The transition system, evaluated by Python."""
 
+    name = "model"
+
     def __init__(self, pipeline: Pipeline, capacity: Capacity = 4) -> None:
         model = whole(pipeline, capacity)
         self.simulator = Simulator(model.system, [model.overflow])
@@ -53,6 +55,8 @@ class Evaluated:
 
 class Simulated:
     """The printed model, simulated by NuSMV."""
+
+    name = "NuSMV"
 
     def __init__(self, pipeline: Pipeline, capacity: Capacity = 4) -> None:
         model = whole(pipeline, capacity)

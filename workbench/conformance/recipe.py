@@ -7,6 +7,7 @@ import keyword
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -41,21 +42,29 @@ class Recipe:
         text: str,
         name: str,
         params: Mapping[str, Value],
-        integers: Integer,
+        integers: Integer | None,
         faults: Sequence[str] = (),
         *,
         sound: bool = False,
     ) -> Recipe:
         """A pipeline of a `.pipe` text, with values for its parameters, and more faults; or, `sound`, without any."""
         given = "".join(f", {key}={written(value)}" for key, value in params.items())
-        domain = f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
         made = f"wb.parse(SOURCE).get({written(name)}{given}).pipeline"
         if faults:
             made = f"wb.faulty({made}, {', '.join(map(written, faults))})"
-        result = f"return {f'wb.faultless({made})' if sound else made}.resolve({domain})"
-        doc = f"`int` is 0..{integers.n - 1}, {integers.overflow}."
+        result = f"return {f'wb.faultless({made})' if sound else made}{_resolved(integers)}"
+        doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
         name = f"{name} without faults" if sound else name
         return cls(identifier(name), result, text=text, doc=doc)
+
+    @classmethod
+    def of_file(cls, path: str, name: str, params: Mapping[str, Value], integers: Integer | None) -> Recipe:
+        """A pipeline of a file, read again each time; a path that is not absolute is seen from the test's folder."""
+        given = "".join(f", {key}={written(value)}" for key, value in params.items())
+        where = written(path) if Path(path).is_absolute() else f"str(Path(__file__).parent / {written(path)})"
+        made = f"subject({where}, {written(name)}{given}).pipeline"
+        imports = ("from pathlib import Path", "from workbench.conformance.subjects import subject")
+        return cls(identifier(name), f"return {made}{_resolved(integers)}", imports[Path(path).is_absolute() :])
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
@@ -75,6 +84,12 @@ class Recipe:
         """The function; `source` is the constant that holds the text."""
         doc = f'    """The pipeline {self.name}{": " + self.doc if self.doc else "."}"""'
         return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}\n"
+
+
+def _resolved(integers: Integer | None) -> str:
+    if integers is None:
+        return ""
+    return f".resolve(wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name}))"
 
 
 def written(value: Any) -> str:

@@ -11,10 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 
-from workbench.conformance.differential import Disagreement
-from workbench.conformance.recipe import Recipe, identifier, written
+from workbench.conformance.recipe import Recipe, identifier
 from workbench.conformance.reproduce import comparison, single
-from workbench.core.processor import END
 from workbench.errors import WorkbenchError
 from workbench.language.syntax import PropertySyntax
 from workbench.processors.group import Group
@@ -90,50 +88,6 @@ def to_test(cases: Sequence[Case | Verdict], command: str = "") -> str:
     head = f'"""Runs that a model checker found, as tests of the reference executor.{by}\n"""\n'
     parts = [head, "\n".join(file.imports()), *file.sources(), *file.functions(), *tests]
     return "\n".join(_spaced(parts))
-
-
-def disagreement(found: Disagreement) -> str:
-    """The text of a pytest file that compares two executables again, on the trace on which they differed."""
-    recipe = Recipe.of_pipeline(found.pipeline)
-    sides = _remade(found.made)
-    names = {side.partition("(")[0] for side in sides}
-    homes = {home: sorted(names & known) for home, known in _HOMES.items()}
-    imports = [f"from {home} import {', '.join(used)}" for home, used in homes.items() if used]
-    imports += ["from workbench.conformance.differential import check", *recipe.imports]
-    steps = found.steps[: found.step + 1]
-    if any(events is END for events in steps):
-        imports.append("import workbench as wb")
-    where = f"step {found.step}, {found.what}"
-    shown = "\n".join(f"{name}: {value!r}" for name, value in (found.left, found.right))
-    lines = [
-        f'"""Two ways to run a pipeline differed at {where}.\n\n{_plain(shown)}\n"""\n',
-        *sorted(imports),
-        "\n",
-        recipe.function("", identifier(found.pipeline.name)),
-        "\ndef test_they_agree():",
-        f'    """{_plain(f"{found.left[0]} and {found.right[0]} show the same at every step")}."""',
-        f"    pipeline = {identifier(found.pipeline.name)}()",
-        "    steps = [",
-        *(f"        {written(END if events is END else dict(events))}," for events in steps),
-        "    ]",
-        f"    check(pipeline, steps, {sides[0]}, {sides[1]})",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-_HOMES = {
-    "workbench.conformance.executables": {"Running", "Denoting", "GroupMachine"},
-    "workbench.conformance.models": {"Evaluated", "Simulated"},
-}
-
-
-def _remade(made: tuple[str, str]) -> list[str]:
-    """How both are made again; for one that is not known, the specification or the reference executor."""
-    found = list(made)
-    for side, other in ((0, 1), (1, 0)):
-        if not found[side]:
-            found[side] = "Denoting(pipeline)" if found[other].startswith("Running") else "Running(pipeline)"
-    return found if found[0] != found[1] else ["Running(pipeline)", "Denoting(pipeline)"]
 
 
 def _plain(text: str) -> str:

@@ -1,24 +1,42 @@
-"""Seeded schedules: the same interleaving of threads again and again, and another one for every seed.
+"""Schedules: the same interleaving of threads again and again, and another one for every seed.
 
 A `Schedule` takes the place of the module `threading` in a `ThreadManager`. Its threads are real, but only one runs
-at a time; at every operation on a condition or a thread, and wherever `point` is called, the seed decides who goes on.
-So a run can be repeated by its seed; that nobody can go on is seen at once (`Deadlock`), and so is a thread that does
-not end.
+at a time; at every operation on a condition or a thread, and wherever `point` is called, the schedule decides who goes
+on. So a run can be repeated; that nobody can go on is seen at once (`Deadlock`), and so is a thread that does not end.
+
+A schedule is a seed, which decides everything, or a list of switches: a thread goes on until it has to wait, but for
+those points. Few switches show most mistakes (Musuvathi and Qadeer, PLDI 2007), and a list of them can be made shorter.
 """
 
 from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
+Switches = Sequence[tuple[int, int]]
+
+
 class Deadlock(Exception):
     """No thread can go on."""
+
+
+class _First:
+    """Always the first of what is to be chosen from."""
+
+    def choice(self, among: Sequence[T]) -> T:
+        return among[0]
+
+    def randrange(self, stop: int) -> int:
+        return 0
+
+    def random(self) -> float:
+        return 1.0
 
 
 class Schedule:
@@ -26,12 +44,14 @@ class Schedule:
 
     Parameters
     ----------
-    seed: decides everything.
+    seed: decides everything; or the switches: after how many points another thread goes on, and which of those that
+        can (counted from the one that began first, and round again); then after how many more; and so on.
     switching: how probable it is at a point that another thread goes on; None: the seed decides.
     """
 
-    def __init__(self, seed: int, switching: float | None = None) -> None:
-        self._random = random.Random(seed)
+    def __init__(self, seed: int | Switches, switching: float | None = None) -> None:
+        self._switches = None if isinstance(seed, int) else list(seed)
+        self._random: random.Random | _First = random.Random(seed) if isinstance(seed, int) else _First()
         self._switching = self._random.choice((0.05, 0.3, 0.9)) if switching is None else switching
         self._fibers: list[_Fiber] = []
         self._current = _Fiber("caller")
@@ -74,8 +94,21 @@ class Schedule:
     def point(self) -> None:
         """Another thread may go on here."""
         self.points += 1
-        if self._random.random() < self._switching:
+        if self._switches is not None:
+            self._count_down(self._switches)
+        elif self._random.random() < self._switching:
             self.switch()
+
+    def _count_down(self, switches: list[tuple[int, int]]) -> None:
+        if not switches:
+            return
+        (points, which), *rest = switches
+        if points > 0:
+            switches[0] = (points - 1, which)
+            return
+        switches[:] = rest
+        able = [fiber for fiber in self._fibers if fiber.blocked is None]
+        self._go_on(able[which % len(able)])
 
     # --- for conditions and threads ---
 
@@ -99,8 +132,11 @@ class Schedule:
         """The seed chooses who goes on."""
         if self._dead:
             raise Deadlock(self._dead)
+        self._go_on(self._chosen())
+
+    def _go_on(self, chosen: _Fiber | None) -> None:
+        """This thread goes on, and the current one when it is chosen again."""
         me = self._current
-        chosen = self._chosen()
         if chosen is not None and chosen is not me:
             self._current = chosen
             chosen.baton.release()

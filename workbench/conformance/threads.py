@@ -1,13 +1,14 @@
-"""The threaded executor's side of the comparison: any pipeline, cut anywhere, under any schedule, all by one seed."""
+"""The threaded executor's side of the comparison: any pipeline, cut anywhere, under any schedule, all by one plan."""
 
 from __future__ import annotations
 
 import copy
 import random
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from workbench.conformance.executables import Seen, Steps
-from workbench.conformance.schedules import Schedule
+from workbench.conformance.schedules import Schedule, Switches
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor, State, Stepped
 from workbench.processors.group import flatten
@@ -17,45 +18,70 @@ from workbench.threads.manager import ThreadManager
 from workbench.threads.placement import Placement
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How threads are used in a run.
+
+    Parameters
+    ----------
+    cuts: the processors before which the pipeline is cut.
+    pipelined: those of which there is a copy for each event, among those that have a certificate.
+    limit: the most threads; None for any number.
+    ahead: the most steps that wait between two parts.
+    schedule: who runs when: a seed, or switches (see `Schedule`).
+    """
+
+    cuts: tuple[str, ...] = ()
+    pipelined: tuple[str, ...] = ()
+    limit: int | None = 1
+    ahead: int = 1
+    schedule: int | Switches = ()
+
+    @classmethod
+    def of_seed(cls, flat: Pipeline, certified: Mapping[str, Certificate], seed: int) -> Plan:
+        """A plan, decided by a seed."""
+        chance = random.Random(seed)
+        cuts = tuple(node.name for node in flat.nodes if chance.random() < 0.6)
+        pipelined = tuple(name for name in certified if chance.random() < 0.7)
+        return cls(cuts, pipelined, chance.choice((1, 2, 3, None)), chance.choice((1, 2, 5)), seed)
+
+
 class Scheduled:
     """The threaded executor, its threads scheduled.
 
     Parameters
     ----------
-    seed: decides where the pipeline is cut, how many threads there are, how long the queues between the parts are,
-        and who runs when.
-    certificates: processors that may be pipelined; the seed decides which are.
+    plan: where the pipeline is cut, how many threads there are, and who runs when; a seed decides all of that.
+    certificates: processors that may be pipelined.
     """
+
+    name = "threaded"
 
     def __init__(
         self,
         pipeline: Pipeline,
-        seed: int,
+        plan: int | Plan,
         certificates: Mapping[str, Certificate] | None = None,
         capacities: Mapping[str, int] | None = None,
     ) -> None:
         self.pipeline = pipeline
-        self.seed = seed
         self.certificates = certificates or {}
         self.capacities = capacities
-        self.source = f"Scheduled(pipeline, {seed})"
+        self.plan = plan if isinstance(plan, Plan) else Plan.of_seed(flatten(pipeline), self.certificates, plan)
+        given = "certify_nodes(pipeline)" if self.certificates else "{}"
+        self.source = f"Scheduled(pipeline, {plan!r}, {given}, {capacities!r})"
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """What is seen at each step; the error after the steps before it."""
-        chance = random.Random(self.seed)
-        flat = flatten(self.pipeline)
-        placement = Placement(
-            tuple(node.name for node in flat.nodes if chance.random() < 0.6),
-            {name: certificate for name, certificate in self.certificates.items() if chance.random() < 0.7},
-            default_placement(flat, 1).copies,
-        )
-        limit, ahead = chance.choice((1, 2, 3, None)), chance.choice((1, 2, 5))
-        schedule = Schedule(self.seed)
+        plan, flat = self.plan, flatten(self.pipeline)
+        pipelined = {name: self.certificates[name] for name in plan.pipelined}
+        placement = Placement(plan.cuts, pipelined, default_placement(flat, 1).copies)
+        schedule = Schedule(plan.schedule)
         seen: list[Seen] = []
 
         def body() -> Exception | None:
-            with ThreadManager(limit, primitives=schedule) as manager:
-                running = Threaded(self.pipeline, manager, placement, capacities=self.capacities, ahead=ahead)
+            with ThreadManager(plan.limit, primitives=schedule) as manager:
+                running = Threaded(self.pipeline, manager, placement, capacities=self.capacities, ahead=plan.ahead)
                 for cell in running._cells:
                     cell.processor = preempted(cell.processor, schedule)
                 try:

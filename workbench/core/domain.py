@@ -409,6 +409,11 @@ class Map(Domain):
         """What a model has for each key."""
         return Record((BOOL, self.value), ("present", "value"))
 
+    @cached_property
+    def change(self) -> Record:
+        """What compiled code has of a map that is not finite: the entry that a step writes or takes away."""
+        return Record((BOOL, self.key, self.value), ("present", "key", "value"))
+
     def __str__(self) -> str:
         return f"map({self.key}, {self.value})"
 

@@ -21,6 +21,7 @@ from workbench.core.domain import (
     Map,
     Overflowing,
     Range,
+    Reals,
     Value,
     joined,
     resolve,
@@ -30,7 +31,7 @@ from workbench.core.domain import (
 from workbench.core.evaluate import compile_terms, compile_value, escape_condition
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import Operator
-from workbench.core.term import FALSE, Term, const, domain_of, is_symbolic, leaves, unnamed, var
+from workbench.core.term import FALSE, Change, Term, const, domain_of, is_symbolic, leaves, unnamed, var
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
 
@@ -52,6 +53,8 @@ class Function:
     start: the value a cumulation starts from (the paper's implicit sigma_0), if the function has one;
         a callable takes the domain, e.g. `max` starts from the smallest value.
     associative: on which domains f(f(a, b), c) is exactly f(a, f(b, c)), and the start value changes nothing.
+    rounds: on which domains the grouping of its cumulation (or of the sum that it is) changes the rounding, and nothing
+        else.
     inverse: an operation that undoes it, g(f(a, b), b) = a, if it is commutative as well.
     """
 
@@ -62,6 +65,7 @@ class Function:
     result: Domain | None = None
     start: Value | Callable[[Domain], Value] | None = field(default=None, repr=False)
     associative: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
+    rounds: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
     inverse: Operator | None = field(default=None, repr=False, compare=False)
 
     def __call__(self, *args: Any) -> Any:
@@ -82,6 +86,10 @@ class Function:
     def is_associative(self, domain: Domain) -> bool:
         """Whether it is known to be associative, exactly, on the values of this domain."""
         return self.associative is not None and self.associative(domain)
+
+    def is_rounding(self, domain: Domain) -> bool:
+        """Whether on the values of this domain it would be associative, if they were not rounded."""
+        return self.rounds is not None and self.rounds(domain)
 
     def start_in(self, domain: Domain) -> Value | None:
         """The start value of a cumulation over `domain`, or None if the function names none."""
@@ -198,6 +206,10 @@ class TypedFunction:
         """The function's term over symbolic arguments."""
         if self.obstacle:
             raise Refused(self.obstacle, hint="use workbench functions, or choose a smaller finite domain")
+        if any(isinstance(arg, Change) for arg in args):
+            given = zip(args, self.domains, strict=True)
+            body = self.function.build(*(a if isinstance(a, Change) else ops.as_term(a, d) for a, d in given))
+            return ops.as_term(body, self.result)
         bindings: dict[Term, Term] = {}
         for symbol, arg, domain in zip(self.symbols, args, self.domains, strict=True):
             pairs = zip(leaves(symbol), leaves(ops.as_term(arg, domain)), strict=True)
@@ -273,6 +285,16 @@ def _wraps(domain: Domain) -> bool:
     return isinstance(domain, Integers) or (isinstance(domain, Integer) and domain.overflow is Overflowing.MODULAR)
 
 
+def _rounded(domain: Domain) -> bool:
+    """Whether sums and products are rounded."""
+    return isinstance(domain, Reals)
+
+
+def _rounded_sum(domain: Domain) -> bool:
+    """Whether the sum of a map's values is rounded: maps have no order."""
+    return isinstance(domain, Map) and isinstance(domain.value, Reals)
+
+
 def _ordered(domain: Domain) -> bool:
     """Whether the order of the values is total (that of floats is not)."""
     return isinstance(domain, Integers | Integer | Range)
@@ -294,8 +316,8 @@ def _highest(domain: Domain) -> Value:
     return float("inf")
 
 
-ADD, SUB = _of(ops.ADD, 0, associative=_wraps, inverse=ops.SUB), _of(ops.SUB, 0)
-MUL = _of(ops.MUL, 1, associative=_wraps)
+ADD, SUB = _of(ops.ADD, 0, associative=_wraps, rounds=_rounded, inverse=ops.SUB), _of(ops.SUB, 0)
+MUL = _of(ops.MUL, 1, associative=_wraps, rounds=_rounded)
 DIV, MOD = _of(ops.DIV), _of(ops.MOD)
 MIN, MAX = _of(ops.MIN, _highest, associative=_ordered), _of(ops.MAX, _lowest, associative=_ordered)
 EVEN, ODD = _of(ops.EVEN), _of(ops.ODD)
@@ -306,7 +328,7 @@ AND, OR = _of(ops.AND, True, associative=_truth), _of(ops.OR, False, associative
 IF = Function("if", 3, ops.ite)
 GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Function("size", 1, maps.size)
 ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
-SUM_VALUES = Function("sum_values", 1, maps.sum_values)
+SUM_VALUES = Function("sum_values", 1, maps.sum_values, rounds=_rounded_sum)
 NEG = Function("neg", 1, lambda a: ops.SUB(0, a))
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LT(a, 0), ops.SUB(0, a), a))
 

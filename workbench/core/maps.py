@@ -21,9 +21,9 @@ from workbench.core.ops import (
     ite,
     negate,
 )
-from workbench.core.term import Entries, Name, Term, const, intern, is_symbolic
+from workbench.core.term import Change, Entries, Name, Term, const, intern, is_symbolic
 from workbench.core.typing_rules import unify
-from workbench.errors import TypingError
+from workbench.errors import Refused, TypingError
 
 
 def _map_of(op: Operator, term: Term) -> Map:
@@ -81,6 +81,11 @@ _SUM = Operator("map_sum", 1, "sum_values", _total, lambda m: sum(m.values()), "
 
 def _expanded(op: Operator, m: Any) -> bool:
     """Whether a map is there key by key; TypingError for what is no map."""
+    if isinstance(m, Change):
+        raise Refused(
+            f"'{op.symbol}' looks at the whole of a map, and compiled code at the entries of one that is not finite",
+            hint="give the slices finitely many keys and values, or get what a key has",
+        )
     if isinstance(m, Term):
         _map_of(op, m)
     elif not isinstance(m, Entries | FrozenMap):
@@ -103,6 +108,9 @@ def _key(op: Operator, m: Entries, key: Any) -> Callable[[Value], Any]:
 
 def get(m: Any, key: Any, default: Any) -> Any:
     """The value of a key, `default` where the map does not have it."""
+    if isinstance(m, Change):
+        present, value = m.look(_literal(key, m.domain.key))
+        return ite(present, value, _literal(default, m.domain.value))
     if not _expanded(_GET, m):
         if isinstance(m, Term):
             domain = _map_of(_GET, m)
@@ -116,6 +124,8 @@ def get(m: Any, key: Any, default: Any) -> Any:
 
 def has(m: Any, key: Any) -> Any:
     """Whether the map has a key."""
+    if isinstance(m, Change):
+        return m.look(_literal(key, m.domain.key))[0]
     if not _expanded(_HAS, m):
         return _HAS(m, _literal(key, _map_of(_HAS, m).key) if isinstance(m, Term) else key)
     same = _key(_HAS, m, key)

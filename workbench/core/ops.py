@@ -91,7 +91,7 @@ class Operator:
 
 
 def _div(a: Any, b: Any) -> Any:
-    return a // b if b else 0
+    return a // b if b else 0 * b  # a zero of the divisor's type
 
 
 def _mod(a: Any, b: Any) -> Any:
@@ -196,7 +196,7 @@ _mul_range = rules.arithmetic(lambda a, b: corners(operator.mul, a, b))
 ADD = Operator("add", 2, "+", _add_range, operator.add, "({0} + {1})", _neutral(0, both_sides=True))
 SUB = Operator("sub", 2, "-", _sub_range, operator.sub, "({0} - {1})", _neutral(0, both_sides=False))
 MUL = Operator("mul", 2, "*", _mul_range, operator.mul, "({0} * {1})", _neutral(1, both_sides=True))
-DIV = Operator("div", 2, "div", rules.arithmetic(rules.div_range), _div, "({0} // {1} if {1} else 0)")
+DIV = Operator("div", 2, "div", rules.arithmetic(rules.div_range), _div, "({0} // {1} if {1} else 0 * {1})")
 MOD = Operator("mod", 2, "mod", rules.arithmetic(rules.mod_range), _mod, "({0} % {1} if {1} else {0})")
 MIN = Operator("min", 2, "min", rules.arithmetic(lambda a, b: corners(min, a, b)), min, "min({0}, {1})")
 MAX = Operator("max", 2, "max", rules.arithmetic(lambda a, b: corners(max, a, b)), max, "max({0}, {1})")
@@ -368,17 +368,17 @@ def _same_length(what: str, a: tuple[Any, ...], b: tuple[Any, ...]) -> None:
 
 def both(a: Any, b: Any) -> Any:
     """Conjunction."""
-    return AND(a, b)
+    return a and b if type(a) is type(b) is bool else AND(a, b)
 
 
 def either(a: Any, b: Any) -> Any:
     """Disjunction."""
-    return OR(a, b)
+    return a or b if type(a) is type(b) is bool else OR(a, b)
 
 
 def negate(a: Any) -> Any:
     """Negation."""
-    return NOT(a)
+    return not a if type(a) is bool else NOT(a)
 
 
 def conjunction(items: Any) -> Any:

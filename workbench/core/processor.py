@@ -16,6 +16,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, Value, resolve
 from workbench.core.function import Function, TypedFunction
 from workbench.core.pending import Done, Pending
@@ -46,6 +47,15 @@ class Burst(tuple[Maybe, ...]):
     __slots__ = ()
 
 
+class Repeated(NamedTuple):
+    """What a machine for compiled code emits where nothing bounds how often: an event, and it again `more` times."""
+
+    present: Any
+    value: Any
+    more: Any
+    """A variable of the machine's state, and so known before the step."""
+
+
 Emission = Maybe | Burst
 """What a processor emits on one output."""
 
@@ -60,8 +70,8 @@ def event(value: Any) -> Maybe:
     return Maybe(True, value)
 
 
-def slots_of(emission: Emission) -> tuple[Maybe, ...]:
-    """An emission as a sequence of at most one event each."""
+def slots_of(emission: Any) -> tuple[Maybe, ...]:
+    """An emission as a sequence of at most one event each; what is repeated stands there once."""
     return emission if isinstance(emission, Burst) else (emission,)
 
 
@@ -69,7 +79,7 @@ def emission(events: Sequence[Value]) -> Emission:
     """These events, as a step emits them."""
     if len(events) == 1:
         return Maybe(True, events[0])
-    return Burst(Maybe(True, value) for value in events) if events else NOTHING
+    return Burst([Maybe(True, value) for value in events]) if events else NOTHING
 
 
 def carried(events: list[Value], width: int | None) -> Value | None:
@@ -216,6 +226,11 @@ class Processor(ABC):
             elif isinstance(value, Domain):
                 changed[item.name] = resolve(value, integers)
         return dataclasses.replace(self, **changed) if changed else self
+
+    @property
+    def determinism(self) -> Determinism:
+        """What this (typed) processor leaves open of its output (see `core.determinism`); by default nothing."""
+        return Determinism.EXACT
 
     # --- meaning ---
 

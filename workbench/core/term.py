@@ -5,16 +5,17 @@ terms are one object, so identity is equality and a fold's memo is a plain dicti
 carries its type, because Python's `True == 1` would otherwise merge them.
 
 Values of tuple and record domains are never terms: they are Python tuples whose leaves are terms. A value of a
-finite map is such a tuple too, `Entries`: for each key a flag and a value. One of a map that is not finite is a term.
+finite map is such a tuple too, `Entries`: for each key a flag and a value. One of a map that is not finite is a term,
+or in compiled code a `Change`.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import BOOL, Domain, Map, Record, Tuple, Value, joined, parts, scalars, split
+from workbench.core.domain import BOOL, Domain, Map, Reals, Record, Tuple, Value, joined, parts, scalars, split
 from workbench.errors import TypingError
 
 if TYPE_CHECKING:
@@ -119,8 +120,35 @@ class Entries(tuple[Any, ...]):
         return zip((key for key, _ in self.domain.slots), self, strict=True)
 
 
+class Change(tuple[Any, ...]):
+    """A symbolic value of a map that lies in a memory: what a step changes in it, `(present, key, value)`.
+
+    It is the map at the end of its step and at no other time, so that it cannot be kept.
+
+    Attributes
+    ----------
+    look: from a key to whether it is present, and its value.
+    arrays: of the memory: whether a row is used, whether its key is present, the key, and the parts of the value.
+    """
+
+    domain: Map
+    look: Callable[[Any], tuple[Any, Any]]
+    arrays: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, domain: Map, items: Iterable[Any], look: Callable[[Any], tuple[Any, Any]], arrays: tuple[str, ...]
+    ) -> Change:
+        """This change, `items`, of a map that answers `look`."""
+        made = cls(items)
+        made.domain, made.look, made.arrays = domain, look, arrays
+        return made
+
+
 def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
-    """A tuple of these items, or a map's entries if `shape` is that."""
+    """A tuple of these items; the value of a map if `shape` is one."""
+    if isinstance(shape, Change):
+        return Change.of(shape.domain, items, shape.look, shape.arrays)
     return Entries.of(shape.domain, items) if isinstance(shape, Entries) else tuple(items)
 
 
@@ -151,7 +179,7 @@ def const(value: Value, domain: Domain) -> Any:
     if parts(domain) or isinstance(domain, Tuple):
         pairs = zip(scalars(domain), split(domain, value), strict=True)
         return _whole(domain, (intern(None, (), part, item) for (_, part), item in pairs))
-    return intern(None, (), domain, value)
+    return intern(None, (), domain, float(value) if isinstance(domain, Reals) else value)
 
 
 def var(name: str, domain: Domain) -> Any:
@@ -202,7 +230,7 @@ def is_symbolic(value: Any) -> bool:
 
 def domain_of(value: Any) -> Domain:
     """The domain of a symbolic value. Tuples come back as `Tuple` (records lose their names)."""
-    if isinstance(value, Entries):
+    if isinstance(value, Entries | Change):
         return value.domain
     if isinstance(value, tuple):
         return Tuple(tuple(map(domain_of, value)))

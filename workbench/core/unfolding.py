@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from workbench.core.determinism import same
 from workbench.core.domain import Value
 from workbench.core.processor import END, Happening, Stream
 from workbench.errors import PipelineError
@@ -61,7 +62,7 @@ class Unfolding:
                 results = processor.denote(given) if self._ended else processor.denote_open(given)
             for pipe, after in zip(node.outputs, results, strict=True):
                 before = self.streams[pipe]
-                if after[: len(before)] != before:
+                if not same(list(after[: len(before)]), before):
                     raise AssertionError(f"pipe '{pipe}' is not monotone: {before} became {after}")
                 added[pipe], self.streams[pipe] = after[len(before) :], list(after)
         return added

@@ -88,6 +88,15 @@ def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = Fa
     ------
     Refused: it cannot, because of some processor.
     """
+    tables = [memory.name for memory in system.memories if memory.fresh is not None]
+    repeats = [name for name, pipe in system.pipes.items() if pipe.more is not None]
+    if tables or repeats:
+        why = "slices lie in a table" if tables else "verdicts wait in any number"
+        raise Refused(
+            f"pipeline {system.name} cannot be started in the middle of a stream:"
+            f" '{instance_of((tables or repeats)[0])}', whose {why}",
+            hint="run it with one thread",
+        )
     return _Analysis(system, given, reassociate).found()
 
 
@@ -109,7 +118,7 @@ class _Analysis:
 
     def _written(self, writes: Sequence[Any]) -> list[tuple[Term, ...]]:
         """Per write: when it happens, where, and the scalars that are written."""
-        return [tuple(self.known(leaf) for leaf in leaves(self.system.inlined(write))) for write in writes]
+        return [tuple(self.known(leaf) for leaf in leaves(self.system.inlined(tuple(write[:3])))) for write in writes]
 
     def _names(self, terms: Sequence[Term]) -> set[str]:
         """The variables that terms depend on, and the memories, each by its first array."""

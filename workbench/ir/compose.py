@@ -7,6 +7,7 @@ its bounded queues. One upstream push and all it triggers is one transition.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals, parts, scalars, split, within
@@ -16,7 +17,7 @@ from workbench.core.ops import AND, NOT, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
 from workbench.core.ring import FEW, Ring
-from workbench.core.term import FALSE, TRUE, Term, const, leaves, like, var
+from workbench.core.term import FALSE, TRUE, Change, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
 from workbench.ir.system import Definition, End, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
 from workbench.processors.group import flatten
@@ -70,6 +71,8 @@ class _Crawl:
         self.end: End | None = None
         self.memories: list[Memory] = []
         self.pending: list[Term] = []
+        self.more: dict[str, Term] = {}
+        """Per instance that repeats its events: how many more times one comes."""
 
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
@@ -133,6 +136,14 @@ class _Crawl:
         )
         stored = self.pipeline.typed[node.name].stored(domains) if single else None
         cells = self._cells(node.name, stored.stores) if stored else []
+        repeated = next((self.pipes[pipe].more for pipe in node.inputs if self.pipes[pipe].more is not None), None)
+        unbounded = any(self.pipeline.widths[pipe] is None for pipe in node.outputs)
+        if self.compiled and unbounded and stored is None and repeated is None:
+            raise Refused(
+                f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and compiled"
+                " code needs a bound",
+                hint="give its input a finite domain",
+            )
         machine = stored.machine(cells) if stored else self._machine(node, domains)
         arrivals = [self.pipes[pipe].slots for pipe in node.inputs]
         roles = tuple((role, self.sources[pipe]) for role, pipe in zip(node.processor.ports, node.inputs, strict=True))
@@ -150,10 +161,17 @@ class _Crawl:
         if cells:
             self._remember(cells, rounds[0][0])
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
-        assert width == {max(1, len(slots)) for slots in emitted}, f"{node.name}: {width}"
+        assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
+        if repeated is not None and (machine.slots or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
+            raise Refused(
+                f"any number of events can reach `{node.processor}` (processor '{node.name}') in a step, and in"
+                " compiled code only functions of one stream read such a pipe",
+                hint="say how many positions may wait: pending = 4",
+            )
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
-            self.pipes[pipe] = self._pipe(prefix, slots, self.pipeline.domains[pipe])
+            found = self._pipe(prefix, slots, self.pipeline.domains[pipe])
+            self.pipes[pipe] = replace(found, more=self.more.get(node.name, repeated))
             self.sources[pipe] = node.name
 
     def _rounds(self, node: Node, machine: Machine, rounds: Sequence[Round]) -> list[list[Maybe]]:
@@ -170,6 +188,8 @@ class _Crawl:
                 names = (f"{node.name}:{slot.name}_after{number}" for slot in machine.slots)
                 state = tuple(self._shared_value(name, part) for name, part in zip(names, state, strict=True))
             for slots, out in zip(emitted, results, strict=True):
+                if getattr(out, "more", None) is not None:  # it is a `Repeated`
+                    self.more[node.name] = out.more  # type: ignore[union-attr]
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self._store(slot, old, new)
@@ -246,7 +266,7 @@ class _Crawl:
         """Keep memories, with what is written to them where an instance fires."""
         for each in cells:
             writes = (write._replace(happens=AND(fires, write.happens)) for write in each.writes)
-            self.memories.append(Memory(*each.store, each.arrays, tuple(writes)))
+            self.memories.append(Memory(*each.store, each.arrays, tuple(writes), AND(fires, each.full)))
 
     def _holds(self, domain: Domain) -> bool:
         """Whether a variable can have this domain."""
@@ -262,6 +282,13 @@ class _Crawl:
         """The queues of a node as an instance of their own, and the fronts they let through."""
         name = f"{node.name}.queue"
         capacities = tuple(self.capacities[q] for q in node.queues)
+        kept = next((d for d, q in zip(domains, capacities, strict=True) if q and not self._holds(d)), None)
+        if kept is not None:
+            raise Refused(
+                f"a queue of processor '{node.name}' has to keep events of {kept}, which is not finite",
+                where=node.where,
+                hint="choose a domain with -N, or a finite type such as 0..7",
+            )
         long = max(capacities) > FEW and self._at_most_one_front(node)
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
         shown = ", ".join(map(str, capacities))
@@ -318,7 +345,7 @@ class _Crawl:
 
     def _define_value(self, name: str, value: Any, domain: Domain, present: Term) -> Any:
         if isinstance(value, tuple):
-            fields = zip(value, parts(domain), strict=True)
+            fields = zip(value, parts(value.domain.change if isinstance(value, Change) else domain), strict=True)
             return like(value, [self._define_value(f"{name}.{n}", v, d, present) for v, (n, d) in fields])
         self.uses[name] = present
         return self._define(name, as_term(value, domain))

@@ -58,6 +58,8 @@ class Pipe:
     """
 
     slots: tuple[Maybe, ...]
+    more: Term | None = None
+    """In a system for compiled code: how many more times the event of its one slot comes; a variable."""
 
     @property
     def width(self) -> int:
@@ -108,9 +110,13 @@ class Memory(NamedTuple):
     size: int
     blank: bool
     """Whether it holds the domain's default at first."""
+    fresh: tuple[Value, ...] | None
+    """Of a table: what a row that is not used stands for, after the key."""
     arrays: tuple[str, ...]
     """Per scalar part of the domain, what code calls its array."""
     writes: tuple[Write, ...]
+    full: Term
+    """Of a table: whether there is no row for what is written in this step."""
 
 
 class End(NamedTuple):

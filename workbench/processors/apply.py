@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
+from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, Value
 from workbench.core.function import Function, TypedFunction, as_function
 from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
@@ -44,6 +45,12 @@ class ApplyFunction(Processor):
         del inputs
         assert isinstance(self.function, TypedFunction)
         return (self.function.result,)
+
+    @property
+    def determinism(self) -> Determinism:
+        assert isinstance(self.function, TypedFunction)
+        sums = self.in_arity == 1 and self._function.is_rounding(self.function.domains[0])
+        return Determinism.TOLERANCE if sums else Determinism.EXACT
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         # a stream vector is as long as its shortest stream

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
+from workbench.core.determinism import Determinism
 from workbench.core.domain import BOOL, INT, Bool, Domain, Range, Value
 from workbench.core.function import Function, TypedFunction, as_function, fits
 from workbench.core.ops import PLAIN, as_term
@@ -87,6 +88,11 @@ class Cumulate(Processor):
         del inputs
         assert self.domain is not None
         return (self.domain,)
+
+    @property
+    def determinism(self) -> Determinism:
+        assert self.domain is not None
+        return Determinism.TOLERANCE if self._function.is_rounding(self.domain) else Determinism.EXACT
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         out: list[Value] = []

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any, Self
 
 from workbench.core import function as f
+from workbench.core.determinism import Determinism, contracts
 from workbench.core.domain import INT, Domain, Value
 from workbench.core.fault import Fault
 from workbench.core.function import same_domain
@@ -69,6 +71,11 @@ class Group(Processor):
     @property
     def timed(self) -> bool:
         return any(processor.timed for processor in self.flat.typed.values())
+
+    @property
+    def determinism(self) -> Determinism:
+        found = contracts(self.flat)
+        return reduce(or_, (found[pipe] for _, pipe in self.flat.outputs))
 
     @property
     def ports(self) -> tuple[str, ...]:

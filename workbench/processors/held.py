@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.core.determinism import Determinism
 from workbench.core.domain import Bool, Domain, Overflowing, Range
 from workbench.core.evaluate import escape_condition
 from workbench.core.ops import as_term, either, ite
@@ -28,6 +29,10 @@ class Holder(Processor):
     def in_arity(self) -> int:
         return self._inner.in_arity
 
+    @property
+    def determinism(self) -> Determinism:
+        return self._inner.determinism
+
 
 def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
     """The processor that `where` holds, with one output; a pipeline as a group."""
@@ -44,6 +49,8 @@ def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
 
 def last_event(out: Emission, before: Maybe) -> Maybe:
     """The last event emitted, `before` if there is none."""
+    if isinstance(out, Maybe):
+        return out if out.present else before
     return next((maybe for maybe in reversed(slots_of(out)) if maybe.present), before)
 
 

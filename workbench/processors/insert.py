@@ -55,6 +55,8 @@ class Insert(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (started,), (latest,) = state, front
+        if started is True:
+            return state, (event(latest),)
         value = const(self.value, domain_of(latest)) if is_symbolic(front) else self.value
         slots = [*[Maybe(negate(started), value)] * self.times, event(latest)]
         return (True,), (Burst(slots) if self.times else slots[0],)

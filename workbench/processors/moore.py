@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Value, resolve
 from workbench.core.function import Function, TypedFunction, fits, same_domain
-from workbench.core.ops import EQ, MIN, as_term, both, disjunction, ite
+from workbench.core.ops import EQ, MIN, as_term, disjunction, ite
 from workbench.core.processor import RUNS_PYTHON, Maybe, Processor, State, Stream, event, typed_function
 from workbench.core.term import TRUE, const
 from workbench.errors import DomainError, Location, PipelineError, TypingError, WorkbenchError
@@ -248,17 +248,16 @@ class Moore(Processor):
         return state, (event(state[0]), said)
 
     def _symbolic(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        """The same step on terms; what is tried first is the outermost condition."""
+        """The same step on terms: for each state what becomes of it, and one choice among them at the end.
+
+        What is tried first is the outermost condition.
+        """
         states, (name, *values) = Enum(self.names), state
-        given, after = (*front, *values), [name, *values]
-        domains = [variable.domain for variable in self.variables]
-        for t in reversed(self.transitions):
-            fires = both(EQ(name, t.source), TRUE if t.guard is None else as_term(t.guard(*given), BOOL))
-            changes = dict(t.updates)
-            new = [changes[v.name](*given) if v.name in changes else old
-                   for v, old in zip(self.variables, values, strict=True)]  # fmt: skip
-            wanted = [const(t.target, states), *map(as_term, new, domains)]
-            after = [ite(fires, a, b) for a, b in zip(wanted, after, strict=True)]
+        domains = [states, *(variable.domain for variable in self.variables)]
+        after: list[Any] = []
+        for source in self.names:
+            there = self._left(source, [const(source, states), *values], front, domains)
+            after = [ite(EQ(name, source), a, b) for a, b in zip(there, after, strict=True)] if after else there
         reached = event(after[0])
         if not self.speaks or self.result is None:
             return tuple(after), (reached,)
@@ -269,6 +268,18 @@ class Moore(Processor):
         speaking = [EQ(after[0], shown) for shown, output in self.states if output is not None]
         present = TRUE if len(speaking) == len(self.states) else disjunction(speaking)
         return tuple(after), (reached, Maybe(present, value))
+
+    def _left(self, source: str, state: list[Any], front: tuple[Any, ...], domains: Sequence[Domain]) -> list[Any]:
+        """What becomes of one state, with these values of the variables, by its transitions."""
+        after, given = state, (*front, *state[1:])
+        for t in reversed([t for t in self.transitions if t.source == source]):
+            changes = dict(t.updates)
+            new = [changes[v.name](*given) if v.name in changes else old
+                   for v, old in zip(self.variables, state[1:], strict=True)]  # fmt: skip
+            wanted = map(as_term, [const(t.target, domains[0]), *new], domains)
+            fires = TRUE if t.guard is None else as_term(t.guard(*given), BOOL)
+            after = [ite(fires, a, b) for a, b in zip(wanted, after, strict=True)]
+        return after
 
     def refusal(self, backend: str) -> str:
         if backend in RUNS_PYTHON:

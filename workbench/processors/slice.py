@@ -6,13 +6,15 @@ output is the map from each slice to the last event that it has emitted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, Bool, Domain, FrozenMap, Map, Value
+from workbench.core.domain import BOOL, Bool, Domain, FrozenMap, Integers, Map, Tuple, Value, parts, scalars
 from workbench.core.function import Function, TypedFunction, as_function
+from workbench.core.memory import Cells, Store, Stored, table_size
 from workbench.core.ops import as_term, both, disjunction, either, equal, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
@@ -30,13 +32,16 @@ from workbench.core.processor import (
     pushes,
     typed_function,
 )
-from workbench.core.term import FALSE, TRUE, Entries, const
+from workbench.core.term import FALSE, TRUE, Change, Entries, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held import Holder, advance, ended, last_event, symbolic_step, wrapped
 from workbench.processors.trim import Trim
+
+FIRST = 64
+"""Rows of a table of slices at first, beside those of small keys: a power of two."""
 
 
 @dataclass(frozen=True)
@@ -142,10 +147,13 @@ class Slice(Holder):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         inner, last = state
-        if self.to_all is not None and self.to_all(*front):
-            keys = list(inner)
-        else:
-            keys = [self.key(*front)]
+        if self.to_all is None or not self.to_all(*front):
+            key = self.key(*front)
+            before = inner.get(key)
+            begun = partial(self._inner.step, self._inner.initial() if before is None else before, front)
+            inner, last = self._fed(inner, last, key, begun)
+            return (inner, last), (event(last),)
+        keys = list(inner)
         befores = [inner.get(key) for key in keys]
         jobs = [(self._inner.initial() if before is None else before, front) for before in befores]
         for key, result in zip(keys, pushes(self._inner, jobs), strict=True):
@@ -185,9 +193,26 @@ class Slice(Holder):
         if inner or not isinstance(self.key, TypedFunction):
             return inner
         keys = self.key.result
-        if not Map(keys, BOOL).finite and backend not in RUNS_PYTHON:
-            return f"there may be too many slices, one for each value of {keys}"
-        return ""
+        if Map(keys, BOOL).finite or backend in RUNS_PYTHON:
+            return ""
+        if backend == "numba" and scalar(keys):
+            held = self.to_all is not None or self._inner.finishes
+            return "an event that goes to all slices needs a finite type of keys there" if held else ""
+        return f"there may be too many slices, one for each value of {keys}"
+
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        """Where the maps are not finite: a table of the slices."""
+        if (
+            self.to_all is not None
+            or self._inner.finishes
+            or not scalar(self._map(inputs).key)
+            or not self._tabled(inputs)
+        ):
+            return None
+        return _Copies(self, self._inner.machine(inputs), inputs).table()
+
+    def _tabled(self, inputs: tuple[Domain, ...]) -> bool:
+        return not self._map(inputs).finite
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         self._refuse()
@@ -236,7 +261,6 @@ class _Copies:
         if self.kept is None:
             own.append(Slot("shown", self.map.value, self.map.value.default))
         self.own = own
-        self.slots = tuple(Slot(f"{s.name}.{word}", s.domain, s.initial) for _, word in self.map.slots for s in own)
 
     def _kept(self, inputs: tuple[Domain, ...]) -> int | None:
         """The inner slot that always holds the event emitted last, if there is one: it need not be kept twice."""
@@ -251,7 +275,53 @@ class _Copies:
         )
 
     def machine(self) -> Machine:
-        return Machine(self.slots, self.step, self.finish if self.inner.finish else None)
+        slots = tuple(Slot(f"{s.name}.{word}", s.domain, s.initial) for _, word in self.map.slots for s in self.own)
+        return Machine(slots, self.step, self.finish if self.inner.finish else None)
+
+    def table(self) -> Stored:
+        """The machine with a row for each slice that there has been, for compiled code.
+
+        Where each front makes a slice emit, it is in the map if its row is used.
+        """
+        stored = self.own if self.kept is None else self.own[:-1]
+        fresh = tuple(slot.initial for slot in stored) if self.kept is None else ()
+        row = Tuple((BOOL, self.map.key, *(slot.domain for slot in stored)))
+
+        def machine(cells: Sequence[Cells]) -> Machine:
+            (slices,) = cells
+
+            def found(place: Any) -> tuple[Any, ...]:
+                used, _, *kept = slices.at(place)
+                new = (const(slot.initial, slot.domain) for slot in stored)
+                copy = tuple(ite(used, old, first) for old, first in zip(kept, new, strict=True))
+                return copy if self.kept is None else (*copy, used)
+
+            def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+                key = as_term(self.slice.key(*front), self.map.key)
+                place = slices.find(key)
+                new = self._fed(found(place), front)
+                slices.keep(place, key, new[: len(stored)])
+                present, value = self._entry(new)
+
+                def look(other: Any) -> tuple[Any, Any]:
+                    there, known = self._entry(found(slices.find(other)))
+                    same = equal(key, other)
+                    return ite(same, present, there), ite(same, value, known)
+
+                return state, (event(Change.of(self.map, (present, key, value), look, self._arrays(slices))),)
+
+            return Machine((), step)
+
+        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), machine)
+
+    def _arrays(self, slices: Cells) -> tuple[str, ...]:
+        """See `Change.arrays`."""
+        used, key, *rest = slices.arrays
+        names = {"is_present": [used]}
+        for slot in self.own if self.kept is None else self.own[:-1]:
+            names[slot.name] = [rest.pop(0) for _ in scalars(slot.domain)]
+        shown = "shown" if self.kept is None else self.inner.slots[self.kept].name
+        return (used, *names["is_present"], key, *names[shown])
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         slice = self.slice
@@ -310,6 +380,11 @@ class _Copies:
                 last = Maybe(both(last.present, negate(over)), ite(over, nothing.value, last.value))
         value = () if self.kept is not None else (last.value,)
         return (*((alive,) if self.lives else ()), *after, last.present, *value)
+
+
+def scalar(keys: Domain) -> bool:
+    """Whether values of this domain can be keys of a table."""
+    return isinstance(keys, Integers) or (keys.finite and not parts(keys) and not isinstance(keys, Tuple))
 
 
 def _plain(function: Function | TypedFunction) -> Function:

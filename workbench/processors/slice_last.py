@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Value
+from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Tuple, Value
+from workbench.core.memory import Cells, Store, Stored, table_size
 from workbench.core.ops import as_term, both, disjunction, either, equal, ite, negate
 from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stream, emission
 from workbench.core.term import FALSE, const
 from workbench.processors.held import advance, ended, last_event
-from workbench.processors.slice import Slice
+from workbench.processors.slice import FIRST, Slice
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,33 @@ class SliceLast(Slice):
             return (Burst(said) if len(said) > 1 else said[0],)
 
         return Machine(slots, step, finish if inner.finish else None)
+
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        if not self._tabled(inputs):
+            return None
+        found = self._map(inputs)
+        inner = self._inner.machine(inputs)
+        fresh = tuple(slot.initial for slot in inner.slots)
+        row = Tuple((BOOL, found.key, *(slot.domain for slot in inner.slots)))
+        nothing = Maybe(FALSE, const(found.value.default, found.value))
+        first = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
+
+        def machine(cells: Sequence[Cells]) -> Machine:
+            (slices,) = cells
+
+            def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+                key = as_term(self.key(*front), found.key)
+                place = slices.find(key)
+                used, _, *kept = slices.at(place)
+                before = tuple(ite(used, a, b) for a, b in zip(kept, first, strict=True))
+                after, last = advance(inner, before, nothing, front)
+                over = FALSE if self.until is None else both(last.present, as_term(self.until(last.value), BOOL))
+                slices.keep(place, key, ite(over, first, after))
+                return state, (Maybe(last.present, (key, last.value)),)
+
+            return Machine((), step)
+
+        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), machine)
 
     def _together(self, said: list[Maybe], inner: Machine) -> Emission:
         """What the slices say at one front: where only one is fed, as a single event."""

@@ -14,18 +14,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
-from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Value
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
+from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, both, either, ite, negate
 from workbench.core.processor import (
     NOTHING,
     RUNS_PYTHON,
     Burst,
     Emission,
+    Machine,
     Maybe,
     Processor,
+    Repeated,
+    Slot,
     State,
     Stream,
-    emission,
     event,
 )
 from workbench.core.term import const, is_symbolic
@@ -33,6 +36,10 @@ from workbench.errors import Overflow, PipelineError, TypingError
 
 VERDICT = Enum(("unknown", "holds", "fails"))
 """What three-valued operators emit."""
+
+
+WAITING = Range(0, 2**62)
+"""How many positions can wait in compiled code: more than there can be events."""
 
 
 class Rule(NamedTuple):
@@ -132,19 +139,32 @@ class Streaming(Truth):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (waiting,) = state
-        decided, verdict = self.rule.decided(*front), self.rule.verdict(*front)
+        decided = self.rule.decided(*front)
         if not isinstance(waiting, int):
             assert self.pending is not None
+            verdict = self.rule.verdict(*front)
             said = Burst(Maybe(both(decided, GE(waiting, i)), verdict) for i in range(self.pending + 1))
             return (ite(decided, 0, waiting + 1),), (said,)
         if decided:
-            return (0,), (emission([verdict] * (waiting + 1)),)
+            verdict = event(self.rule.verdict(*front))
+            return (0,), (Burst((verdict,) * (waiting + 1)) if waiting else verdict,)
         if waiting == self.pending:
             raise self._overflow()
         return (waiting + 1,), (NOTHING,)
 
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        """Where nothing bounds how many positions wait, all get their verdict at once, as one event repeated."""
+        return (
+            Stored((), lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
+        )
+
+    def _counting(self, state: State, front: tuple[Any, ...]) -> tuple[State, Any]:
+        (waiting,) = state
+        decided = self.rule.decided(*front)
+        return (ite(decided, 0, waiting + 1),), (Repeated(decided, self.rule.verdict(*front), waiting),)
+
     def refusal(self, backend: str) -> str:
-        if self.pending is None and backend not in RUNS_PYTHON:
+        if self.pending is None and backend not in (*RUNS_PYTHON, "numba"):
             return f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"
         return ""
 
@@ -256,6 +276,8 @@ class Latched(Truth):
 
 def _concluded(known: Any, decided: Any, verdict: Any) -> Any:
     """The verdict, which does not change once it is known."""
+    if type(known) is str and known != "unknown":
+        return known
     now = both(EQ(known, "unknown"), decided)
     holds, fails = (const(word, VERDICT) if is_symbolic((known, now)) else word for word in ("holds", "fails"))
     return ite(both(now, verdict), holds, ite(both(now, negate(verdict)), fails, known))

@@ -144,7 +144,7 @@ def profile(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> Profi
     spent = dict.fromkeys((cell.node.name for cell in running._cells), 0)
     for cell in running._cells:
         cell.processor = _timed(cell.processor, cell.node.name, spent)
-    running._plan = [cell.plan(index) for index, cell in enumerate(running._cells)]
+    running._plan = [cell.plan(index, running._wide) for index, cell in enumerate(running._cells)]
     steps = max(map(len, streams.values()))
     found = []
     for _ in range(REPEAT):

@@ -208,7 +208,7 @@ class Threaded(Reference):
         return token
 
     def _advance_part(self, part: Part, watched: bool, token: Token) -> Token:
-        contents, when = token.contents, f"step {token.number}"
+        contents, when = token.contents, token.number
         for index in range(part.start, part.stop):
             cell = self._cells[index]
             arrivals = [contents[slot] for slot in cell.sources]
@@ -231,7 +231,7 @@ class Threaded(Reference):
         cell = self._cells[part.start]
         fronts = cell.collect([token.contents[slot] for slot in cell.sources])
         cell.settle()
-        fail = partial(_failed, f"step {token.number}", cell.node)
+        fail = partial(_failed, token.number, cell.node)
         if fronts:
             token.results = copies.launch(fronts, fail)
         if token.ends and copies.processor.finishes:
@@ -248,7 +248,7 @@ class Threaded(Reference):
             cell.carry(results.emitted, token.contents)
             token.results = None
         if token.ends:
-            cell.carry(cell.finish(self._states[part.start], f"step {token.number}"), token.contents)
+            cell.carry(cell.finish(self._states[part.start], token.number), token.contents)
         return token
 
     def _look(self, part: Part, watched: bool, token: Token) -> None:
@@ -262,7 +262,7 @@ class Threaded(Reference):
                     token.overflow = self._overflow(token.number, name, len(queue))
 
 
-def _failed(when: str, node: Node, _position: int, front: tuple[Value, ...], error: Exception) -> Exception:
+def _failed(when: int, node: Node, _position: int, front: tuple[Value, ...], error: Exception) -> Exception:
     return failure(when, node, front, error)
 
 

@@ -78,7 +78,9 @@ class Prefetch(Generic[T]):
     @property
     def off(self) -> bool:
         """Whether nothing has been pulled ahead and no thread would be granted: the reader may do without this."""
-        return not (self.manager.grants or self._busy or self._closed or any(self._queues.values()))
+        if self.manager.grants or self._busy or self._closed:
+            return False
+        return self._task is None or not any(self._queues.values())  # without a task nothing was ever put into one
 
     def start(self) -> None:
         """Begin before the first event is asked for."""

@@ -185,7 +185,11 @@ def render_timeline(
     A `▲` or, for a run that repeats, a bracket points at what the run shows; `!` follows the length of a
     queue at which an event found no room.
     """
-    table = timeline(trace, pipeline, capacities)
+    return render(timeline(trace, pipeline, capacities), width)
+
+
+def render(table: Timeline, width: int | None = None) -> str:
+    """A timeline as text."""
     if not table.length:
         return "(the run has no step)"
     grid = _Grid(table, shutil.get_terminal_size((100, 24)).columns if width is None else width)

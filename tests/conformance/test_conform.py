@@ -1,0 +1,363 @@
+"""Conformance of pipelines finds what is broken on purpose, makes it small, and keeps it as a test."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.conformance.test_regression import run_pytest
+from workbench.conformance.conform import ROUND, Outcome, Search, conform, conform_random
+from workbench.conformance.contenders import CONTENDERS, Contender, Match
+from workbench.conformance.executables import Blocks, Running, Seen
+from workbench.conformance.kept import disagreement
+from workbench.conformance.schedules import Schedule
+from workbench.conformance.search import smallest
+from workbench.conformance.shown import account
+from workbench.conformance.strategies import plans
+from workbench.conformance.subjects import python_pipelines, subject
+from workbench.core.determinism import Determinism
+from workbench.core.domain import FLOAT, Integer
+from workbench.core.processor import Maybe
+from workbench.errors import InputError, Refused, WorkbenchError
+from workbench.processors.group import flatten
+
+FAST = Search(examples=40, steps=10)
+
+
+@wb.pipeline(x=wb.INT)
+def sums(x):
+    return x + wb.Trim(1)(x)
+
+
+def only(found: list[Outcome]) -> Outcome:
+    (outcome,) = found
+    return outcome
+
+
+# --- a processor of one's own, in a file of one's own ---------------------------------------------------------
+
+MINE = '''
+from dataclasses import dataclass
+import workbench as wb
+from workbench.core.processor import Maybe
+
+
+@dataclass(frozen=True)
+class Rising(wb.Processor):
+    """Every event that is larger than the one before it."""
+
+    def denote(self, streams):
+        (x,) = streams
+        return ([b for a, b in zip(x, x[1:]) if b > a],)
+
+    def initial(self):
+        return (None,)
+
+    def step(self, state, front):
+        (before,), (x,) = state, front
+        if before is not None and x > before:
+            return (before,), (Maybe(True, x),)
+        return (x,), (Maybe(False, None),)
+
+    def refusal(self, backend):
+        return "" if backend in ("reference", "threaded") else "it is plain Python"
+
+    @classmethod
+    def samples(cls):
+        return (cls(),)
+
+
+@wb.pipeline(x=wb.INT)
+def rises(x):
+    return wb.Cumulate(wb.ADD)(wb.TurnInto(1)(Rising()(wb.Passthrough()(x))))
+'''
+MENDED = MINE.replace("return (before,), (Maybe(True, x),)", "return (x,), (Maybe(True, x),)")
+
+
+def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_path: Path) -> None:
+    mine, kept = tmp_path / "mine.py", tmp_path / "test_it.py"
+    mine.write_text(MINE)
+    found = subject(str(mine), "rises")
+    outcome = only(conform(found.pipeline, ["specification"], FAST))
+    assert outcome.failure
+    assert [dict(events) for events in outcome.failure.steps] == [{"x": 0}, {"x": 1}, {"x": 1}]
+    kept.write_text(disagreement(outcome.failure, found.recipe(None, tmp_path)))
+    assert "1 failed" in run_pytest(kept).stdout
+    mine.write_text(MENDED)
+    assert "1 passed" in run_pytest(kept).stdout
+    mended = conform(subject(str(mine)).pipeline, ["reference", "threaded", "numba", "model"], FAST)
+    assert {o.backend: o.refused for o in mended if not o.agreements} == {
+        "numba": REASON.format("`Rising` (processor 'rising')"),
+        "numba, step by step": REASON.format("`Rising` (processor 'rising')"),
+        "model": "Rising is not supported by the model: it is plain Python",
+        "NuSMV": "Rising is not supported by the model: it is plain Python",
+    }
+    assert all(o.holds for o in mended)
+
+
+REASON = "{} is not supported by backend 'numba': it is plain Python; available on: reference, threaded."
+
+
+def test_a_processor_without_a_specification(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    text = MENDED.replace("        (x,) = streams\n", "        raise NotImplementedError('Rising has no denotation')\n")
+    mine.write_text(text)
+    pipeline = subject(str(mine)).pipeline
+    outcome = only(conform(pipeline, ["specification"], FAST))
+    assert (outcome.refused, outcome.agreements) == ("Rising has no denotation", 0)
+    assert only(conform(pipeline, ["pull"], FAST)).agreements == FAST.examples
+
+
+def test_python_files_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    with pytest.raises(InputError, match="no such file"):
+        python_pipelines(str(path))
+    for text, message in [("x = 1", "no pipeline in this file"), ("1 / 0", "cannot be run: ZeroDivisionError")]:
+        path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            python_pipelines(str(path))
+    path.write_text(MINE)
+    with pytest.raises(InputError, match=r"(?s)no pipeline 'rise'.*did you mean 'rises'"):
+        subject(str(path), "rise")
+
+
+# --- a backend of one's own -----------------------------------------------------------------------------------
+
+
+class Forgetful:
+    """A backend that says nothing in its third step."""
+
+    name = "forgetful"
+
+    def __init__(self, pipeline: wb.Pipeline) -> None:
+        self.running = Running(pipeline, {})
+        self.source = "Forgetful(pipeline)"
+
+    def trace(self, steps: Any) -> Any:
+        for i, seen in enumerate(self.running.trace(steps)):
+            yield Seen(dict.fromkeys(seen.pipes), seen.queues) if i == 2 else seen
+
+
+def test_a_broken_backend_is_found_with_a_smallest_trace() -> None:
+    outcome = only(conform(sums, [Contender("forgetful", "mine", lambda r: Forgetful(r.pipeline))], FAST))
+    found = outcome.failure
+    assert found
+    assert [dict(events) for events in found.steps] == [{"x": 0}] * 3
+    text = disagreement(found)
+    assert "from tests.conformance.test_conform import Forgetful" in text
+    names: dict[str, Any] = {}
+    exec(text, names)
+    with pytest.raises(AssertionError, match="reference and forgetful differ at step 2"):
+        names["test_they_agree"]()
+    exec(text.replace("Forgetful(pipeline)", "Running(pipeline)"), names)
+    names["test_they_agree"]()
+
+
+def test_how_a_difference_is_shown() -> None:
+    contender = Contender("forgetful", "mine", lambda r: Forgetful(r.pipeline))
+    found = only(conform(sums, [contender], FAST)).failure
+    assert found
+    shown = account(found, 80).splitlines()
+    assert re.match(r"step +0  1  2", shown[0])
+    assert any(line.startswith("in    x ") for line in shown)
+    assert "forgetful  ·" in shown
+
+
+class Lenient:
+    """A backend that does not say that a queue overflows."""
+
+    def __init__(self, pipeline: wb.Pipeline) -> None:
+        self.running = Running(pipeline, {})
+
+    def trace(self, steps: Any) -> Any:
+        return self.running.trace(steps)
+
+
+def test_an_error_of_one_side_only_is_a_difference() -> None:
+    bounded = sums.with_capacities({"add.left": 0})
+    outcome = only(conform(bounded, [Contender("lenient", "mine", lambda r: Lenient(r.pipeline))], FAST))
+    assert outcome.failure
+    assert outcome.failure.what == "the run"
+    assert "'add.left'" in account(outcome.failure)
+    assert [dict(events) for events in outcome.failure.steps] == [{"x": 0}]
+    assert all(each.holds for each in conform(bounded, ["reference", "threaded"], FAST))
+
+
+# --- schedules ------------------------------------------------------------------------------------------------
+
+
+def lost_update(schedule: Schedule) -> bool:
+    """Two threads that add one without a lock."""
+    total = [0]
+
+    def add() -> None:
+        before = total[0]
+        schedule.point()
+        total[0] = before + 1
+
+    def body() -> None:
+        threads = [schedule.Thread(target=add, name=name, daemon=True) for name in "ab"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    schedule.run(body)
+    return total[0] != 2
+
+
+def test_a_race_is_found_and_shown_by_few_switches() -> None:
+    assert not lost_update(Schedule(()))
+    found = smallest(plans(flatten(sums)), lambda plan: plan if lost_update(Schedule(plan.schedule)) else None, 100, 0)
+    assert found
+    assert isinstance(found.schedule, tuple)
+    assert len(found.schedule) <= 3
+    assert (found.cuts, found.limit) == ((), 1)
+
+
+# --- random pipelines ------------------------------------------------------------------------------------------
+
+
+def test_random_pipelines_agree() -> None:
+    outcome = conform_random((), Search(examples=24, steps=6))
+    assert outcome.holds
+    assert outcome.agreements >= 18
+
+
+def test_a_processor_that_is_broken_is_found_in_random_pipelines(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forgetting(self: wb.Trim, state: Any, front: Any) -> Any:
+        (seen,) = state
+        return (min(seen + 1, self.count + 1),), (Maybe(seen > self.count, front[0]),)
+
+    right = wb.Trim.step
+    monkeypatch.setattr(wb.Trim, "step", forgetting)
+    found = conform_random(["specification"], Search(examples=200, steps=6)).failure
+    assert found
+    assert len(found.pipeline.nodes) == 1
+    assert len(found.steps) == 2
+    names: dict[str, Any] = {}
+    exec(disagreement(found), names)
+    with pytest.raises(AssertionError, match="reference and specification differ"):
+        names["test_they_agree"]()
+    monkeypatch.setattr(wb.Trim, "step", right)
+    names["test_they_agree"]()
+
+
+# --- contracts ------------------------------------------------------------------------------------------------
+
+
+class Backwards:
+    """A backend that adds floats in another order."""
+
+    name = "backwards"
+
+    def __init__(self, pipeline: wb.Pipeline) -> None:
+        self.pipeline = flatten(pipeline)
+
+    def trace(self, steps: Any) -> Any:
+        came: list[float] = []
+        for events in steps:
+            came += [events["x"]] if "x" in events else []
+            total = sum(reversed(came))
+            shown = {"cumulate": total, "gt": total > 0.5} if "x" in events else {}
+            yield Seen({pipe: shown.get(pipe) for _, pipe in self.pipeline.outputs}, {})
+
+
+@wb.pipeline(x=FLOAT)
+def total(x):
+    return wb.Cumulate(wb.ADD)(x)
+
+
+@wb.pipeline(x=FLOAT)
+def large(x):
+    return wb.Cumulate(wb.ADD)(x) > 0.5
+
+
+def test_floats_may_be_regrouped_where_contract_and_backend_say_so() -> None:
+    exact = Contender("backwards", "mine", lambda r: Backwards(r.pipeline))
+    regrouping = Contender("backwards", "mine", lambda r: Backwards(r.pipeline), reassociates=True)
+    search = Search(examples=100, steps=12)
+    assert only(conform(total, [exact], search)).failure
+    assert only(conform(total, [regrouping], search)).holds
+    assert Match(regrouping, total, 4, 4).terms.contracts["cumulate"] is Determinism.TOLERANCE
+    assert Match(exact, total, 4, 4).terms.contracts["cumulate"] is Determinism.EXACT
+
+
+# --- the search -------------------------------------------------------------------------------------------------
+
+
+def test_a_search_goes_on_from_its_seed() -> None:
+    assert list(Search(examples=250, seed=7).rounds()) == [(7, ROUND), (8, ROUND), (9, 50)]
+    assert list(Search(examples=100).rounds(0.1)) == [(0, 10)]
+    told: list[str] = []
+    conform(sums, ["pull"], Search(examples=101, seed=3, steps=3), told.append)
+    assert [re.search(r"seed (\d+), (\d+)", text).groups() for text in told] == [("3", "0"), ("4", "100")]
+
+
+def test_one_seed_one_failure() -> None:
+    contender = Contender("forgetful", "mine", lambda r: Forgetful(r.pipeline))
+    found = [only(conform(sums, [contender], Search(examples=50, seed=5))).failure for _ in range(2)]
+    assert found[0].steps == found[1].steps
+
+
+def test_domains_that_do_not_fit_are_a_refusal() -> None:
+    pipeline = wb.parse("pipeline p(x: int) -> int { return turn(x, 9) }").get().pipeline
+    outcome = only(conform(pipeline, ["model"], Search(examples=1))[:1])
+    assert "it is not defined over int mod 4" in outcome.refused
+    assert only(conform(pipeline, ["model"], Search(examples=1, n=10))[:1]).agreements == 1
+    assert only(conform(pipeline, ["model"], Search(examples=1, n=10))[:1]).integers == Integer(10)
+
+
+def test_a_backend_that_there_is_not() -> None:
+    with pytest.raises(WorkbenchError, match=r"(?s)no backend 'spork'.*numba, parallel, gpu, model"):
+        conform(sums, ["spork"])
+
+
+@pytest.mark.parametrize("name", ["specification", "pull", "threaded", "numba, step by step", "model", "NuSMV"])
+def test_the_backends_agree_on_what_ends(name: str) -> None:
+    text = """pipeline p(x: int, b: bool) -> int {
+        return decimate(window(filter(x, b), 2, cumulate(+)), 2, last = true)
+    }"""
+    contender = next(each for each in CONTENDERS if each.name == name)
+    assert only(conform(wb.parse(text).get().pipeline, [contender], Search(examples=20))).agreements >= 2
+
+
+@pytest.mark.slow
+def test_blocks_agree_and_regroup_floats_within_the_tolerance() -> None:
+    found = conform(total, ["parallel"], Search(examples=100, steps=20))
+    assert "sums of floats depend on the order" in found[0].refused
+    assert (found[1].agreements, found[1].failure) == (50, None)
+    assert all(each.agreements for each in conform(sums, ["parallel"], FAST))
+    blocks = Blocks(sums, {"add.left": 4, "add.right": 4})
+    list(blocks.trace([{"x": i} for i in range(20)]))
+    assert blocks.parallel.blocks > 0
+
+
+@pytest.mark.slow
+def test_machine_code_agrees() -> None:
+    assert only(conform(sums, [next(c for c in CONTENDERS if c.name == "numba")], FAST)).agreements == FAST.examples
+
+
+def test_without_a_gpu_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.backends.compiled_batch.gpu_name", lambda: "")
+    assert "no NVIDIA GPU answers" in only(conform(sums, ["gpu"], FAST)).refused
+
+
+@dataclass(frozen=True)
+class Refusing:
+    """A backend that refuses everything."""
+
+    pipeline: wb.Pipeline
+
+    def __post_init__(self) -> None:
+        raise Refused("not today")
+
+
+def test_a_refusal_is_no_failure() -> None:
+    outcome = only(conform(sums, [Contender("refusing", "mine", lambda r: Refusing(r.pipeline))], FAST))  # type: ignore[arg-type,return-value]
+    assert (outcome.refused, outcome.holds) == ("not today", True)

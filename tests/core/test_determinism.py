@@ -1,0 +1,139 @@
+"""What is left open on a pipe, and how it is compared."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from workbench.core import function as f
+from workbench.core.determinism import Determinism, contracts, same
+from workbench.core.domain import FLOAT, INT, FrozenMap
+from workbench.core.processor import Processor, emission
+from workbench.errors import PipelineError
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.group import Group, flatten
+from workbench.processors.multiplex import Multiplex
+from workbench.processors.stream import Builder, pipeline
+from workbench.processors.trim import Trim
+from workbench.processors.window import Window
+
+EXACT, TOLERANCE, REORDERABLE = Determinism.EXACT, Determinism.TOLERANCE, Determinism.REORDERABLE
+
+
+@dataclass(frozen=True)
+class Parts(Processor):
+    """The digits of each number, in any order."""
+
+    @property
+    def determinism(self):
+        return REORDERABLE
+
+    def denote(self, streams):
+        return ([int(c) for x in streams[0] for c in str(x)],)
+
+    def step(self, state, front):
+        return state, (emission([int(c) for c in str(front[0])]),)
+
+    def burst(self, inputs):
+        return None
+
+    @classmethod
+    def samples(cls):
+        return (cls(),)
+
+
+def test_sums_and_products_of_floats_are_left_open():
+    @pipeline(x=FLOAT, n=INT)
+    def many(x, n):
+        total = Cumulate(f.ADD)(x).named("total")
+        Trim(1)(total).named("later")
+        (total > 1.5).named("large")
+        Window(2, Cumulate(f.MUL))(x).named("window")
+        Cumulate(f.MAX)(x).named("most")
+        (x + x).named("twice")
+        Cumulate(f.ADD)(n).named("count")
+        return Multiplex()(total, x).named("merged")
+
+    found = contracts(many)
+    open_ = {pipe for pipe, contract in found.items() if contract}
+    assert open_ == {"total", "later", "large", "window", "merged"}
+    assert {found[pipe] for pipe in open_} == {TOLERANCE}
+
+
+def test_groups_say_what_their_parts_say():
+    builder = Builder("inner")
+    inner = builder.build(Cumulate(f.ADD)(builder.input("x", FLOAT)))
+    outer = Builder("outer")
+    window = Window(2, inner)(outer.input("x", FLOAT)).named("w")
+    assert contracts(flatten(outer.build(window)))["w"] is TOLERANCE
+    assert Group(inner).determinism is TOLERANCE
+
+
+def test_a_free_order_survives_what_looks_at_one_event_at_a_time():
+    builder = Builder("p")
+    doubled = (Parts()(builder.input("x")) * 2).named("doubled")
+    assert contracts(builder.build(doubled))["doubled"] is REORDERABLE
+    with pytest.raises(PipelineError, match=r"come on 'doubled' in any order, and the output of 'cumulate'"):
+        contracts(builder.build(Cumulate(f.ADD)(doubled)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "contract", "expected"),
+    [
+        (1, 1, EXACT, True),
+        (1, True, EXACT, False),
+        (1, 1.0, EXACT, False),
+        (0.1 + 0.2, 0.3, EXACT, False),
+        (0.1 + 0.2, 0.3, TOLERANCE, True),
+        (0.3, 0.3001, TOLERANCE, False),
+        (1e-12, 0.0, TOLERANCE, True),
+        (1e20, 1e20 + 1e6, TOLERANCE, True),
+        (10**20, 10**20 + 1, TOLERANCE, False),
+        (float("inf"), float("inf"), EXACT, True),
+        (float("inf"), 1e308, TOLERANCE, False),
+        (float("nan"), float("nan"), EXACT, True),
+        (float("nan"), 1.0, TOLERANCE, False),
+        ((0.1 + 0.2, True), (0.3, True), TOLERANCE, True),
+        ((0.1 + 0.2, True), (0.3, False), TOLERANCE, False),
+        ([1, 2], [2, 1], EXACT, False),
+        ([1, 2], [2, 1], REORDERABLE, True),
+        ([1, 1, 2], [2, 2, 1], REORDERABLE, False),
+        ([(1, 2)], [(2, 1)], REORDERABLE, False),
+        ([0.1 + 0.2, 1.0], [1.0, 0.3], REORDERABLE | TOLERANCE, True),
+        (FrozenMap({1: 0.1 + 0.2}), FrozenMap({1: 0.3}), TOLERANCE, True),
+        (FrozenMap({1: 2}), FrozenMap({1: 2}), EXACT, True),
+        (FrozenMap({1: 2}), FrozenMap({1: 2, 3: 4}), EXACT, False),
+        (FrozenMap({1: 2}), FrozenMap({True: 2}), EXACT, False),
+        (None, 1, EXACT, False),
+    ],
+)  # fmt: skip
+def test_comparisons(a, b, contract, expected):
+    assert same(a, b, contract) is expected
+    assert same(b, a, contract) is expected
+
+
+def test_contracts_have_names():
+    assert [str(each) for each in (EXACT, TOLERANCE, TOLERANCE | REORDERABLE)] == [
+        "exact", "tolerance", "tolerance and reorderable"
+    ]  # fmt: skip
+
+
+def test_floats_stay_floats():
+    """A literal beside floats, and a quotient by zero, are floats in every executor."""
+    from workbench.backends.reference import Reference
+    from workbench.language import parse
+
+    text = "pipeline p(x: float) -> float, float { return if x < 1 then 0 else x, x div 0.0 }"
+    pipeline = parse(text).get().pipeline
+    for value in Reference(pipeline).run([0.5])["out1"] + Reference(pipeline).run([0.5])["out2"]:
+        assert type(value) is float
+
+
+def test_what_is_no_number_is_still_a_prefix():
+    from workbench.core.unfolding import Unfolding
+
+    @pipeline(x=FLOAT)
+    def product(x):
+        return x * 0.0
+
+    unfolding = Unfolding(product)
+    assert [len(unfolding.step({"x": float("inf")})["mul"]) for _ in range(2)] == [1, 1]
