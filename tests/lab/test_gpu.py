@@ -36,7 +36,7 @@ class Fake(ModuleType):
     def __init__(self, count=1):
         super().__init__("pynvml")
         self.clock = SimpleNamespace(us=1_700_000_000_000_000)
-        self.started, self.broken = 0, False
+        self.started, self.broken, self.forbidden = 0, False, ()
         self.running, self.samples = [[] for _ in range(count)], [[] for _ in range(count)]
 
     def nvmlInit(self):
@@ -48,6 +48,8 @@ class Fake(ModuleType):
         return len(self.running)
 
     def nvmlDeviceGetHandleByIndex(self, i):
+        if i in self.forbidden:
+            raise NVMLError(4)  # NVML_ERROR_NO_PERMISSION
         return i
 
     def nvmlDeviceGetName(self, i):
@@ -199,6 +201,15 @@ def test_a_watch_looks_while_the_point_runs_and_at_its_end(nvml):
     assert watch.gpu is not None
     assert watch.gpu.peak_mb == 64
     assert watch.gpu.seconds == pytest.approx(0.2)
+
+
+def test_a_gpu_that_we_may_not_use_is_left_out(nvml):
+    nvml.forbidden = (0,)
+    nvml.running = [NVMLError(4), [holds(OWN, 5)]]
+    use = gpu.GpuUse()
+    use.look([OWN])
+    assert use.peak_mb == 5
+    assert gpu.described()["gpus"] == "NVIDIA Test 1"
 
 
 # --- no GPU ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import SuiteError
-from workbench.lab.measure import cgroup
+from workbench.lab.measure import cgroup, gpu
 from workbench.lab.measure.client import Client, Lost
 from workbench.lab.measure.tree import cpu_of, descendants, resident_mb
 from workbench.lab.result import Status
@@ -201,6 +201,13 @@ def test_a_prerequisite_is_made_once_for_each_file(client):
     assert "no space" in failed.reason
     made = next(iter(Path(client.files).glob("made")))
     assert made.read_text() == "1 2 "
+
+
+def test_without_a_gpu_nothing_is_said_of_it(client):
+    if gpu.devices():
+        pytest.skip("there is a GPU")
+    measured = measure(client, how="ends")
+    assert (measured.gpu_seconds, measured.gpu_peak_mb) == (None, None)
 
 
 def test_a_supervisor_that_is_gone_says_so_and_leaves_nothing(client, tmp_path):

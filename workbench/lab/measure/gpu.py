@@ -6,6 +6,7 @@ Source: NVML API Reference Guide, `nvmlDeviceGetComputeRunningProcesses`, `nvmlD
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable
@@ -37,18 +38,24 @@ def nvml() -> Any:
 
 @cache
 def devices() -> tuple[Any, ...]:
-    """NVML's handles of the GPUs; none where `nvml` is None."""
-    module = nvml()
-    return tuple(module.nvmlDeviceGetHandleByIndex(i) for i in range(module.nvmlDeviceGetCount())) if module else ()
+    """NVML's handles of the GPUs that we may use; none where `nvml` is None."""
+    module, found = nvml(), []
+    for i in range(module.nvmlDeviceGetCount() if module else 0):
+        with contextlib.suppress(module.NVMLError):  # not ours, or broken
+            found.append(module.nvmlDeviceGetHandleByIndex(i))
+    return tuple(found)
 
 
 def described() -> dict[str, str]:
     """The GPUs' names and the driver's version, for a machine's data; empty where there is none."""
     module = nvml()
-    if module is None:
+    if not devices():
         return {}
-    names = ", ".join(module.nvmlDeviceGetName(device) for device in devices())
-    return {"gpus": names, "gpu_driver": module.nvmlSystemGetDriverVersion()}
+    try:
+        names = ", ".join(module.nvmlDeviceGetName(device) for device in devices())
+        return {"gpus": names, "gpu_driver": module.nvmlSystemGetDriverVersion()}
+    except module.NVMLError as error:
+        return {"gpus": f"{len(devices())}, unnamed: {error}"}
 
 
 class GpuUse:
