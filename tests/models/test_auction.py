@@ -1,5 +1,7 @@
 """The auction property of the 2016 competition, on the real trace where it is there and on made-up ones."""
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from workbench.verify.check import check as verify
 from workbench.verify.from_syntax import property_from
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "experiments"))
+auction = importlib.import_module("auction")
 FILE = ROOT / "models" / "crv2016" / "auction.pipe"
 TRACE = ROOT.parent / "shared" / "data" / "auction_trace_invalid1.csv.gz"
 
@@ -72,6 +76,22 @@ def test_made_up_traces(broken):
 )
 def test_rules(events, number):
     assert first_false(events)[0] == number == by_hand(events)
+
+
+def test_the_reason_is_the_item_and_its_last_events(capsys, monkeypatch):
+    """Item 1 is sold for 3 and should bring 5; a day has ended since the bid."""
+    events = [("create", 1, 5, 4), ("create", 2, 9, 4), ("bid", 1, 3, 0), ("end_of_day", 0, 0, 0), ("sold", 1, 0, 0)]
+    monkeypatch.setattr(auction.auction_trace, "generate", lambda items, broken: [*events, ("bid", 2, 1, 0)])
+    monkeypatch.setattr("sys.argv", ["auction.py"])
+    assert auction.main() == 0
+    shown = capsys.readouterr().out
+    assert "Broken at event 5, by item 1:" in shown
+    assert [line.split() for line in shown.split("```")[1].splitlines() if line] == [
+        ["1", "create", "for", "at", "least", "5,", "4", "days"],
+        ["3", "bid", "3"],
+        ["1", "day", "ended"],
+        ["5", "sold"],
+    ]
 
 
 def test_the_state_machine_is_checked():
