@@ -32,7 +32,7 @@ def end(how, seed):
     print("my last words", how, flush=True)
     if how == "burns": start(BURN.replace("0.2", "9")).wait()
     if how == "grows": bytearray(800 << 20)
-    if how == "tree grows": [p.wait() for p in [start(GROW) for _ in range(4)]]
+    if how == "tree grows": [p.wait() for p in [start(GROW) for _ in range(3)]]
     if how == "segfaults": os.kill(os.getpid(), signal.SIGSEGV)
     if how == "exits": os._exit(5)
     if how == "leaves": sys.exit("no")
