@@ -32,11 +32,7 @@ suite.plot("words", of=measure, x="q", y=number(), series="order", kind="bar", w
 def session():
     if shutil.which("java") is None:
         pytest.skip("there is no Java")
-    before = os.environ.get("JDK_JAVA_OPTIONS")
-    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # starts in half the time
     made = spark.session("local[2]")
-    if before is None:
-        del os.environ["JDK_JAVA_OPTIONS"]
     yield made
     made.stop()
 
@@ -64,6 +60,7 @@ def test_a_sweep_and_its_tables_are_the_same(session, tmp_path):
     assert outcomes(swept) == outcomes(local)
     assert outcomes(there.store.results()[0]) == outcomes(local)
     assert on_spark(there, session) == []
+    assert len(list(there.store.folder.glob("part-*"))) == 6, "12 points on 2 cores make 6 batches, a file for each"
     again = on_spark(there, session, Selection(where={"order": ("a",), "q": (2,)}, again=True))
     assert len(again) == 3
 

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.errors import LabError
 from workbench.lab.result import Measured, Result, Status
-from workbench.lab.store import Store, newest
+from workbench.lab.store import COLUMNS, Store, newest
 
 
 def result(key="a", repetition=0, started="2026-01-01T00:00:00", status=Status.OK, **outputs):
@@ -30,6 +30,16 @@ def test_what_is_added_comes_back(store):
     assert store.results() == ([first, second], [])
     assert store.done() == ({"a.0": "ok", "b.3": "crash"}, [])
     assert [path.name for path in store.folder.parent.iterdir()] == ["suite=s"]
+
+
+def test_a_file_from_before_a_column_was_added_has_none_there(store, monkeypatch):
+    old = [name for name in COLUMNS if name not in ("gpu_seconds", "gpu_peak_mb")]
+    with monkeypatch.context() as before:
+        before.setattr("workbench.lab.store.COLUMNS", old)
+        store.add([result(y=1)])
+    store.add([replace(result("b"), measured=Measured(Status.OK, gpu_seconds=0.5, gpu_peak_mb=300.0))])
+    found = {r.key: (r.measured.gpu_seconds, r.measured.gpu_peak_mb) for r in store.results()[0]}
+    assert found == {"a": (None, None), "b": (0.5, 300.0)}
 
 
 def test_nothing_is_written_for_nothing(store):

@@ -80,6 +80,13 @@ def test_rows_out_of_order_and_compressed(session, tmp_path):
     assert run_log(session, tmp_path / "a.csv.gz", "csv") == expected(shuffled, pipeline())
 
 
+def test_lines_that_are_not_utf8(session, tmp_path):
+    (tmp_path / "a.csv").write_bytes("k,t,x,q\nbä,1,2,\n".encode() + b"b\xe4r,2,3,\n")
+    with pytest.raises(InputError, match="not UTF-8") as caught:
+        run_log(session, tmp_path / "a.csv", "csv")
+    assert str(caught.value.where) == f"{tmp_path}/a.csv:3"
+
+
 def test_json_to_parquet_and_back(session, tmp_path):
     write_jsonl(tmp_path / "a.jsonl", ROWS)
     log = read_log(session, str(tmp_path / "a.jsonl"), pipeline(), key="k", format="jsonl")

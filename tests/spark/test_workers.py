@@ -170,9 +170,9 @@ def test_integers_that_spark_has_not():
 
 
 def lines(text, file="/logs/a.csv", block=0):
-    given = text.split("\n")
+    given = text.split(b"\n" if isinstance(text, bytes) else "\n")
     columns = [given, [file] * len(given), [0] * len(given), [block] * len(given)]
-    types = [pa.string(), pa.string(), pa.int32(), pa.int64()]
+    types = [pa.binary(), pa.string(), pa.int32(), pa.int64()]
     return pa.RecordBatch.from_arrays([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=list("abcd"))
 
 
@@ -264,6 +264,35 @@ def test_lines_of_json_that_cannot_be_read(line, what):
     assert str(error.where) == "/logs/a.csv:2"
 
 
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [(b"k,x,q\nb\xc3\xa4,1,\nb\xe4r,2,", "csv"), (b'{"k": 1}\n{"k": 2}\n{"k": "b\xe4r"}', "jsonl")],
+)
+def test_lines_that_are_not_utf8(text, format):
+    error = ours(Parser(format, INPUTS, OWN), iter([lines(text)]))
+    assert isinstance(error, InputError)
+    assert error.what.startswith("this is not UTF-8 text: ")
+    assert r"b\xe4r" in error.what
+    assert str(error.where) == "/logs/a.csv:3"
+
+
+@pytest.mark.parametrize("size", [1, 50])
+def test_a_key_is_not_ordered_by_numbers_and_texts(size):
+    """As the worker gets them: sorted, which has put the numbers first."""
+
+    def made(text):
+        rows = pa.Table.from_batches(Parser("csv", INPUTS, TIMED)(iter([lines(text)])))
+        return rows.sort_by([(name, "ascending") for name in rows.column_names[:7]]).to_batches(size)
+
+    run = Runner(choose(pipeline()), TIMED)
+    error = ours(run, made("k,t,x,q\na,1,1,\na,noon,1,\na,2.5,1,\n"))
+    assert isinstance(error, InputError)
+    assert error.what == "key 'a': 't' is a text here (noon), and a number in /logs/a.csv:4 (2.5)"
+    assert str(error.where) == "/logs/a.csv:3"
+    fine = made("k,t,x,q\na,1,1,\nb,noon,1,\na,2,1,\nb,dawn,1,\n")
+    assert {row[0] for row in tuples(run(fine))} == {"a", "b"}, "each key is in order"
+
+
 def test_rows_without_what_orders_them():
     assert "no 't'" in ours(Parser("csv", INPUTS, TIMED), iter([lines("k,t,x,q\na,,1,")])).what
     assert "no 't'" in ours(Parser("jsonl", INPUTS, TIMED), iter([lines('{"k": 1}')])).what
@@ -322,6 +351,14 @@ def test_micro_batches_go_on_from_the_state(backend):
     rows = rows_of(200, keys=1)
     parts = [rows[i : i + 10] for i in range(0, 200, 10)]
     assert micro_batches(backend, parts, State()) == sorted(expected(rows, pipeline(), end=False), key=lambda r: r[1])
+
+
+def test_a_text_orders_after_a_number_of_an_earlier_micro_batch():
+    rows, state = rows_of(10, keys=1), State()
+    micro_batches("numba", [rows[:5]], state)
+    later = frame(rows[5:6]).assign(o0=math.inf, o1=0, o2="noon")
+    error = ours(Stepper(choose(pipeline()), STREAMED), ("u0",), iter([later]), state)
+    assert error.what == "key 'u0': 't' is a text here (noon), and a number in an earlier micro-batch (4)"
 
 
 def test_rows_that_come_late_or_with_the_state_of_others():

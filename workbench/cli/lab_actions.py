@@ -19,7 +19,7 @@ from workbench.lab.pace import Pace
 from workbench.lab.plan import Lab, Origin, Selection, Task, default_jobs, missing, tasks
 from workbench.lab.region import Scalar
 from workbench.lab.report_text import rerun
-from workbench.lab.result import Result, Status
+from workbench.lab.result import Measured, Result, Status
 from workbench.lab.store import Broken, Store, flat
 
 MOST_SHOWN = 10
@@ -243,6 +243,13 @@ def _all(store: Store) -> list[Result]:
     return results
 
 
+def _on_gpu(m: Measured) -> str:
+    """What it used of GPUs, where that is known."""
+    memory = "" if m.gpu_peak_mb is None else f", {m.gpu_peak_mb:.0f} MB"
+    seconds = "" if m.gpu_seconds is None else f", {m.gpu_seconds:.2f} s"
+    return f"{memory}{seconds} on GPUs" if memory or seconds else ""
+
+
 def describe(suite: str, result: Result) -> str:
     """A measurement for people."""
     m = result.measured
@@ -250,7 +257,7 @@ def describe(suite: str, result: Result) -> str:
     lines += [f"    {name} = {value}" for name, value in result.point.items()]
     lines += [f"    -> {name} = {value}" for name, value in m.outputs.items()]
     lines += [f"    {line}" for line in m.reason.splitlines()]
-    memory = f"at most {m.peak_mb:.0f} MB" + ("" if m.gpu_mb is None else f", {m.gpu_mb:.0f} MB on the GPU")
+    memory = f"at most {m.peak_mb:.0f} MB" + _on_gpu(m)
     lines += [
         f"  {m.cpu_seconds:.4f} CPU s, {m.wall_seconds:.4f} s, {memory}; limits by {m.limited_by}",
         f"  load {m.load:.1f}, stolen {m.steal:.1%}: timings are {'reliable' if m.reliable else 'unreliable'}",

@@ -20,7 +20,10 @@ from workbench.lab.store import MISSING, Broken, Store, arrow, as_text
 from workbench.lab.suite import Suite
 from workbench.lab.table import Grid, Table
 
-MEASURED = ("status", "reason", "wall_seconds", "cpu_seconds", "peak_mb", "gpu_mb", "load", "steal", "reliable", "code")
+MEASURED = (
+    "status", "reason", "wall_seconds", "cpu_seconds", "peak_mb", "gpu_seconds", "gpu_peak_mb", "load", "steal",
+    "reliable", "code",
+)  # fmt: skip
 LATEST = """
 SELECT id, experiment, point, outputs, place, repetition, {measured} FROM (
     SELECT r.key || '.' || CAST(r.repetition AS STRING) AS id, r.experiment, r.point, r.outputs, w.place, r.repetition,

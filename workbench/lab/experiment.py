@@ -123,7 +123,7 @@ class Experiment:
 
 RESERVED = frozenset(
     "id key suite experiment point code repetition run status reason wall_seconds cpu_seconds peak_mb limited_by load"
-    " steal reliable cores machine versions commit command started log seed outputs".split()
+    " gpu_seconds gpu_peak_mb steal reliable cores machine versions commit command started log seed outputs".split()
 )
 """The columns that every result has."""
 

@@ -35,7 +35,8 @@ class Measured:
     load, steal: load average of the last minute at the end; the part of the last seconds that the machine under a
         virtual one took for others.
     log: the end of what it printed.
-    gpu_mb: the most memory on GPUs, None where there is no GPU.
+    gpu_seconds, gpu_peak_mb: of the whole process tree on all NVIDIA GPUs, estimated from samples; None where there is
+        no GPU, or it cannot be known.
     """
 
     status: Status
@@ -49,7 +50,8 @@ class Measured:
     steal: float = 0.0
     reliable: bool = True
     log: str = ""
-    gpu_mb: float | None = None
+    gpu_seconds: float | None = None
+    gpu_peak_mb: float | None = None
 
 
 @dataclass(frozen=True)

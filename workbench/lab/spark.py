@@ -27,12 +27,14 @@ from workbench.lab.plan import Lab, Origin, Task, now
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.store import NUMBERS, Store, arrow, as_text, read, schema, unflat
 from workbench.lab.suite import Suite
+from workbench.spark.session import JAVA_OPTIONS, first_line
 from workbench.spark.session import LOCAL as LOCAL
-from workbench.spark.session import first_line
 from workbench.spark.session import session as start
 
 BATCHES_PER_CORE = 4
 MOST_IN_A_BATCH = 250
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For Java, which has little to do here: it hands points on and reads small tables. To compile more costs seconds."""
 FIELDS = ("experiment", "point", "repetition", "key", "code", "batch")
 
 
@@ -45,7 +47,10 @@ def session(master: str = LOCAL, **settings: str) -> Any:
     """
     own = {
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(MOST_IN_A_BATCH),
+        "spark.sql.execution.arrow.localRelationThreshold": "0",  # else Spark puts small batches together
         "spark.executor.memory": "512m",  # it hands points on; what measures them is outside of it
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {QUICK_START}",
+        "spark.executor.extraJavaOptions": QUICK_START,
         **sql.CONFIGURATION,
         **settings,
     }
@@ -67,17 +72,17 @@ def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Genera
     cores = max(1, spark.sparkContext.defaultParallelism)
     size = max(1, min(MOST_IN_A_BATCH, -(-len(tasks) // (cores * BATCHES_PER_CORE))))
     batches = [tasks[i : i + size] for i in range(0, len(tasks), size)]
-    rows = [
-        (t.experiment, as_text(t.point), t.repetition, t.key, t.code, digest([origin.run, number])[:12])
-        for number, batch in enumerate(batches)
-        for t in batch
-    ]
-    columns = {name: [row[i] for row in rows] for i, name in enumerate(FIELDS)}
-    points = spark.createDataFrame(arrow().table(columns))
-    points = points.repartitionByRange(len(batches), "batch") if len(batches) > 1 else points.coalesce(1)
+    # each batch is a record batch of Arrow, and Spark makes each of those a partition: no shuffle is needed
+    tables = [_table(batch, digest([origin.run, number])[:12]) for number, batch in enumerate(batches)]
+    points = spark.createDataFrame(arrow().concat_tables(tables))
     measure = Measurer(str(lab.path.resolve()), str(lab.store.folder.parent.resolve()), lab.suite.name, asdict(origin))
     done = points.mapInPandas(measure, "key string, repetition long, status string")
     yield from _followed(lab, tasks, done, spark)
+
+
+def _table(batch: Sequence[Task], name: str) -> Any:
+    rows = [(t.experiment, as_text(t.point), t.repetition, t.key, t.code, name) for t in batch]
+    return arrow().table({field: [row[i] for row in rows] for i, field in enumerate(FIELDS)})
 
 
 def _followed(lab: Lab, tasks: Sequence[Task], done: Any, spark: Any) -> Iterator[Result]:

@@ -24,7 +24,7 @@ from workbench.lab.result import Measured, Result, Status
 
 TEXTS = ("key", "experiment", "point", "code", "run", "status", "reason", "outputs", "limited_by", "commit", "command",
          "started", "machine", "versions", "log")  # fmt: skip
-NUMBERS = ("wall_seconds", "cpu_seconds", "peak_mb", "load", "steal", "gpu_mb")
+NUMBERS = ("wall_seconds", "cpu_seconds", "peak_mb", "load", "steal", "gpu_seconds", "gpu_peak_mb")
 INTEGERS = ("repetition", "seed")
 COLUMNS = (*TEXTS, *INTEGERS, *NUMBERS, "reliable")
 MISSING = "install the extra 'lab': pip install 'workbench[lab]'"

@@ -15,7 +15,8 @@ from workbench.lab.experiment import Experiment
 from workbench.lab.region import Scalar
 
 MEASURES = {
-    "wall_seconds": "s", "cpu_seconds": "s", "peak_mb": "MB", "load": "", "steal": "", "status": "", "gpu_mb": "MB",
+    "wall_seconds": "s", "cpu_seconds": "s", "peak_mb": "MB", "load": "", "steal": "", "status": "",
+    "gpu_seconds": "s", "gpu_peak_mb": "MB",
 }  # fmt: skip
 """What is measured of every point, and its unit."""
 

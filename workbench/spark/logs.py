@@ -137,7 +137,9 @@ def _lines(lines: Any, pipeline: Pipeline, layout: Layout, format: str, files: A
 
     found = replace(layout, located=True, files=tuple(files))
     name, block = _path(), F.col("_metadata.file_block_start").alias("block")
-    placed = lines.select("value", name.alias("path"), _numbered(name, files).alias("file"), block)
+    placed = lines.select(
+        F.col("value").cast("binary"), name.alias("path"), _numbered(name, files).alias("file"), block
+    )
     orders = f"{ORDER_TYPES}, " if layout.orders else ""
     start = 3 if layout.orders else 0
     place = f"o{start} {'int' if files else 'string'}, o{start + 1} long, o{start + 2} long"

@@ -33,7 +33,8 @@ Where = Callable[[int], str]
 class _Piece(NamedTuple):
     """Lines of one block of one file that come together."""
 
-    lines: list[str]
+    lines: list[str] | list[str | bytes]
+    """Bytes are a line that is not UTF-8."""
     path: str
     file: Any
     """An Arrow scalar: what the layout calls the file by."""
@@ -43,7 +44,7 @@ class _Piece(NamedTuple):
 def _pieces(batch: Any) -> Iterator[_Piece]:
     import numpy as np
 
-    lines = batch.column(0).to_pylist()
+    lines = _decoded(batch.column(0))
     paths, blocks = (batch.column(i).dictionary_encode() for i in (1, 3))
     path, block = (column.indices.to_numpy() for column in (paths, blocks))
     cuts: Any = np.flatnonzero((path[1:] != path[:-1]) | (block[1:] != block[:-1])) + 1
@@ -52,10 +53,28 @@ def _pieces(batch: Any) -> Iterator[_Piece]:
             yield _Piece(lines[first:last], paths[first].as_py(), batch.column(2)[first], blocks[first].as_py())
 
 
+def _decoded(column: Any) -> list[str] | list[str | bytes]:
+    """Lines as texts, those as bytes that are not UTF-8 (which Spark itself would change without a word)."""
+    import pyarrow as pa
+
+    try:
+        texts: list[str] = column.cast(pa.string()).to_pylist()
+        return texts
+    except pa.ArrowInvalid:
+        return [_text(line) for line in column.to_pylist()]
+
+
+def _text(line: bytes) -> str | bytes:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line
+
+
 class Parser:
     """Reads lines: the function for `mapInArrow`.
 
-    What it gets is the text of a line, the file's name, the number (or the name) to call the file by, and the byte at
+    What it gets is a line as bytes, the file's name, the number (or the name) to call the file by, and the byte at
     which the part of the file that it comes from begins.
 
     Parameters
@@ -81,7 +100,7 @@ class Parser:
             for piece in _pieces(batch):
                 if part != (piece.path, piece.block):
                     part, row, header = (piece.path, piece.block), 0, self.header
-                numbered = list(enumerate(piece.lines, row))
+                numbered = _texts_only(piece, row)
                 row += len(numbered)
                 if piece.block == 0 and numbered[0][0] == 0:
                     numbered[0] = (0, numbered[0][1].removeprefix("\ufeff"))
@@ -140,6 +159,20 @@ class Parser:
             shown = ", ".join(self.header)
             raise InputError("its columns are not those of the other files", where=where, hint=f"they have: {shown}")
         return found
+
+
+def _texts_only(piece: _Piece, first: int) -> list[tuple[int, str]]:
+    """The lines with their numbers in the block."""
+    numbered = []
+    for number, line in enumerate(piece.lines, first):
+        if isinstance(line, bytes):
+            raise InputError(
+                f"this is not UTF-8 text: {_short(repr(line)[1:])}",
+                where=place_of(piece.path, piece.block, number),
+                hint="convert the file: iconv -f latin1 -t utf-8, for example",
+            )
+        numbered.append((number, line))
+    return numbered
 
 
 def header_of(line: str, others: Sequence[str], inputs: Sequence[str], where: str) -> list[str]:

@@ -45,13 +45,18 @@ class Layout:
         return len(self.orders) if self.parts is None else self.parts
 
     @property
+    def texts(self) -> int | None:
+        """Which column of the order holds a text, unless a number orders the row; None where it cannot be both."""
+        return 2 if self.located and self.named == 3 else None
+
+    @property
     def width(self) -> int:
         """How many columns order the rows."""
         return self.named + 3 * self.located
 
     def shown(self, order: Sequence[Any]) -> str:
         """What a row is ordered by, as the user wrote it, from its columns of order."""
-        if self.located and self.named == 3:  # a text, a whole number, or a number
+        if self.texts is not None:  # a text, a whole number, or a number
             number, whole, text = order[:3]
             return text or str(whole if whole == number else number)
         return ", ".join(map(str, order[: self.named]))
@@ -72,6 +77,16 @@ def place_of(file: str, block: int, row: int) -> str:
     """A row of a file as messages name it: lines are counted from 1, from the beginning of the block."""
     name = unquote(file)
     return f"{name}:{row + 1}" if block == 0 else f"{name}: line {row + 1} after byte {block}"
+
+
+def mixed(layout: Layout, key: Any, number: Sequence[Any], text: Sequence[Any], before: str) -> InputError:
+    """The error for two rows of a key, one ordered by a number (that was there `before`), one by a text."""
+    return InputError(
+        f"key {key!r}: '{layout.orders[0]}' is a text here ({layout.shown(text)}), and a number {before}"
+        f" ({layout.shown(number)})",
+        where=layout.place(text),
+        hint="numbers and texts have no order between them: correct the column, or order by another one",
+    )
 
 
 class Runner:
@@ -200,7 +215,7 @@ class Streams:
                 )
 
     def _check(self, keys: Any, orders: Sequence[Any], codes: Any) -> None:
-        """See that the rows of each key go up."""
+        """See that the rows of each key go up, and are not ordered by numbers and texts."""
         import numpy as np
 
         same = codes[1:] == codes[:-1]
@@ -213,10 +228,19 @@ class Streams:
         if len(bad):
             one = int(bad[0])
             raise self._disorder(keys[one].as_py(), *(tuple(c[row] for c in orders) for row in (one, one + 1)))
+        if self.layout.texts is not None:
+            is_text: Any = orders[self.layout.texts] != ""
+            change = np.flatnonzero(same & (is_text[:-1] != is_text[1:]))
+            if len(change):
+                one = int(change[0])
+                number, text = ([c[row] for c in orders] for row in (one, one + 1))
+                raise mixed(self.layout, keys[one].as_py(), number, text, f"in {self.layout.place(number)}")
         if self.before and keys[0].as_py() == self.key:
             now = tuple(column[0] for column in orders)
             if not self.before < now:
                 raise self._disorder(self.key, self.before, now)
+            if (at := self.layout.texts) is not None and bool(self.before[at]) != bool(now[at]):
+                raise mixed(self.layout, self.key, self.before, now, f"in {self.layout.place(self.before)}")
 
     def _disorder(self, key: Any, one: tuple[Any, ...], two: tuple[Any, ...]) -> InputError:
         where, names = self.layout.place(two), ", ".join(self.layout.orders)

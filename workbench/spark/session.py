@@ -17,7 +17,8 @@ import workbench
 from workbench.errors import SparkError
 
 LOCAL = "local[*]"
-LOGGING = Path(__file__).with_name("log4j2.properties")
+JAVA_OPTIONS = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+"""What every Java gets; further options of a driver are to be added to these."""
 INSTALL_JAVA = "install a Java runtime, 17 or newer (Debian: apt-get install default-jre-headless)"
 _WAIT = 8.0
 _EXECUTORS = 120.0
@@ -94,7 +95,7 @@ def session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = ""
     given = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
         "spark.executorEnv.PYTHONPATH": paths,
         "spark.driver.host": "127.0.0.1" if master.startswith("local") else _address(master),
         "spark.sql.shuffle.partitions": "2",

@@ -18,7 +18,7 @@ from workbench.spark.columns import output_schema
 from workbench.spark.executors import Choice
 from workbench.spark.logs import Log
 from workbench.spark.output import write_rows
-from workbench.spark.runner import Layout, Streams
+from workbench.spark.runner import Layout, Streams, mixed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -124,6 +124,10 @@ class Stepper:
     def _refuse_late(self, key: Any, rows: Any, last: list[Any] | None) -> None:
         """Refuse a row that comes before one that an earlier micro-batch has brought."""
         first = [rows.column(1 + i)[0].as_py() for i in range(rows.num_columns - 1)][: self.layout.width]
+        at = self.layout.texts
+        if last and at is not None and first[at] and not last[at]:
+            number = [*last, *first[len(last) :]]
+            raise mixed(self.layout, key, number, first, "in an earlier micro-batch")
         if last is None or not self.layout.named or last <= first[: len(last)]:
             return
         raise InputError(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench
+from workbench.lab.measure.gpu import described
 
 PACKAGES = ("pynusmv", "numba", "numpy", "networkx", "lark", "hypothesis", "pyspark", "pyarrow", "duckdb")
 STEAL_LIMIT = 0.02
@@ -29,6 +30,7 @@ def cores() -> int:
 def machine() -> dict[str, Any]:
     """The machine, as data."""
     return {
+        **described(),
         "host": platform.node(),
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),

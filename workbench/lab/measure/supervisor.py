@@ -186,6 +186,7 @@ class Supervisor:
             **ending, wall_seconds=wall, cpu_seconds=max(cpu, 0.0), peak_mb=peak,
             limited_by="cgroup v2" if self._group else "rlimits",
             load=load, steal=steal, reliable=reliable, log=log,
+            gpu_seconds=watch.gpu.seconds if watch.gpu else None, gpu_peak_mb=watch.gpu.peak_mb if watch.gpu else None,
         )  # fmt: skip
 
     def _ending(

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 
 from workbench.lab.experiment import Limits
+from workbench.lab.measure import gpu
 from workbench.lab.measure.tree import cpu_with_ended, descendants, resident_mb
 from workbench.verify.engines.frames import Frame, take_frames
 
@@ -44,6 +45,7 @@ class Watch:
         self.child, self.limits, self.caller = child, limits, caller
         self.begin, self.cpu_before, self.peak_mb = 0.0, 0.0, 0.0
         self.final: Frame | None = None
+        self.gpu: gpu.GpuUse | None = None
 
     def listen(self) -> str:
         """Wait for the end: "" where it came by itself, else the limit that was met."""
@@ -68,11 +70,14 @@ class Watch:
                 for frame in take_frames(buffer):
                     if "begin" in frame:
                         self.begin, self.cpu_before = frame["begin"], frame["cpu"]
+                        self.gpu = gpu.GpuUse() if gpu.devices() else None
                         deadline = math.inf if self.limits.seconds is None else self.begin + self.limits.seconds
                         limit = "seconds"
                     else:
                         self.final = frame
                 if self.final or not data:
+                    if self.gpu:  # a last time, while what is kept or takes a moment to end is still there
+                        self.gpu.look([self.child.pid, *descendants(self.child.pid)])
                     return ""
             else:
                 raise CallerGone
@@ -81,6 +86,8 @@ class Watch:
         pids = [self.child.pid, *descendants(self.child.pid)]
         now = resident_mb(pids)
         self.peak_mb = max(self.peak_mb, now)
+        if self.gpu:
+            self.gpu.look(pids)
         if self.limits.memory_mb is not None and now > self.limits.memory_mb:
             return "memory"
         allowed = self.limits.cpu_seconds

@@ -1,0 +1,135 @@
+"""Memory and time on NVIDIA GPUs of a process tree, asked of the driver through NVML (package nvidia-ml-py).
+
+Its rule: what cannot be known is None, never 0. Where nothing points to a GPU, not even the package is looked for.
+Source: NVML API Reference Guide, `nvmlDeviceGetComputeRunningProcesses`, `nvmlDeviceGetProcessUtilization`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+SIGNS = ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg")
+"""Files of which there is one where NVIDIA's driver is."""
+LONGEST_PERIOD = 1.0
+"""Seconds over which the driver takes one sample of utilisation: between 1/6 and 1, it does not say which."""
+_FIRST_NAMESPACE = "pid:[4026531836]"  # the kernel's constant PROC_PID_INIT_INO
+
+
+@cache
+def nvml() -> Any:
+    """The module `pynvml`, ready for questions; None where there is no GPU, no driver, or no such module."""
+    if not any(map(os.path.exists, SIGNS)):
+        return None
+    try:
+        import pynvml
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+        return pynvml if pynvml.nvmlDeviceGetCount() else None
+    except pynvml.NVMLError:
+        return None
+
+
+@cache
+def devices() -> tuple[Any, ...]:
+    """NVML's handles of the GPUs that we may use; none where `nvml` is None."""
+    module, found = nvml(), []
+    for i in range(module.nvmlDeviceGetCount() if module else 0):
+        with contextlib.suppress(module.NVMLError):  # not ours, or broken
+            found.append(module.nvmlDeviceGetHandleByIndex(i))
+    return tuple(found)
+
+
+def described() -> dict[str, str]:
+    """The GPUs' names and the driver's version, for a machine's data; empty where there is none."""
+    module = nvml()
+    if not devices():
+        return {}
+    try:
+        names = ", ".join(module.nvmlDeviceGetName(device) for device in devices())
+        return {"gpus": names, "gpu_driver": module.nvmlSystemGetDriverVersion()}
+    except module.NVMLError as error:
+        return {"gpus": f"{len(devices())}, unnamed: {error}"}
+
+
+class GpuUse:
+    """What a process tree uses of all GPUs from now on, as far as can be told by looking now and then."""
+
+    def __init__(self) -> None:
+        self._nvml, self._devices = nvml(), devices()
+        self._begin = time.time_ns() // 1000  # NVML's time stamps are microseconds since 1970
+        self._since = [self._begin] * len(self._devices)
+        self._pids: set[int] = set()
+        self._peak, self._seconds = 0.0, 0.0
+        self._seen = self._sampled = False
+        self._memory_known = self._time_known = True
+
+    def look(self, pids: Iterable[int]) -> None:
+        """Take note of what these processes, and those of earlier looks, use."""
+        self._pids.update(pids)
+        now = 0.0
+        for i, device in enumerate(self._devices):
+            now += self._memory(device)
+            self._time(i, device)
+        self._peak = max(self._peak, now)
+
+    def _memory(self, device: Any) -> float:
+        """What they hold, in MB."""
+        try:
+            found = self._nvml.nvmlDeviceGetComputeRunningProcesses(device)
+        except self._nvml.NVMLError:
+            self._memory_known = False
+            return 0.0
+        own = [process.usedGpuMemory for process in found if process.pid in self._pids]
+        self._seen |= bool(own)
+        self._memory_known &= None not in own
+        return sum(used or 0 for used in own) / 2**20
+
+    def _time(self, i: int, device: Any) -> None:
+        """Add what new samples say: so many percent of the time since the sample before."""
+        since = self._since[i]
+        try:
+            samples = self._nvml.nvmlDeviceGetProcessUtilization(device, since)
+        except self._nvml.NVMLError as error:
+            # none yet (0: the module raises success, too); or more came while it asked, and will be there next time
+            known = (0, self._nvml.NVML_ERROR_NOT_FOUND, self._nvml.NVML_ERROR_INSUFFICIENT_SIZE)
+            self._time_known &= error.value in known
+            return
+        for sample in samples:
+            # drivers have been seen to fill the list up with old samples and with more than 100 %
+            if sample.pid in self._pids and sample.timeStamp > since and sample.smUtil <= 100:
+                span = min((sample.timeStamp - since) / 1e6, LONGEST_PERIOD)
+                self._seconds += sample.smUtil / 100 * span
+                self._since[i] = max(self._since[i], sample.timeStamp)
+                self._seen = self._sampled = True
+
+    @property
+    def peak_mb(self) -> float | None:
+        """The most memory that they held at once, in MB; None where it cannot be known."""
+        return self._peak if self._memory_known and self._visible else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds in which a GPU worked for them, summed over GPUs; None where it cannot be known."""
+        long_enough = time.time_ns() // 1000 - self._begin > LONGEST_PERIOD * 1e6
+        told = self._sampled or long_enough or not self._seen
+        return self._seconds if self._time_known and self._visible and told else None
+
+    @property
+    def _visible(self) -> bool:
+        """Whether NVML and we call processes by the same numbers; in a container it may not."""
+        return self._seen or _first_namespace()
+
+
+@cache
+def _first_namespace() -> bool:
+    try:
+        return os.readlink("/proc/self/ns/pid") == _FIRST_NAMESPACE
+    except OSError:
+        return False
