@@ -9,16 +9,19 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+import workbench as wb
 from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
 from workbench.conformance.contenders import excused
 from workbench.conformance.differential import check
 from workbench.conformance.executables import CompiledRun, Running
 from workbench.conformance.strategies import pipelines, traces
+from workbench.core.domain import FrozenMap
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow
 from workbench.processors.group import flatten
+from workbench.processors.insert import Insert
 
 Made = tuple[list[dict[str, list[Any]]], bool]
 """What came out in each step, and whether the run ended with an overflow."""
@@ -118,6 +121,7 @@ def test_machine_code(data: st.DataObject, q: int, together: bool) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
 @settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_many_more_pipelines(data: st.DataObject, q: int, together: bool) -> None:
@@ -126,3 +130,21 @@ def test_many_more_pipelines(data: st.DataObject, q: int, together: bool) -> Non
     bounds = capacities(pipeline, q)
     executor = Compiled(pipeline, bounds, patience=-1, machine=False)
     agree(made(executor, steps, [len(steps) // 2]), expected(pipeline, bounds, steps))
+
+
+def test_maps_that_wait_in_a_queue_are_maps_when_they_leave_it() -> None:
+    """A map is put before those that come out of a queue, which reads them from memory in one of the forms."""
+    source = wb.parse("""
+function itself(v) = v
+pipeline p(x: bool, y: bool) -> map(bool, bool) {
+    maps = slice(x, itself, passthrough)
+    return filter(maps, y)
+}
+""")
+    inner = source.get().pipeline
+    builder = wb.Builder("padded")
+    x, y = builder.input("x", wb.BOOL), builder.input("y", wb.BOOL)
+    pipeline = builder.build(Insert(FrozenMap(), 1)(builder.add(wb.Group(inner), [x, y])))
+    bounds = capacities(pipeline, 2)
+    steps = [{"x": True}, {"x": False}, {"y": True}, {"y": True}]
+    check(pipeline, steps, Running(pipeline, bounds), CompiledRun(pipeline, bounds))

@@ -39,6 +39,7 @@ def test_nusmv_simulates_the_printed_model_as_the_transition_system_runs(data: s
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @given(data=st.data(), q=st.integers(0, 3))
 @settings(max_examples=3000)
 def test_many_more_pipelines_in_nusmv(data: st.DataObject, q: int) -> None:

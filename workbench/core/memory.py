@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, INT, Domain, Range, Tuple, Value, parts, scalars
+from workbench.core.domain import BOOL, INT, Domain, Map, Range, Tuple, Value, parts, scalars
 from workbench.core.ops import EQ, Operator, as_term, negate
 from workbench.core.processor import Machine
-from workbench.core.term import FALSE, TRUE, Term, intern, leaves
+from workbench.core.term import FALSE, TRUE, Entries, Term, intern, leaves
 from workbench.core.typing_rules import coerce
 
 USED = "used"
@@ -131,5 +131,6 @@ def _no_value(position: Any) -> Any:
 def _shaped(domain: Domain, flat: Any) -> Any:
     inside = parts(domain)
     if inside or isinstance(domain, Tuple):
-        return tuple(_shaped(part, flat) for _, part in inside)
+        found = tuple(_shaped(part, flat) for _, part in inside)
+        return Entries.of(domain, found) if isinstance(domain, Map) else found
     return next(flat)
