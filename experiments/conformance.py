@@ -23,7 +23,8 @@ suite = Suite(
     """
 A point is a batch of random pipelines, each with a random trace of its inputs, that two executables run side by side;
 every pipe and queue that both show is compared at every step. A batch ends at its first disagreement, which is shrunk
-to the smallest pipeline and trace that shows it. A batch is made from its seed alone, and can be made again.
+to the smallest pipeline and trace that shows it. A batch is made from its seed alone, and can be made again. The
+compiled loop is the generated one, run as Python; machine code has tests of its own.
 """,
 )
 
@@ -34,7 +35,9 @@ BATCHES = {
     "push, pull, reset and lockstep": 200,
     "reference and transition system": 400,
     "transition system and NuSMV": 200,
-    "verdicts of NuSMV and of the explicit engine": 100,
+    "verdicts of NuSMV, the explicit engine and algebra": 100,
+    "reference and compiled loop": 300,
+    "reference and threads under a schedule": 200,
 }
 """Who is compared, and how many batches of it."""
 
@@ -136,7 +139,7 @@ def _verdicts(pipeline: Pipeline, _: Any, data: Any) -> None:
     q = data.draw(st.integers(0, 2))
     prop = data.draw(st.sampled_from([wb.liveness(), wb.no_overflow(), wb.no_full_queues(), wb.bounded_liveness(2)]))
     found = {}
-    for engine in ("pynusmv", "explicit"):
+    for engine in ("pynusmv", "explicit", "algebra"):
         verdict = wb.check(pipeline, prop, wb.Settings(q=q, engine=engine, seconds=30))
         run = verdict.run
         assert run is None or not run.gap, f"{engine}: {run.replay if run else ''}"
@@ -145,8 +148,31 @@ def _verdicts(pipeline: Pipeline, _: Any, data: Any) -> None:
     assert len(set(found.values())) <= 1, f"{prop}, Q = {q}: {found}"
 
 
+def _compiled(pipeline: Pipeline, steps: Any, data: Any) -> None:
+    from hypothesis import strategies as st
+
+    from workbench.conformance.differential import check
+    from workbench.conformance.executables import CompiledRun, Running
+    from workbench.processors.group import flatten
+
+    bounds = dict.fromkeys(flatten(pipeline).queues, data.draw(st.integers(0, 3)))
+    check(pipeline, steps, Running(pipeline, bounds), CompiledRun(pipeline, bounds))
+
+
+def _threads(pipeline: Pipeline, steps: Any, data: Any) -> None:
+    from hypothesis import strategies as st
+
+    from workbench.conformance.differential import check
+    from workbench.conformance.executables import Running
+    from workbench.conformance.threads import Scheduled
+    from workbench.verify.certify import certify_nodes
+
+    seed = data.draw(st.integers(0, 2**32))
+    check(pipeline, steps, Running(pipeline), Scheduled(pipeline, seed, certify_nodes(pipeline)))
+
+
 COMPARISONS: dict[str, Callable[[Pipeline, Any, Any], None]] = dict(
-    zip(BATCHES, (_denotation, _streams, _system, _nusmv, _verdicts), strict=True)
+    zip(BATCHES, (_denotation, _streams, _system, _nusmv, _verdicts, _compiled, _threads), strict=True)
 )
 
 suite.table(

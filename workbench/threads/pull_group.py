@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Self
 
@@ -46,6 +46,15 @@ class PullGroup(Pulled):
         if self._prefetch is not None and self._prefetch.off:
             return self._inner.pull(output)
         return super().pull(output)
+
+    def __iter__(self) -> Iterator[Value]:
+        """The events of the only output. A generator, which costs less for each than a call of `__next__`."""
+        output, connected, pull = self._only(None), self._connected, self._inner.pull
+        try:
+            while connected is self._prefetch:
+                yield pull(output) if connected.off else connected.pull(output)
+        except StopIteration:
+            return
 
     def start(self) -> Self:
         """Begin before the first event is asked for."""

@@ -6,7 +6,7 @@ Each looks like a pipeline connected for pulling (`Reference.connect`), so it ca
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Self
 
@@ -46,7 +46,7 @@ class Pulled(ABC):
         """`pull`, which need not wait for more than is not ready yet; `wait_for` on the result gives the event."""
         return Done(lambda: self.pull(output))
 
-    def __iter__(self) -> Self:
+    def __iter__(self) -> Iterator[Value]:
         return self
 
     def __next__(self) -> Value:
