@@ -37,7 +37,7 @@ BATCHES = {
     "transition system and NuSMV": 200,
     "verdicts of NuSMV, the explicit engine and algebra": 100,
     "reference and compiled loop": 300,
-    "reference and threads under a schedule": 200,
+    "reference and threads under a schedule": 15,
 }
 """Who is compared, and how many batches of it."""
 
