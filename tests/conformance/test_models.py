@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -10,8 +12,14 @@ from workbench.conformance.differential import check
 from workbench.conformance.executables import Running
 from workbench.conformance.models import Evaluated, Simulated
 from workbench.conformance.strategies import pipelines, traces
+from workbench.core.domain import BOOL, Enum
+from workbench.core.function import Function
+from workbench.core.ops import EQ, ite
 from workbench.core.pipeline import Pipeline
+from workbench.core.term import const, is_symbolic
+from workbench.processors.apply import ApplyFunction
 from workbench.processors.group import flatten
+from workbench.processors.stream import Builder
 
 Capacities = st.integers(0, 3)
 
@@ -48,3 +56,20 @@ def test_many_more_pipelines_in_nusmv(data: st.DataObject, q: int) -> None:
     assume(steps)
     check(pipeline, steps, bounded(pipeline, q), Evaluated(pipeline, q))
     check(pipeline, steps, Evaluated(pipeline, q), Simulated(pipeline, q))
+
+
+def test_an_enumeration_that_occurs_in_an_expression_only() -> None:
+    """No pipe and no variable carries it, and NuSMV has to know its labels."""
+    colour = Enum(("red", "green"))
+
+    def is_red(red: Any) -> Any:
+        shown = (
+            ite(red, const("red", colour), const("green", colour)) if is_symbolic(red) else "red" if red else "green"
+        )
+        return EQ(shown, const("red", colour) if is_symbolic(red) else "red")
+
+    builder = Builder("p")
+    seen = ApplyFunction(Function("is red", 1, is_red))(builder.input("x", BOOL))
+    pipeline = builder.build(seen)
+    steps = [{"x": True}, {"x": False}]
+    check(pipeline, steps, Running(pipeline), Simulated(pipeline, 1))

@@ -9,8 +9,8 @@ from workbench.conformance.differential import check
 from workbench.conformance.executables import Denoting, Running
 from workbench.conformance.models import Evaluated, Simulated
 from workbench.core import function as f
-from workbench.core.domain import ANY, BOOL, INT, Integer
-from workbench.errors import PipelineError, Refused, TypingError
+from workbench.core.domain import ANY, BOOL, INT, Integer, Overflowing
+from workbench.errors import Overflow, PipelineError, Refused, TypingError
 from workbench.language import parse
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.fork import Fork
@@ -82,3 +82,12 @@ def test_mistakes():
         ResetLast(Fork(2))
     with pytest.raises(Refused, match="no bounded length"):
         typed(Pack(), Integer(2), BOOL).machine((Integer(2), BOOL))
+
+
+def test_a_batch_that_has_not_ended_can_be_an_error():
+    """A checked sum leaves its domain in it: the specification says so, as what runs does."""
+    ready = typed(ResetLast(Cumulate(f.ADD)), Integer(4, Overflowing.CHECKED), BOOL)
+    for run in (ready.denote, lambda streams: stepped(ready, list(streams))):
+        assert run(([3, 3], [T, F])) == ([3],)
+        with pytest.raises(Overflow):
+            run(([3, 3], [F, F]))

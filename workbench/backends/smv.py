@@ -92,6 +92,12 @@ def print_model(
     return _Printer(system, surroundings).model(assume, fair, header)
 
 
+def _domains_within(system: System) -> list[Domain]:
+    """The domains of all terms: an enumeration may occur within one only, in what is compared there."""
+    terms = [*(v.next for v in system.variables), *(d.term for d in system.definitions)]
+    return list(dict.fromkeys(term.domain for term in postorder(terms)))
+
+
 class _Printer:
     def __init__(self, system: System, around: Surroundings | None) -> None:
         self.system = system
@@ -100,9 +106,8 @@ class _Printer:
         self.taken: Set[str] = {around.name, around.module, *around.taken} if around else set()
         self.domains = system.domains
         self.instance_names = _unique([i.name for i in system.instances], self.taken)
-        self.labels = enum_labels(
-            self.domains.values(), {*self.instance_names.values(), *RESERVED, *(LOCALS - self.taken)}
-        )
+        known = [*self.domains.values(), *_domains_within(system)]
+        self.labels = enum_labels(known, {*self.instance_names.values(), *RESERVED, *(LOCALS - self.taken)})
         self.names = {name: self._global(name) for name in self.domains}
         self.initial = {v.name: v for v in system.variables}
         self.bodies: dict[str, str] = {}

@@ -51,12 +51,14 @@ class ResetLast(Holder):
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         out: list[Value] = []
-        start = 0
+        start = end = 0
         for i, (*_, over) in enumerate(zip(*streams, strict=False)):
+            end = i + 1
             if over:
                 (events,) = self._inner.denote(tuple(stream[start : i + 1] for stream in streams[:-1]))
                 out.extend(events[-1:])
-                start = i + 1
+                start = end
+        self._inner.denote_open(tuple(stream[start:end] for stream in streams[:-1]))  # it may be an error already
         return (out,)
 
     def initial(self) -> State:
