@@ -63,10 +63,9 @@ def test_an_enumeration_that_occurs_in_an_expression_only() -> None:
     colour = Enum(("red", "green"))
 
     def is_red(red: Any) -> Any:
-        shown = (
-            ite(red, const("red", colour), const("green", colour)) if is_symbolic(red) else "red" if red else "green"
-        )
-        return EQ(shown, const("red", colour) if is_symbolic(red) else "red")
+        if not is_symbolic(red):
+            return red
+        return EQ(ite(red, const("red", colour), const("green", colour)), const("red", colour))
 
     builder = Builder("p")
     seen = ApplyFunction(Function("is red", 1, is_red))(builder.input("x", BOOL))
