@@ -18,8 +18,8 @@ import gzip
 import io
 import json
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -313,20 +313,18 @@ def write_events(
 @contextmanager
 def _replacing(target: Path) -> Iterator[IO[bytes]]:
     """A temporary file beside `target` that takes its name at the end, or vanishes."""
+    name = target.with_name(f".{target.name}.{secrets.token_hex(4)}")  # known before it is made: nothing is left behind
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise InputError(f"cannot write there: {error.strerror}", where=str(target)) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
+        try:
+            name.touch(exist_ok=False)
+        except OSError as error:
+            raise InputError(f"cannot write there: {error.strerror}", where=str(target)) from error
+        with open(name, "wb") as file:
             yield file
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
         os.replace(name, target)
     except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
+        with suppress(OSError):
+            name.unlink()
         raise
 
 
