@@ -136,16 +136,18 @@ def _nusmv(pipeline: Pipeline, steps: Any, data: Any) -> None:
 def _verdicts(pipeline: Pipeline, _: Any, data: Any) -> None:
     from hypothesis import strategies as st
 
+    from workbench.conformance.source import body
+
     q = data.draw(st.integers(0, 2))
     prop = data.draw(st.sampled_from([wb.liveness(), wb.no_overflow(), wb.no_full_queues(), wb.bounded_liveness(2)]))
     found = {}
     for engine in ("pynusmv", "explicit", "algebra"):
         verdict = wb.check(pipeline, prop, wb.Settings(q=q, engine=engine, seconds=30))
         run = verdict.run
-        assert run is None or not run.gap, f"{engine}: {run.replay if run else ''}"
+        assert run is None or not run.gap, f"{engine}, {prop}, Q = {q}: {run.replay if run else ''}\n{body(pipeline)}"
         if verdict.outcome is not Outcome.UNKNOWN:
             found[engine] = verdict.outcome
-    assert len(set(found.values())) <= 1, f"{prop}, Q = {q}: {found}"
+    assert len(set(found.values())) <= 1, f"{prop}, Q = {q}: {found}\n{body(pipeline)}"
 
 
 def _compiled(pipeline: Pipeline, steps: Any, data: Any) -> None:

@@ -87,7 +87,7 @@ def test_an_interruption_says_where_to_go_on(workbench: Run, monkeypatch: pytest
     def interrupted(*args: object) -> object:
         if args[-2] == 6:
             raise KeyboardInterrupt
-        return once(*args)  # type: ignore[arg-type]
+        return once(*args)  # type: ignore[arg-type]  # passed on as they came
 
     monkeypatch.setattr(engine, "go_on", interrupted)
     done = workbench(

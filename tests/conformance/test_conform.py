@@ -359,5 +359,6 @@ class Refusing:
 
 
 def test_a_refusal_is_no_failure() -> None:
+    # `Refusing` is no executable: making it is what fails
     outcome = only(conform(sums, [Contender("refusing", "mine", lambda r: Refusing(r.pipeline))], FAST))  # type: ignore[arg-type,return-value]
     assert (outcome.refused, outcome.holds) == ("not today", True)

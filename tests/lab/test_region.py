@@ -44,6 +44,7 @@ def test_a_sub_region_is_what_a_filter_leaves(ranges, wanted):
     ("make", "word"),
     [
         (lambda: Region(q=[]), "'q' is empty"),
+        # of the wrong type on purpose: people's suites need not be type-checked
         (lambda: Region(q=[None]), "cannot be None"),  # type: ignore[list-item]
         (lambda: Region(q=[float("nan")]), "cannot be nan"),
         (lambda: Region(q=3.5j), "no list"),  # type: ignore[arg-type]

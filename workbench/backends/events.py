@@ -18,7 +18,6 @@ import gzip
 import io
 import json
 import os
-import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +26,7 @@ from typing import IO, Any, Literal, cast
 
 from workbench.backends.base import suggestion
 from workbench.backends.events_values import UnreadableError, from_json, from_text, to_json, to_text
+from workbench.backends.whole import replacing
 from workbench.core.domain import Domain, Record, Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError
@@ -300,7 +300,7 @@ def write_events(
         with open(target, "w", encoding="utf-8", newline="") as stream:
             yield Writer(stream, pipeline, chosen, idle=idle)
         return
-    with _replacing(target) as file, _zipped(file, target) as raw:
+    with replacing(target) as name, open(name, "wb") as file, _zipped(file, target) as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
         try:
             yield Writer(text, pipeline, chosen, idle=idle)
@@ -308,24 +308,6 @@ def write_events(
         finally:
             with suppress(ValueError, OSError):
                 text.detach()
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    """A temporary file beside `target` that takes its name at the end, or vanishes."""
-    name = target.with_name(f".{target.name}.{secrets.token_hex(4)}")  # known before it is made: nothing is left behind
-    try:
-        try:
-            name.touch(exist_ok=False)
-        except OSError as error:
-            raise InputError(f"cannot write there: {error.strerror}", where=str(target)) from error
-        with open(name, "wb") as file:
-            yield file
-        os.replace(name, target)
-    except BaseException:
-        with suppress(OSError):
-            name.unlink()
-        raise
 
 
 @contextmanager

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from workbench.cli import options as o
@@ -34,23 +32,9 @@ def execute(args: argparse.Namespace) -> int:
     if args.output is None:
         sys.stdout.write(draw(pipeline))
         return 0
+    from workbench.backends.whole import replacing
     from workbench.draw import render
-    from workbench.errors import InputError
 
-    target = Path(os.path.realpath(args.output))
-    try:
-        handle, name = tempfile.mkstemp(suffix=target.suffix, prefix=f".{target.stem}.", dir=target.parent)
-    except OSError as error:
-        raise InputError(f"cannot write there: {error.strerror}", where=args.output) from error
-    os.close(handle)
-    try:
-        render(pipeline, name)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
+    with replacing(Path(os.path.realpath(args.output))) as name:
+        render(pipeline, str(name))
     return 0

@@ -103,9 +103,9 @@ class _Member:
         self.connection.send((number, task))
 
     def stop(self, *, now: bool) -> None:
-        self.connection.close()
         if now:
-            self.process.terminate()
+            self.process.terminate()  # while it still listens: the signal must not come when it is on its way out
+        self.connection.close()
         self.process.join(5)
         if self.process.is_alive():
             self.process.kill()
