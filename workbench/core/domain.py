@@ -213,7 +213,7 @@ class Integers(Domain):
         return 0
 
     def __contains__(self, value: Value) -> bool:
-        return _is_int(value) or isinstance(value, float)
+        return type(value) is int or isinstance(value, float) or _is_int(value)
 
     def __str__(self) -> str:
         return "int"
@@ -232,7 +232,7 @@ class Reals(Domain):
         return 0.0
 
     def __contains__(self, value: Value) -> bool:
-        return _is_int(value) or isinstance(value, float)
+        return type(value) is int or isinstance(value, float) or _is_int(value)
 
     def __str__(self) -> str:
         return "float"
@@ -324,11 +324,12 @@ class Tuple(Domain):
         return tuple(field.default for field in self.fields)
 
     def __contains__(self, value: Value) -> bool:
-        return (
-            isinstance(value, tuple)
-            and len(value) == len(self.fields)
-            and all(item in field for item, field in zip(value, self.fields, strict=True))
-        )
+        if not isinstance(value, tuple) or len(value) != len(self.fields):
+            return False
+        for item, field in zip(value, self.fields, strict=True):  # noqa: SIM110  a generator costs more, at every event
+            if item not in field:
+                return False
+        return True
 
     def values(self) -> Iterator[tuple[Value, ...]]:
         return itertools.product(*(field.values() for field in self.fields))

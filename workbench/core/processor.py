@@ -47,6 +47,12 @@ class Burst(tuple[Maybe, ...]):
     __slots__ = ()
 
 
+class Events(tuple[Value, ...]):
+    """What a step on values emits on one output where these are several events at once: in order, all of them there."""
+
+    __slots__ = ()
+
+
 class Repeated(NamedTuple):
     """What a machine for compiled code emits where nothing bounds how often: an event, and it again `more` times."""
 
@@ -56,7 +62,7 @@ class Repeated(NamedTuple):
     """A variable of the machine's state, and so known before the step."""
 
 
-Emission = Maybe | Burst
+Emission = Maybe | Burst | Events
 """What a processor emits on one output."""
 
 NOTHING = Maybe(False, None)
@@ -67,19 +73,31 @@ END: Mapping[str, Value] = MappingProxyType({})
 
 def event(value: Any) -> Maybe:
     """An event that is certainly there."""
-    return Maybe(True, value)
+    return _new(Maybe, (True, value))  # what `Maybe(True, value)` does, without the detour: it is in every inner loop
+
+
+_new = tuple.__new__
 
 
 def slots_of(emission: Any) -> tuple[Maybe, ...]:
     """An emission as a sequence of at most one event each; what is repeated stands there once."""
+    if isinstance(emission, Events):
+        return tuple(map(event, emission))
     return emission if isinstance(emission, Burst) else (emission,)
 
 
+def events_of(emission: Emission) -> Sequence[Value]:
+    """The events that a step on values emits on one output."""
+    if isinstance(emission, Maybe):
+        return (emission[1],) if emission[0] else ()
+    return emission if isinstance(emission, Events) else [value for present, value in emission if present]
+
+
 def emission(events: Sequence[Value]) -> Emission:
-    """These events, as a step emits them."""
+    """These events, as a step on values emits them."""
     if len(events) == 1:
-        return Maybe(True, events[0])
-    return Burst([Maybe(True, value) for value in events]) if events else NOTHING
+        return event(events[0])
+    return Events(events) if events else NOTHING
 
 
 def carried(events: list[Value], width: int | None) -> Value | None:

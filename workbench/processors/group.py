@@ -6,11 +6,11 @@ runs as a single processor only inside a window, where its queues are part of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from workbench.core import function as f
 from workbench.core.determinism import Determinism, contracts
@@ -20,12 +20,33 @@ from workbench.core.function import same_domain
 from workbench.core.join import Join
 from workbench.core.ops import both, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, Slot, State, Stream, emission, slots_of
+from workbench.core.processor import (
+    Burst,
+    Emission,
+    Machine,
+    Maybe,
+    Processor,
+    Slot,
+    State,
+    Stream,
+    emission,
+    event,
+    events_of,
+    slots_of,
+)
 from workbench.core.term import FALSE, TRUE
 from workbench.errors import Refused, TypingError
 from workbench.faults.inject import inject
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.passthrough import Passthrough
+
+
+class _Member(NamedTuple):
+    """A typed processor in a group, and the pipes that it reads; it writes on those that come next."""
+
+    processor: Processor
+    sources: tuple[int, ...]
+    node: Node
 
 
 @dataclass(frozen=True)
@@ -109,42 +130,70 @@ class Group(Processor):
 
     # --- operation: a walk over the nodes with unbounded queues in the state -------------------------------
 
+    @cached_property
+    def _members(self) -> tuple[_Member, ...]:
+        return tuple(
+            _Member(self.flat.typed[node.name], tuple(self._pipes[pipe] for pipe in node.inputs), node)
+            for node in self.flat.nodes
+        )
+
+    @cached_property
+    def _pipes(self) -> dict[str, int]:
+        """The numbers of the pipes: of the inputs, and then of the outputs of one processor after the other."""
+        pipes = [name for name, _ in self.flat.inputs] + [pipe for node in self.flat.nodes for pipe in node.outputs]
+        return {pipe: number for number, pipe in enumerate(pipes)}
+
+    @cached_property
+    def _shown(self) -> tuple[int, ...]:
+        return tuple(self._pipes[pipe] for _, pipe in self.flat.outputs)
+
+    @cached_property
+    def _lockstep(self) -> bool:
+        """Whether each front makes every pipe carry exactly one event, so that none ever waits."""
+        return all(member.processor.lockstep and not member.processor.merges for member in self._members)
+
+    @cached_property
+    def _start(self) -> State:
+        return tuple((processor.initial(), ((),) * len(node.queues)) for processor, _, node in self._members)
+
     def initial(self) -> State:
-        return tuple((self.flat.typed[node.name].initial(), ((),) * len(node.queues)) for node in self.flat.nodes)
+        return self._start
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        given = {name: [value] for (name, _), value in zip(self.flat.inputs, front, strict=True)}
-        after, carried = self._walk(state, given, ends=False)
-        return after, tuple(emission(carried[pipe]) for _, pipe in self.flat.outputs)
+        if not self._lockstep:
+            after, carried = self._walk(state, [(value,) for value in front], ends=False)
+            return after, tuple([emission(carried[pipe]) for pipe in self._shown])
+        values, following = list(front), []
+        for (processor, sources, _), (inner, queues) in zip(self._members, state, strict=True):
+            inner, emitted = processor.step(inner, tuple([values[pipe] for pipe in sources]))
+            values += [value for _, value in emitted]
+            following.append((inner, queues))
+        return tuple(following), tuple([event(values[pipe]) for pipe in self._shown])
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What comes out when all inputs end: what a processor emits at its end flows on downstream."""
-        _, carried = self._walk(state, {name: [] for name, _ in self.flat.inputs}, ends=True)
-        return tuple(emission(carried[pipe]) for _, pipe in self.flat.outputs)
+        _, carried = self._walk(state, [()] * self.in_arity, ends=True)
+        return tuple([emission(carried[pipe]) for pipe in self._shown])
 
-    def _walk(
-        self, state: State, carried: dict[str, list[Value]], *, ends: bool
-    ) -> tuple[State, dict[str, list[Value]]]:
+    def _walk(self, state: State, given: list[Sequence[Value]], *, ends: bool) -> tuple[State, list[Sequence[Value]]]:
         """One step with these events on the inputs: the state after it, and what every pipe carries."""
-        after = []
-        for node, (inner, queues) in zip(self.flat.nodes, state, strict=True):
-            processor = self.flat.typed[node.name]
-            waiting = queues or ((),) * len(node.inputs)
-            streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, node.inputs, strict=True)]
-            if processor.merges:
-                fronts: list[tuple[Value, ...]] = [(value,) for stream in streams for value in stream]
+        after, carried = [], given
+        for (processor, sources, node), (inner, queues) in zip(self._members, state, strict=True):
+            if processor.merges or len(sources) == 1:
+                fronts: list[tuple[Value, ...]] = [(value,) for pipe in sources for value in carried[pipe]]
             else:
+                streams = [[*queue, *carried[pipe]] for queue, pipe in zip(queues, sources, strict=True)]
                 fronts = list(zip(*streams, strict=False))
+                queues = tuple([tuple(stream[len(fronts) :]) for stream in streams])
             results = []
             for front in fronts:
                 inner, emitted = processor.step(inner, front)
                 results.append(emitted)
             if ends:
                 results.append(processor.finish(inner))
-            for position, pipe in enumerate(node.outputs):
-                events = [maybe for emitted in results for maybe in slots_of(emitted[position])]
-                carried[pipe] = [maybe.value for maybe in events if maybe.present]
-            after.append((inner, tuple(tuple(stream[len(fronts) :]) for stream in streams) if queues else ()))
+            for position in range(len(node.outputs)):
+                carried.append([value for emitted in results for value in events_of(emitted[position])])
+            after.append((inner, queues))
         return tuple(after), carried
 
     @property

@@ -10,15 +10,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Anything, Bool, Domain, Map, Tuple, Value
-from workbench.core.function import Function, TypedFunction, as_function, same_domain
+from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
-    NOTHING,
     RUNS_PYTHON,
     Emission,
     Machine,
@@ -36,7 +36,7 @@ from workbench.core.term import TRUE, Entries, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held import Holder, wrapped
+from workbench.processors.held import Holder, first_event, wrapped
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,11 @@ class ForAll(Holder):
         return (BOOL,)
 
     def _values(self, front: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(dict.fromkeys(self.domain(*front)))
+        return tuple(dict.fromkeys(self._domain(*front)))
+
+    @cached_property
+    def _domain(self) -> Callable[..., Any]:
+        return on_values(self.domain)
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         length, out = min(map(len, streams)), list[Value]()
@@ -115,7 +119,8 @@ class ForAll(Holder):
     # --- operation: for each position that waits its verdict, or the copies that have not given theirs -----------
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        fresh = tuple((value, self._inner.initial()) for value in self._values(front))
+        begun = self._inner.initial()
+        fresh = tuple([(value, begun) for value in self._values(front)])
         positions = (*state, fresh)
         jobs = [(copy, (value, *front)) for each in positions if not isinstance(each, bool) for value, copy in each]
         results = pushes(self._inner, jobs)
@@ -131,7 +136,7 @@ class ForAll(Holder):
         own = list(itertools.islice(results, len(position)))
         for (value, _), result in zip(position, own, strict=True):
             following, (out,) = result()
-            said = next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
+            said = first_event(out)
             if not said.present:
                 silent.append((value, following))
             elif said.value is self.breaks:

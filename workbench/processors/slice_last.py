@@ -85,14 +85,13 @@ class SliceLast(Slice):
         (inner,) = state
         everywhere = self.to_all is not None and self.to_all(*front)
         said = []
-        for key in list(inner) if everywhere else [self.key(*front)]:
-            before = inner.get(key)
-            after, (out,) = self._inner.step(self._inner.initial() if before is None else before, front)
+        for key in list(inner) if everywhere else (self._key(*front),):
+            after, (out,) = self._inner.step(inner.get(key, self._begun), front)
             found = last_event(out, NOTHING)
             if found.present:
                 said.append((key, found.value))
             if found.present and self.until is not None and self.until(found.value):
-                inner = inner if before is None else inner.delete(key)
+                inner = inner.delete(key) if key in inner else inner
             else:
                 inner = inner.set(key, after)
         return (inner,), (emission(self._sorted(said)),)

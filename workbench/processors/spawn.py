@@ -16,7 +16,6 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
-    NOTHING,
     RUNS_PYTHON,
     Emission,
     Processor,
@@ -24,11 +23,10 @@ from workbench.core.processor import (
     Stream,
     emission,
     pushes,
-    slots_of,
 )
 from workbench.errors import TypingError
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held import Holder, wrapped
+from workbench.processors.held import Holder, first_event, wrapped
 from workbench.processors.trim import Trim
 
 
@@ -79,7 +77,7 @@ class GloballyOf(Holder):
         results = pushes(self._inner, [(before, front) for _, before in begun])
         for (position, _), result in zip(begun, results, strict=True):
             after, (out,) = result()
-            said = next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
+            said = first_event(out)
             if not said.present:
                 following.append((position, after))
             elif said.value is self.breaks:
