@@ -21,7 +21,7 @@ Saved = tuple[list[list[Value]], bool]
 Oracle = Callable[[str], Value | None]
 """Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
 Step = Callable[[State, tuple[Any, ...]], tuple[State, Any]]
-Plan = tuple[int, "Cell", Step, int, int, tuple[tuple[int, bool], ...]]
+Plan = tuple[int, "Cell", Step, int, int, bool, tuple[tuple[int, bool], ...]]
 """Of a processor what a step needs to know: see `Cell.plan`."""
 
 JOINED, SEVERAL = -1, -2
@@ -68,13 +68,13 @@ class Cell:
     def plan(self, index: int, wide: Sequence[bool]) -> Plan:
         """Its number, itself and its step; the one pipe that it reads, `JOINED` or `SEVERAL`; where it writes.
 
-        The last two are its only target, -1 where there are several or it is wide, and all with whether they are wide.
+        The last three are its only target, -1 where there are several; whether that is wide; and all, with that.
         """
         narrow = not any(wide[slot] for slot in self.sources)
         source = self.sources[0] if len(self.sources) == 1 else JOINED if self.queues else SEVERAL
-        target = self.targets[0] if len(self.targets) == 1 and not wide[self.targets[0]] else -1
         targets = tuple((slot, wide[slot]) for slot in self.targets)
-        return index, self, self.processor.step, source if narrow else SEVERAL, target, targets
+        target, is_wide = targets[0] if len(targets) == 1 else (-1, False)
+        return index, self, self.processor.step, source if narrow else SEVERAL, target, is_wide, targets
 
     def reset(self) -> None:
         """Empty the queues."""

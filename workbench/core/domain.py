@@ -12,6 +12,7 @@ The value of a `Map` is an immutable mapping that shares what it can with those 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -324,12 +325,11 @@ class Tuple(Domain):
         return tuple(field.default for field in self.fields)
 
     def __contains__(self, value: Value) -> bool:
-        if not isinstance(value, tuple) or len(value) != len(self.fields):
-            return False
-        for item, field in zip(value, self.fields, strict=True):  # noqa: SIM110  a generator costs more, at every event
-            if item not in field:
-                return False
-        return True
+        return (
+            isinstance(value, tuple)
+            and len(value) == len(self.fields)
+            and all(map(operator.contains, self.fields, value))
+        )
 
     def values(self) -> Iterator[tuple[Value, ...]]:
         return itertools.product(*(field.values() for field in self.fields))

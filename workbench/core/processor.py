@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -109,6 +109,9 @@ def carried(events: list[Value], width: int | None) -> Value | None:
 
 Stepped = tuple[State, tuple[Emission, ...]]
 """What a step gives: the next state, and what is emitted on each output."""
+
+Push = Callable[[Any, tuple[Any, ...]], Stepped]
+"""`Processor.step`, or `pushed` in its place."""
 
 
 class Tick(NamedTuple):
@@ -364,13 +367,6 @@ class Processor(ABC):
         return f"{type(self).__name__}({values})" if shown else type(self).__name__
 
 
-def pushes(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> Iterator[Callable[[], Stepped]]:
-    """`push_all`, as functions that give the results in order; where pushes do not overlap, each steps when called."""
-    if processor.overlaps:
-        return (done.wait_for for done in push_all(processor, jobs))
-    return (partial(processor.step, state, front) for state, front in jobs)
-
-
 def push_all(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> list[Done[Stepped]]:
     """Push a front into each of several copies of a processor, each given by its state.
 
@@ -378,6 +374,12 @@ def push_all(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]
     """
     pending = [processor.push_fast(state, front) for state, front in jobs]
     return [Done(each.wait_for) for each in pending]
+
+
+def pushed(done: Done[Stepped], front: tuple[Any, ...]) -> Stepped:
+    """What `push_all` has made of a copy: in place of `step`, with this in place of the state."""
+    del front
+    return done.wait_for()
 
 
 def _show(value: Any) -> str:

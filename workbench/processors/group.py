@@ -6,11 +6,11 @@ runs as a single processor only inside a window, where its queues are part of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from workbench.core import function as f
 from workbench.core.determinism import Determinism, contracts
@@ -28,9 +28,9 @@ from workbench.core.processor import (
     Processor,
     Slot,
     State,
+    Stepped,
     Stream,
     emission,
-    event,
     events_of,
     slots_of,
 )
@@ -39,14 +39,7 @@ from workbench.errors import Refused, TypingError
 from workbench.faults.inject import inject
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.passthrough import Passthrough
-
-
-class _Member(NamedTuple):
-    """A typed processor in a group, and the pipes that it reads; it writes on those that come next."""
-
-    processor: Processor
-    sources: tuple[int, ...]
-    node: Node
+from workbench.processors.together import Member, together
 
 
 @dataclass(frozen=True)
@@ -131,44 +124,39 @@ class Group(Processor):
     # --- operation: a walk over the nodes with unbounded queues in the state -------------------------------
 
     @cached_property
-    def _members(self) -> tuple[_Member, ...]:
-        return tuple(
-            _Member(self.flat.typed[node.name], tuple(self._pipes[pipe] for pipe in node.inputs), node)
-            for node in self.flat.nodes
-        )
-
-    @cached_property
     def _pipes(self) -> dict[str, int]:
         """The numbers of the pipes: of the inputs, and then of the outputs of one processor after the other."""
         pipes = [name for name, _ in self.flat.inputs] + [pipe for node in self.flat.nodes for pipe in node.outputs]
         return {pipe: number for number, pipe in enumerate(pipes)}
 
     @cached_property
+    def _members(self) -> tuple[Member, ...]:
+        number = self._pipes.__getitem__
+        return tuple(
+            Member(self.flat.typed[n.name], tuple(map(number, n.inputs)), tuple(map(number, n.outputs)), n)
+            for n in self.flat.nodes
+        )
+
+    @cached_property
     def _shown(self) -> tuple[int, ...]:
         return tuple(self._pipes[pipe] for _, pipe in self.flat.outputs)
 
     @cached_property
-    def _lockstep(self) -> bool:
-        """Whether each front makes every pipe carry exactly one event, so that none ever waits."""
-        return all(member.processor.lockstep and not member.processor.merges for member in self._members)
+    def _together(self) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
+        return together(self._members, self.in_arity, self._shown)
 
     @cached_property
-    def _start(self) -> State:
-        return tuple((processor.initial(), ((),) * len(node.queues)) for processor, _, node in self._members)
+    def _begun(self) -> State:
+        return tuple((member.processor.initial(), member.queues) for member in self._members)
 
     def initial(self) -> State:
-        return self._start
+        return self._begun
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        if not self._lockstep:
-            after, carried = self._walk(state, [(value,) for value in front], ends=False)
-            return after, tuple([emission(carried[pipe]) for pipe in self._shown])
-        values, following = list(front), []
-        for (processor, sources, _), (inner, queues) in zip(self._members, state, strict=True):
-            inner, emitted = processor.step(inner, tuple([values[pipe] for pipe in sources]))
-            values += [value for _, value in emitted]
-            following.append((inner, queues))
-        return tuple(following), tuple([event(values[pipe]) for pipe in self._shown])
+        if self._together is not None:
+            return self._together(state, front)
+        after, carried = self._walk(state, [(value,) for value in front], ends=False)
+        return after, tuple([emission(carried[pipe]) for pipe in self._shown])
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What comes out when all inputs end: what a processor emits at its end flows on downstream."""
@@ -178,7 +166,7 @@ class Group(Processor):
     def _walk(self, state: State, given: list[Sequence[Value]], *, ends: bool) -> tuple[State, list[Sequence[Value]]]:
         """One step with these events on the inputs: the state after it, and what every pipe carries."""
         after, carried = [], given
-        for (processor, sources, node), (inner, queues) in zip(self._members, state, strict=True):
+        for (processor, sources, targets, _), (inner, queues) in zip(self._members, state, strict=True):
             if processor.merges or len(sources) == 1:
                 fronts: list[tuple[Value, ...]] = [(value,) for pipe in sources for value in carried[pipe]]
             else:
@@ -191,7 +179,7 @@ class Group(Processor):
                 results.append(emitted)
             if ends:
                 results.append(processor.finish(inner))
-            for position in range(len(node.outputs)):
+            for position in range(len(targets)):
                 carried.append([value for emitted in results for value in events_of(emitted[position])])
             after.append((inner, queues))
         return tuple(after), carried

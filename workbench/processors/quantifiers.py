@@ -7,8 +7,7 @@ all copies together, and is emitted, in order, as soon as it is known.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -23,12 +22,13 @@ from workbench.core.processor import (
     Emission,
     Machine,
     Processor,
+    Push,
     State,
-    Stepped,
     Stream,
     emission,
     event,
-    pushes,
+    push_all,
+    pushed,
     slots_of,
     typed_function,
 )
@@ -93,8 +93,8 @@ class ForAll(Holder):
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return (BOOL,)
 
-    def _values(self, front: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(dict.fromkeys(self._domain(*front)))
+    def _values(self, front: tuple[Value, ...]) -> Iterable[Value]:
+        return dict.fromkeys(self._domain(*front))
 
     @cached_property
     def _domain(self) -> Callable[..., Any]:
@@ -119,23 +119,24 @@ class ForAll(Holder):
     # --- operation: for each position that waits its verdict, or the copies that have not given theirs -----------
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        begun = self._inner.initial()
-        fresh = tuple([(value, begun) for value in self._values(front)])
-        positions = (*state, fresh)
-        jobs = [(copy, (value, *front)) for each in positions if not isinstance(each, bool) for value, copy in each]
-        results = pushes(self._inner, jobs)
-        after = [self._fed(position, results) for position in positions]
-        known = next((i for i, position in enumerate(after) if not isinstance(position, bool)), len(after))
+        positions = [*state, [(value, self._begun) for value in self._values(front)]]
+        push: Push = self._inner.step
+        if self._inner.overlaps:
+            jobs = [(copy, (value, *front)) for each in positions if not isinstance(each, bool) for value, copy in each]
+            done = iter(push_all(self._inner, jobs))
+            positions = [p if isinstance(p, bool) else [(v, next(done)) for v, _ in p] for p in positions]
+            push = pushed
+        after = [each if isinstance(each, bool) else self._fed(each, front, push) for each in positions]
+        known = 0
+        while known < len(after) and isinstance(after[known], bool):
+            known += 1
         return tuple(after[known:]), (emission(after[:known]),)
 
-    def _fed(self, position: Any, results: Iterator[Callable[[], Stepped]]) -> Any:
-        """A position after its copies have seen the front, with what they gave."""
-        if isinstance(position, bool):
-            return position
+    def _fed(self, copies: Iterable[Any], front: tuple[Any, ...], push: Push) -> Any:
+        """A position after its copies have seen the front: a verdict, or those that have given none."""
         silent = []
-        own = list(itertools.islice(results, len(position)))
-        for (value, _), result in zip(position, own, strict=True):
-            following, (out,) = result()
+        for value, before in copies:
+            following, (out,) = push(before, (value, *front))
             said = first_event(out)
             if not said.present:
                 silent.append((value, following))

@@ -24,12 +24,14 @@ from workbench.core.processor import (
     Machine,
     Maybe,
     Processor,
+    Push,
     Slot,
     State,
     Stepped,
     Stream,
     event,
-    pushes,
+    push_all,
+    pushed,
     typed_function,
 )
 from workbench.core.term import FALSE, TRUE, Change, Entries, const
@@ -150,19 +152,22 @@ class Slice(Holder):
         return on_values(self.key)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        inner, last = state
         if self.to_all is not None and self.to_all(*front):
-            inner, last = self._all_fed(*state, front)
+            inner, last = self._all_fed(inner, last, front)
         else:
-            inner, last = state
             key = self._key(*front)
             inner, last = self._fed(inner, last, key, self._inner.step(inner.get(key, self._begun), front))
         return (inner, last), (event(last),)
 
     def _all_fed(self, inner: Any, last: Any, front: tuple[Any, ...]) -> tuple[Any, Any]:
         """The maps after all slices have seen a front."""
-        results = pushes(self._inner, [(before, front) for before in inner.values()])
-        for key, result in zip(inner, results, strict=True):
-            inner, last = self._fed(inner, last, key, result())
+        push: Push = self._inner.step
+        copies: list[Any] = list(inner.values())
+        if self._inner.overlaps:
+            push, copies = pushed, push_all(self._inner, [(before, front) for before in copies])
+        for key, copy in zip(inner, copies, strict=True):
+            inner, last = self._fed(inner, last, key, push(copy, front))
         return inner, last
 
     def _fed(self, inner: Any, last: Any, key: Value, stepped: Stepped) -> tuple[Any, Any]:

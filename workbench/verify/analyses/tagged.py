@@ -15,7 +15,18 @@ from workbench.core.domain import BOOL, Domain, Tuple
 from workbench.core.function import Function
 from workbench.core.ops import both, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, State, Stream, event, events_of, slots_of
+from workbench.core.processor import (
+    Burst,
+    Emission,
+    Machine,
+    Maybe,
+    Processor,
+    State,
+    Stream,
+    event,
+    events_of,
+    slots_of,
+)
 from workbench.core.term import const
 from workbench.faults.unreliable import Unreliable
 
