@@ -1,7 +1,7 @@
 """Parts of a pipeline: the processors that are needed to show a disagreement, and no others.
 
-A part's inputs are the pipes that other processors of the whole write. Each processor is left out in turn; a part is run on
-what its inputs carried in the whole, or where that cannot be fed (several events in a step), on random traces.
+A part's inputs are the pipes that other processors of the whole write. Each processor is left out in turn. A part runs
+on what its inputs carried in the whole, or where that cannot be fed (several events in a step), on random traces.
 """
 
 from __future__ import annotations
