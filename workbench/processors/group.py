@@ -171,9 +171,10 @@ class Group(Processor):
             if processor.merges or len(sources) == 1:
                 fronts: list[tuple[Value, ...]] = [(value,) for pipe in sources for value in carried[pipe]]
             else:
-                streams = [[*queue, *carried[pipe]] for queue, pipe in zip(queues, sources, strict=True)]
+                waiting = queues or ((),) * len(sources)
+                streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, sources, strict=True)]
                 fronts = list(zip(*streams, strict=False))
-                queues = tuple([tuple(stream[len(fronts) :]) for stream in streams])
+                queues = queues and tuple([tuple(stream[len(fronts) :]) for stream in streams])
             results = []
             for front in fronts:
                 inner, emitted = processor.step(inner, front)
