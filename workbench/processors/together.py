@@ -2,6 +2,16 @@
 
 Where every pipe carries exactly one event at each front, nothing ever waits, and there is nothing to decide: the
 processors step one after the other. A processor that holds a pipeline runs it for every event, often for every slice.
+The function of `x + cumulate(x, *)`, where `s` is the state of a processor, `q` its queues, and `p` what a pipe carries:
+
+    def step(state, front):
+        [p0] = front
+        [(s0, q0), (s1, q1)] = state
+        s0, [e1] = step0(s0, (p0,))
+        p1 = e1.value
+        s1, [e2] = step1(s1, (p0, p1))
+        p2 = e2.value
+        return ((s0, q0), (s1, q1)), (e2,)
 """
 
 from __future__ import annotations
