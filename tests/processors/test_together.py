@@ -61,7 +61,7 @@ def test_its_state_is_that_of_the_walk(body):
     group = Group(body)
     one = other = group.initial()
     for front in zip(*STREAMS, strict=True):
-        one, emitted = group._together(one, front)
+        one, emitted = group.step(one, front)
         other, carried = group._walk(other, [[value] for value in front], ends=False)
         assert one == other
         assert [[out.value] for out in emitted] == [list(carried[pipe]) for pipe in group._shown]

@@ -2,7 +2,7 @@
 
 Where every pipe carries exactly one event at each front, nothing ever waits, and there is nothing to decide: the
 processors step one after the other. A processor that holds a pipeline runs it for every event, often for every slice.
-The function of `x + cumulate(x, *)`, where `s` is the state of a processor, `q` its queues, and `p` what a pipe carries:
+The function of `x + cumulate(x, *)`, where `s` is the state of a processor, `q` its queues, `p` what a pipe carries:
 
     def step(state, front):
         [p0] = front
