@@ -112,7 +112,7 @@ def test_exit_codes(lab, tmp_path):
         (["run", "tiny", "--jobs", "0"], "at least one"),
         (["list", "--experiments", "nowhere"], "no such folder"),
         (["show", "abc"], "no measurement 'abc'"),
-        (["compare", "a", "b"], "no run begins with 'a'"),
+        (["compare", "a", "b"], "no run, code version or commit begins with"),
         (["frobnicate"], "invalid choice"),
         ([], "ACTION"),
     ],

@@ -64,7 +64,7 @@ def test_runs_are_found_by_how_they_begin(tmp_path):
     Store(tmp_path, "s").add([measured("2026a"), measured("2026a", 1), measured("2026b")])
     assert find_run(tmp_path, "2026a")[0] == "s"
     assert len(find_run(tmp_path, "2026a")[1]) == 2
-    with pytest.raises(InputError, match="several runs begin"):
+    with pytest.raises(InputError, match="several begin with"):
         find_run(tmp_path, "2026")
-    with pytest.raises(InputError, match="no run begins"):
+    with pytest.raises(InputError, match="no run, code version or commit begins"):
         find_run(tmp_path, "x")

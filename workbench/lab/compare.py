@@ -16,11 +16,11 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.lab.result import Result
-from workbench.lab.store import Store, as_text
+from workbench.lab.store import Store, as_text, newest
 
 RELATIVE, DISPERSIONS, FACTOR_OF_ONE = 0.1, 3.0, 2.0
-SMALLEST = {"cpu_seconds": 0.005, "wall_seconds": 0.005, "peak_mb": 5.0}
-"""Differences below these are noise whatever the repetitions say."""
+SMALLEST = {"cpu_seconds": 0.005, "wall_seconds": 0.005, "peak_mb": 5.0, "gpu_seconds": 0.5, "gpu_peak_mb": 5.0}
+"""Differences below these are noise whatever the repetitions say; of a GPU's time one sample of the driver is."""
 _TO_DEVIATION = 1.4826
 
 
@@ -71,24 +71,28 @@ class Comparison:
 
 
 def find_run(folder: Path, name: str) -> tuple[str, list[Result]]:
-    """The suite and the results of a run that is called like this, or begins so.
+    """The suite and the results of a run, or of all runs with a code version or a commit: its name, or how it begins.
+
+    A sweep that was interrupted is several runs; of a measurement that they made twice the newest counts.
 
     Raises
     ------
     InputError: there is none, or several.
     """
-    found: dict[tuple[str, str], list[Result]] = {}
+    found: dict[str, dict[tuple[str, str], list[Result]]] = {kind: {} for kind in ("run", "code", "commit")}
     for place in sorted(folder.glob("suite=*")):
         suite = place.name.removeprefix("suite=")
         for result in Store(folder, suite).results()[0]:
-            if result.run.startswith(name):
-                found.setdefault((suite, result.run), []).append(result)
-    if len(found) != 1:
-        known = ", ".join(run for _, run in found) or "none"
-        what = f"{'several runs begin' if found else 'no run begins'} with '{name}'"
+            for kind, named in found.items():
+                if (own := getattr(result, kind)).startswith(name):
+                    named.setdefault((suite, own), []).append(result)
+    meant = next(filter(None, found.values()), {})
+    if len(meant) != 1:
+        known = ", ".join(f"{own} of {suite}" for suite, own in meant) or "none"
+        what = f"several begin with '{name}'" if meant else f"no run, code version or commit begins with '{name}'"
         raise InputError(what, where=str(folder), hint=f"there are: {known}; `workbench lab list SUITE` has all")
-    (suite, _), results = next(iter(found.items()))
-    return suite, results
+    (suite, _), results = next(iter(meant.items()))
+    return suite, list(newest(results).values())
 
 
 def compare(before: Iterable[Result], after: Iterable[Result]) -> Comparison:
@@ -131,7 +135,9 @@ def _changes(old: Sequence[Result], new: Sequence[Result]) -> Iterable[Change]:
         elif {*map(str, sides[0])} != {*map(str, sides[1])}:
             yield change(name, sides[0][0], sides[1][0])
     for name, floor in SMALLEST.items():
-        measured = [[float(getattr(r.measured, name)) for r in side] for side in (old, new)]
+        measured = [[float(v) for r in side if (v := getattr(r.measured, name)) is not None] for side in (old, new)]
+        if not all(measured):
+            continue  # of GPUs not everything is known
         timing = name.endswith("seconds")
         if (_reliable([*old, *new]) or not timing) and differ(measured[0], measured[1], floor):
             yield change(name, statistics.median(measured[0]), statistics.median(measured[1]))

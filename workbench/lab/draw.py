@@ -15,6 +15,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 """Okabe and Ito: told apart by people who see fewer colours."""
 MARKERS = "osD^vP*X"
 MOST_LINKS = 5000
+DOUBTFUL = "hollow: something there did not end ok, or was timed on a loaded machine"
 Link = Callable[[Sequence[str]], str]
 
 
@@ -49,6 +50,8 @@ def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
         axes.grid(visible=True, axis="y", linewidth=0.4, alpha=0.5)
         if len(dots) > 1:
             axes.legend(title=plot.series, frameon=False)
+        if any(dot.doubtful for points in dots.values() for dot in points):
+            figure.supxlabel(DOUBTFUL, fontsize=8, color="#555555")
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Title": plot.title})
     text = out.getvalue().replace(' target="_blank"', "")  # the links lead to what is on the same page
@@ -67,6 +70,7 @@ def _lines(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link)
         marks = axes.scatter(xs, ys, s=22, color=_colour(i), marker=MARKERS[i % len(MARKERS)], label=name, zorder=3)
         if len(points) <= MOST_LINKS:
             marks.set_urls([link(dot.ids) for dot in points])
+        marks.set_facecolors(["white" if dot.doubtful else _colour(i) for dot in points])
     values = [dot.x for points in dots.values() for dot in points]
     if values and all(isinstance(x, int) for x in values) and len(set(values)) <= 12:
         axes.set_xticks(sorted(set(values)))
@@ -80,6 +84,7 @@ def _bars(_: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> 
         bars = axes.bar(places, [dot.y for dot in points], width, color=_colour(i), label=name)
         for bar, dot in zip(bars, points, strict=True):
             bar.set_url(link(dot.ids))
+            _hollow(bar, i, dot.doubtful)
     axes.set_xticks(range(len(names)), names, rotation=30 if sum(map(len, names)) > 50 else 0,
                     ha="right" if sum(map(len, names)) > 50 else "center")  # fmt: skip
 
@@ -102,6 +107,12 @@ def _histogram(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: L
                         edgecolor="white", linewidth=0.5)  # fmt: skip
         for bar, inside in zip(bars, bins, strict=True):
             bar.set_url(link([key for dot in inside for key in dot.ids][:MOST_LINKS]))
+            _hollow(bar, i, any(dot.doubtful for dot in inside))
+
+
+def _hollow(bar: Any, series: int, doubtful: bool) -> None:
+    if doubtful:
+        bar.set(facecolor="white", edgecolor=_colour(series), linewidth=1.2, alpha=1.0)
 
 
 def _inside(value: float, low: float, high: float, last: bool) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -19,9 +19,9 @@ from urllib.parse import parse_qs
 from workbench.errors import LabError, WorkbenchError
 from workbench.lab.data import open_data
 from workbench.lab.draw import svg
-from workbench.lab.find import load_suite, suite_files
+from workbench.lab.find import load_suite, named, suite_files
 from workbench.lab.measure.client import Client, Lost
-from workbench.lab.plan import Lab, Selection
+from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
 from workbench.lab.result import Measured, Result, Status
@@ -143,7 +143,10 @@ def application(site: Site, port: int) -> Any:
             if len(body) > LARGEST_FORM:
                 return page("error.html", 413, title="Too long", text="No form of this application is that long.")
         form = parse_qs(body.decode(errors="replace"), max_num_fields=5000)
-        site.runner(lab).start(lab, chosen(lab, form))
+        selection = chosen(lab, form, site.report(lab)[0].results if "id" in form else ())
+        if "id" in form and not selection.keys:  # else it would mean all
+            return missing("There is no such measurement.")
+        site.runner(lab).start(lab, selection)
         return RedirectResponse(f"/suite/{lab.suite.name}", 303)
 
     async def stop(request: Any) -> Any:
@@ -235,24 +238,18 @@ def _overview(site: Site) -> Iterator[dict[str, Any]]:
         try:
             lab = site.lab(name)
             if lab is not None:
-                points = sum(len(e.region) * e.repeat for e in lab.suite.experiments.values())
-                stored = len({*lab.store.done()[0]})
-                yield {"name": name, "title": lab.suite.title, "points": points, "stored": stored,
+                wanted, done = tasks(lab, lab.code(), Selection()), lab.store.done()[0]
+                measured = sum(task.id in done for task in wanted)
+                yield {"name": name, "title": lab.suite.title, "points": len(wanted), "measured": measured,
                        "state": site.runner(lab).state(), "error": ""}  # fmt: skip
         except WorkbenchError as error:
-            yield {
-                "name": name,
-                "title": "",
-                "points": 0,
-                "stored": 0,
-                "state": {"running": False},
-                "error": error.message,
-            }
+            yield {"name": name, "error": error.message}
 
 
-def chosen(lab: Lab, form: Mapping[str, Sequence[str]]) -> Selection:
-    """What a form asks for, of what the suite has; anything else in it means nothing."""
+def chosen(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = ()) -> Selection:
+    """What a form asks for, of what the suite has and the ids that are known; anything else in it means nothing."""
     suite = lab.suite
+    keys = tuple(dict.fromkeys(key.partition(".")[0] for key in form.get("id", ()) if key in known))
     experiments = tuple(name for name in suite.experiments if name in form.get("experiment", ()))
     where: dict[str, tuple[Scalar, ...]] = {}
     for experiment in suite.experiments.values():
@@ -262,7 +259,7 @@ def chosen(lab: Lab, form: Mapping[str, Sequence[str]]) -> Selection:
             if found and (not experiments or experiment.name in experiments):
                 where[axis] = (*where.get(axis, ()), *found)
     retry = tuple(status for status in Status if str(status) in form.get("retry", ()))
-    return Selection(experiments, where, again="again" in form, retry=retry)
+    return Selection(experiments, where, keys, again="again" in form, retry=retry)
 
 
 def serve(experiments: Path, folder: Path, port: int, suite: str | None = None) -> None:
@@ -271,12 +268,14 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None) 
     Raises
     ------
     LabError: uvicorn is not installed, or the port is taken.
-    SuiteError: there are no suites there.
+    SuiteError: there is no such folder, or no such suite in it.
     """
     try:
         import uvicorn
     except ImportError as error:
         raise LabError("the web application is served by uvicorn, which is not installed", hint=MISSING) from error
+    if suite:
+        named(experiments, suite)
     suite_files(experiments)
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -18,7 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import LabError
+from workbench.errors import LabError, SuiteError
 from workbench.lab import sql
 from workbench.lab.data import Data, wanted_table
 from workbench.lab.experiment import digest
@@ -195,13 +195,21 @@ class SparkSql:
 
     def query(self, text: str) -> list[dict[str, Any]]:
         """The rows of a SELECT."""
-        rows = [row.asDict() for row in self._spark.sql(text).collect()]
+        rows = [row.asDict() for row in self._execute(text).collect()]
         return [{n: float(v) if isinstance(v, Decimal) else v for n, v in row.items()} for row in rows]
 
     def view(self, name: str, text: str) -> None:
         """Name a SELECT."""
-        frame = self._spark.sql(text)
+        frame = self._execute(text)
         (frame.cache() if name == "latest" else frame).createOrReplaceTempView(name)
+
+    def _execute(self, text: str) -> Any:
+        from pyspark.errors import PySparkException
+
+        try:
+            return self._spark.sql(text)
+        except PySparkException as error:
+            raise SuiteError(f"SQL: {first_line(error)}", where=text) from error
 
     def close(self) -> None:
         """Give the memory back; the session belongs to the caller."""
