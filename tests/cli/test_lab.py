@@ -31,6 +31,12 @@ WRONG = """
 def judge(how):
     return {"y": 1 if how == "right" else 2}
 """
+REFUSING = """
+from workbench.errors import EngineMissing
+@suite.experiment(Region(i=[1, 2]), repeat=3)
+def refuse(i):
+    raise EngineMissing(f"no engine {i}", hint="install one")
+"""
 CRASHING = """
 @suite.experiment(Region(i=range(12)))
 def crash(i):
@@ -100,6 +106,17 @@ def test_exit_codes(lab, tmp_path):
     assert lab("report", "tiny").code == 1
 
 
+def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
+    more(tmp_path, REFUSING)
+    done = lab("run", "tiny")
+    assert done.code == 3
+    assert done.out.count("refused: refuse(i=1): no engine 1  [") == 1
+    assert done.out.count("hint: install one") == 2
+    assert re.search(r"all about it: workbench lab show \w+\.0", done.out)
+    assert "6 refused" in done.out
+    assert "10 measurements, 10 of them there, 6 to do (6 again)" in lab("run", "tiny").out
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -110,6 +127,11 @@ def test_exit_codes(lab, tmp_path):
         (["run", "tiny", "--retry", "sad"], "time-out"),
         (["run", "tiny", "--id", "abc"], "no point has the key"),
         (["run", "tiny", "--jobs", "0"], "at least one"),
+        (["run", "tiny", "--repeat", "0"], "at least once"),
+        (["run", "tiny", "--jobs", "2", "--master", "local[2]"], "--jobs is for this machine"),
+        (["run", "tiny", "--master", "yes"], "no Spark master"),
+        (["run", "tiny", "--data", "experiments/tiny.py"], "cannot be stored: Not a directory"),
+        (["serve", "other", "--port", "0"], "there are: tiny"),
         (["list", "--experiments", "nowhere"], "no such folder"),
         (["show", "abc"], "no measurement 'abc'"),
         (["compare", "a", "b"], "no run, code version or commit begins with"),
@@ -129,6 +151,16 @@ def test_a_suite_with_an_error_does_not_hide_the_others(lab, tmp_path):
     assert listed.code == 2
     assert "A suite" in listed.out
     assert "bad.py:3" in listed.out
+    (tmp_path / "experiments" / "bad.py").write_text("from workbench.lab import *\nsuite = Suite('bad', '')\ndef f(:\n")
+    for ended in (lab("list"), lab("run", "bad")):
+        assert ended.code == 2
+        assert "bad.py:3" in ended.out + ended.err
+    region = "Region(n=[1, 0]).excluding(lambda n: 1 / n > 2)"
+    text = f"suite = Suite('bad', '')\n@suite.experiment({region})\ndef f(n): return {{}}\n"
+    (tmp_path / "experiments" / "bad.py").write_text(f"from workbench.lab import *\n{text}")
+    listed = lab("list")
+    assert "A suite" in listed.out
+    assert "at {'n': 0}: ZeroDivisionError" in listed.out
 
 
 def test_two_runs_are_compared(lab, tmp_path):
@@ -153,11 +185,13 @@ def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
     again = lab("run", "tiny")
     assert f"{first}".endswith(first.name)
     assert first.name in again.err
+    assert "measures again" in again.err
     assert "2 of them there, 2 to do" in again.out
     assert again.code == 0
 
 
-def test_interrupting_keeps_what_was_measured(lab, tmp_path):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_interrupting_keeps_what_was_measured(lab, tmp_path, number, code):
     more(
         tmp_path,
         "\nimport time\n@suite.experiment(Region(s=range(100)))\ndef slow(s):\n    time.sleep(0.1)\n    return {}\n",
@@ -168,10 +202,10 @@ def test_interrupting_keeps_what_was_measured(lab, tmp_path):
     )  # fmt: skip
     for _ in range(8):
         assert json.loads(process.stdout.readline())["status"] == "ok"
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on from there" in err
+    assert process.returncode == code
+    assert "the same command goes on" in err
     measured = 8 + len(out.splitlines())
     assert "4 of them there" in lab("run", "tiny", "--only", "measure").out
     (stored,) = re.findall(r" (\d+) of +104 measured", lab("list").out)

@@ -12,11 +12,12 @@ from tests.lab.conftest import HEAD, run
 from tests.lab.test_data import SUITE
 from tests.verify.browser import PROGRAM, WITHOUT, chromium
 from workbench.errors import LabError
+from workbench.lab.claim import Computed, Macro
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
 from workbench.lab.report import write_report
-from workbench.lab.report_text import latex, macro_name
+from workbench.lab.report_text import latex, macro_name, macros_latex
 from workbench.lab.store import Store
 
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
@@ -88,6 +89,9 @@ def test_latex(written):
     assert r"\textgreater{} 9" in table
     assert latex("50% of a_b & c") == r"50\% of a\_b \& c"
     assert macro_name("slowest_of_7a") == "slowestOfSevenA"
+    assert latex("one\n\ntwo") == "one  two", "an empty line would end the table"
+    lines = macros_latex([(Macro("m", "on two\nlines", "", lambda _: 1), Computed(1))]).splitlines()
+    assert lines == ["% on two lines", r"\newcommand{\m}{1}"]
 
 
 def test_a_folder_that_cannot_be_written(written, tmp_path):

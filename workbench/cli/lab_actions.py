@@ -58,7 +58,7 @@ def _state(lab: Lab) -> str:
 
 def _show_suite(lab: Lab) -> None:
     suite = lab.suite
-    print(f"{suite.name}: {suite.title}\n  {_state(lab).strip()} with the code as it is now")
+    print(f"{suite.name}: {suite.title}\n  {' '.join(_state(lab).split())} with the code as it is now")
     for experiment in suite.experiments.values():
         print(f"\n{experiment.name}: {' '.join(experiment.doc.split())}".rstrip(": "))
         for axis, values in experiment.region.axes.items():
@@ -120,7 +120,8 @@ def run_(args: argparse.Namespace) -> int:
         with _results(args, lab, todo, origin, jobs) as results:
             _follow(results, pace, as_json=args.json)
     except (KeyboardInterrupt, SystemExit):
-        print(f"stopped after {pace.done} of {pace.total}; the same command goes on from there", file=sys.stderr)
+        going = "what was measured is kept, but --again begins anew" if args.again else "the same command goes on"
+        print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
         raise
     if not args.json and todo:
         told = ", ".join(f"{count} {status}" for status, count in sorted(pace.statuses.items()))

@@ -221,7 +221,7 @@ def flat(result: Result) -> dict[str, Any]:
     for name in ("point", "outputs", "machine", "versions"):
         own[name] = as_text(own[name])
     for name in TEXTS:  # a file holds no half of a character, which a text may have from a damaged name or output
-        own[name] = own[name].encode("utf-8", "backslashreplace").decode()
+        own[name] = own[name].encode("utf-8", "replace").decode()
     return {name: own[name] for name in COLUMNS}
 
 
