@@ -190,6 +190,22 @@ def test_what_depends_on_how_busy_the_machine_is(unit, timing):
     assert is_timing(unit) is timing
 
 
+def test_what_is_not_finite_is_not_drawn(make_lab):
+    lab = make_lab("""
+        @suite.experiment(Region(n=[1, 2, 3]), y=Output("y"))
+        def f(n): return {"y": [float("nan"), float("-inf"), 3.0][n - 1]}
+        suite.table("t", of=f, rows="n", cells={"y": most("y")})
+        suite.plot("line", of=f, x="n", y=most("y"))
+        suite.plot("heap", of=f, y=most("y"), kind="histogram")
+    """)
+    run(lab)
+    data = open_data(lab.suite, lab.store)
+    assert [cell.text for _, (cell,) in data.grid("t").rows] == ["nan", "-inf", "3"]
+    for plot in lab.suite.plots.values():
+        assert [dot.y for dot in data.dots(plot)[""]] == [3.0]
+        assert "<svg" in svg(plot, data.dots(plot), lambda ids: "#")
+
+
 DOUBTS = """
 @suite.experiment(Region(n=[1, 2]), y=Output("a number"), seconds=Output("a time", "s"))
 def f(n):

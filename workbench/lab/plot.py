@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -114,7 +115,7 @@ class Plot:
         dots: dict[str, list[Dot]] = {name: [] for name in series}
         timing = is_timing(unit_of(self.experiment, self.y)) or is_timing(self._unit_of_x)
         for row in found:
-            if row["y"] is None or row["x"] is None:
+            if not all(map(_drawable, (row["x"], row["y"]))):
                 continue
             ids = row["ids"] if isinstance(row["ids"], list) else [row["ids"]]
             doubtful = not row["well"] or (timing and not row["reliable"])
@@ -125,6 +126,10 @@ class Plot:
         for points in dots.values():
             points.sort(key=lambda dot: (dot.x if numeric else place.get(dot.x, 0), dot.ids))
         return {name: points for name, points in dots.items() if points}
+
+
+def _drawable(value: Any) -> bool:
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def _with_unit(text: str, unit: str) -> str:

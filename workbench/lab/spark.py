@@ -1,7 +1,8 @@
 """Spark: sweeps over a cluster, and the same tables as Spark SQL.
 
 The points are a DataFrame and go through `mapInPandas` in batches. A batch is measured by a supervisor process on the
-executor's machine and stored there as one file, named after the batch, so a batch that Spark does again is there once.
+executor's machine and stored there, as it goes and in the end as one file that is named after it; so a batch that Spark
+does again, because a worker was lost, goes on from where that one was, and is there once.
 The store and the suite must be visible under the same paths everywhere (a shared file system, or one machine).
 """
 
@@ -22,6 +23,7 @@ from workbench.errors import LabError, SuiteError
 from workbench.lab import sql
 from workbench.lab.data import Data, wanted_table
 from workbench.lab.experiment import digest
+from workbench.lab.local import Keeper
 from workbench.lab.measure.client import Client, Lost
 from workbench.lab.plan import Lab, Origin, Task, now
 from workbench.lab.result import Measured, Result, Status
@@ -151,11 +153,24 @@ class Measurer:
 
         store, origin = Store(Path(self.folder), self.suite), Origin(**self.origin)
         for frame in frames:
-            rows = frame.to_dict("records")
-            results = [self._measured(row, origin) for row in rows]
-            store.add(results, name=digest([row["batch"] + row["key"] + str(row["repetition"]) for row in rows])[:16])
+            results = self._batch(frame.to_dict("records"), store, origin)
             told = [(r.key, r.repetition, str(r.measured.status)) for r in results]
             yield pd.DataFrame(told, columns=["key", "repetition", "status"])
+
+    def _batch(self, rows: Sequence[Mapping[str, Any]], store: Store, origin: Origin) -> list[Result]:
+        """Measure what of a batch no worker that was lost has stored; in the end the batch is one file."""
+        name = digest([row["batch"] + row["key"] + str(row["repetition"]) for row in rows])[:16]
+        found = {result.id: result for result in store.results(name)[0]}
+        keep = Keeper(store, f"{name}-")
+        for row in rows:
+            if f"{row['key']}.{row['repetition']}" not in found:
+                result = self._measured(row, origin)
+                found[result.id] = result
+                keep.add(result)
+                keep.look()
+        store.add(list(found.values()), name)
+        store.remove(f"{name}-")
+        return list(found.values())
 
     def _measured(self, row: Mapping[str, Any], origin: Origin) -> Result:
         task = Task(row["experiment"], json.loads(row["point"]), int(row["repetition"]), row["key"], row["code"])

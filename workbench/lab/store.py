@@ -103,6 +103,12 @@ class Store:
                 aside.unlink()
         return final
 
+    def remove(self, beginning: str) -> None:
+        """Take away the files whose names begin so: what they have is in another by now."""
+        for path in self.folder.glob(f"part-{beginning}*.parquet"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
     def try_to_write(self) -> None:
         """See, before anything is measured, that results could be stored.
 
@@ -131,11 +137,11 @@ class Store:
 
     # --- reading --------------------------------------------------------------------------------------------
 
-    def files(self) -> tuple[dict[Path, Any], list[Broken]]:
+    def files(self, beginning: str = "") -> tuple[dict[Path, Any], list[Broken]]:
         """The files that can be read, with their contents as Arrow tables, and those that cannot."""
         pa = arrow()
         good, broken = {}, []
-        for path in sorted(self.folder.glob("part-*.parquet")):
+        for path in sorted(self.folder.glob(f"part-{beginning}*.parquet")):
             try:
                 good[path] = read(path)
             except FileNotFoundError:  # replaced meanwhile
@@ -144,15 +150,18 @@ class Store:
                 broken.append(Broken(path, first_line(error)))
         return good, broken
 
-    def table(self) -> tuple[Any, list[Broken]]:
-        """All results, of every run, as an Arrow table, and the files that could not be read."""
+    def table(self, beginning: str = "") -> tuple[Any, list[Broken]]:
+        """All results, of every run, as an Arrow table, and the files that could not be read.
+
+        With a `beginning` those of the files whose names begin so.
+        """
         pa = arrow()
-        good, broken = self.files()
+        good, broken = self.files(beginning)
         return pa.concat_tables(good.values()) if good else schema().empty_table(), broken
 
-    def results(self) -> tuple[list[Result], list[Broken]]:
-        """All results, of every run, oldest first."""
-        table, broken = self.table()
+    def results(self, beginning: str = "") -> tuple[list[Result], list[Broken]]:
+        """All results, of every run, oldest first; those of `table`."""
+        table, broken = self.table(beginning)
         return sorted(map(unflat, table.to_pylist()), key=lambda r: (r.started, r.id)), broken
 
     def points(self, keys: Iterable[str]) -> dict[tuple[str, str], list[str]]:
