@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -78,6 +79,24 @@ def test_list_run_report_show(lab, tmp_path):
     assert "| printed 1" in one
     assert f"workbench lab run tiny --id {key.partition('.')[0]} --again" in one
     assert json.loads(lab("show", key, "--json").out)["point"]["n"] == 1
+
+
+def test_commands_say_where_suites_and_results_are_if_it_is_elsewhere(lab, tmp_path):
+    (tmp_path / "experiments").rename(tmp_path / "else where")
+    (tmp_path / "else where" / "tiny.py").write_text(SUITE + CRASHING)
+    options = ["--experiments", "else where", "--data", "here"]
+    said = lab("run", "tiny", *options, "--where", "i=1").out
+    again = shlex.join(options)
+    (shown,) = re.findall(rf"workbench lab show {again} (\w+)\.0", said)
+    assert f"workbench lab run tiny {again} --id {shown} --again" in lab("show", *options, shown).out
+    lab("report", "tiny", *options)
+    assert (
+        f"workbench lab run tiny {again} --id KEY --again" in (tmp_path / "reports" / "tiny" / "README.md").read_text()
+    )
+    assert (
+        'data-options="--experiments &#39;else where&#39; --data here"'
+        in (tmp_path / "reports" / "tiny" / "index.html").read_text()
+    )
 
 
 def test_a_selection(lab):

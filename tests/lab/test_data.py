@@ -144,7 +144,7 @@ def test_without_results_there_is_nothing_to_judge(make_lab):
     lab = make_lab(SUITE)
     data = open_data(lab.suite, lab.store)
     assert lab.suite.claims["grows"].judged(data).standing is Standing.NO_DATA
-    assert "no result of 'measure'" in lab.suite.macros["largest"].computed(data).why
+    assert "no result of 'measure' with q = 10, status = ok" in lab.suite.macros["largest"].computed(data).why
     assert data.grid("wide").rows == ()
     assert data.dots("line") == {}
     assert data.numbers() == {"measure": {}}
@@ -164,6 +164,11 @@ def test_bad_sql_is_shown(data):
     with pytest.raises(SuiteError) as caught:
         data.sql("SELECT avg(word) FROM measure")
     assert len(caught.value.what.splitlines()) == 1, "without DuckDB's list of candidates"
+
+
+def test_rows_are_chosen_by_what_there_is(data):
+    with pytest.raises(SuiteError, match="'measure' has no 'm'"):
+        data.rows("measure", m=1)
 
 
 def test_an_output_that_has_got_another_type_is_none_in_older_results(make_lab):

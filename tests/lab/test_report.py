@@ -104,7 +104,8 @@ def test_a_folder_that_cannot_be_written(written, tmp_path):
 def test_a_report_on_nothing_says_so(make_lab, tmp_path):
     lab = make_lab(SUITE)
     report = write_report(lab, open_data(lab.suite, lab.store), tmp_path / "out")
-    assert "no results yet" in (tmp_path / "out" / "index.html").read_text()
+    for name in ("index.html", "README.md"):
+        assert "no results yet" in (tmp_path / "out" / name).read_text()
     assert {str(judged.standing) for _, judged in report.claims} >= {"no data"}
 
 

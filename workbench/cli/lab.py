@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,8 @@ if TYPE_CHECKING:
     from workbench.lab.plan import Lab
 
 HELP = "run suites of experiments, and report on them"
-STORE = Path(".workbench") / "lab"
-"""Where results are kept, below the working folder."""
+EXPERIMENTS, STORE = Path("experiments"), Path(".workbench") / "lab"
+"""Where suites are and results are kept, below the working folder."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def _action(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(name, help=text, description=text)
-    parser.add_argument("--experiments", type=Path, default=Path("experiments"), metavar="DIR", help="where suites are")
+    parser.add_argument("--experiments", type=Path, default=EXPERIMENTS, metavar="DIR", help="where suites are")
     parser.add_argument("--data", type=Path, default=STORE, metavar="DIR", help="where results are kept")
     return parser
 
@@ -85,4 +86,10 @@ def open_lab(args: argparse.Namespace, name: str) -> Lab:
         if times < 1:
             raise InputError(f"--repeat {times}: at least once")
         suite = suite.repeated(times)
-    return Lab(suite, path, Store(args.data, suite.name))
+    return Lab(suite, path, Store(args.data, suite.name), places(args))
+
+
+def places(args: argparse.Namespace) -> str:
+    """The options that say where suites and results are, where it is not the usual place."""
+    given = {"--experiments": (args.experiments, EXPERIMENTS), "--data": (args.data, STORE)}
+    return shlex.join(word for name, (own, usual) in given.items() if own != usual for word in (name, str(own)))

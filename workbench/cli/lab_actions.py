@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.lab import open_lab
+from workbench.cli.lab import open_lab, places
 from workbench.cli.progress import Progress
 from workbench.errors import InputError, SuiteError, WorkbenchError
 from workbench.lab.find import suite_files
@@ -118,7 +118,7 @@ def run_(args: argparse.Namespace) -> int:
         lab.store.try_to_write()
     try:
         with _results(args, lab, todo, origin, jobs) as results:
-            _follow(results, pace, as_json=args.json)
+            _follow(results, pace, lab.options, as_json=args.json)
     except (KeyboardInterrupt, SystemExit):
         going = "what was measured is kept, but --again begins anew" if args.again else "the same command goes on"
         print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
@@ -156,7 +156,7 @@ def _results(
             session.stop()
 
 
-def _follow(results: Iterator[Result], pace: Pace, *, as_json: bool) -> None:
+def _follow(results: Iterator[Result], pace: Pace, options: str, *, as_json: bool) -> None:
     """Show how it goes, and what does not go well."""
     said, failed = time.monotonic(), dict[str, None]()
     with Progress(pace.line()) as progress:
@@ -168,13 +168,13 @@ def _follow(results: Iterator[Result], pace: Pace, *, as_json: bool) -> None:
             elif result.measured.status is not Status.OK and result.key not in failed:
                 failed[result.key] = None  # a point that is repeated is told once
                 progress.clear()
-                _tell(result, len(failed))
+                _tell(result, len(failed), options)
             if not sys.stderr.isatty() and time.monotonic() - said > _BETWEEN_LINES:
                 said = time.monotonic()
                 print(pace.line(), file=sys.stderr)
 
 
-def _tell(result: Result, bad: int) -> None:
+def _tell(result: Result, bad: int, options: str) -> None:
     if bad <= MOST_SHOWN:
         point = ", ".join(f"{name}={value}" for name, value in result.point.items())
         reason = result.measured.reason.strip().splitlines() or [""]
@@ -182,7 +182,7 @@ def _tell(result: Result, bad: int) -> None:
         if reason[1:]:  # of a crash the place, of what was refused what to do
             print(f"      {reason[-1].strip()}")
     if bad == 1:
-        print(f"    all about it: workbench lab show {result.id}")
+        print(f"    all about it: workbench lab show {' '.join(filter(None, [options, result.id]))}")
     elif bad == MOST_SHOWN + 1:
         print("  ... and more; `workbench lab report` has all of them")
 
@@ -249,7 +249,7 @@ def show_(args: argparse.Namespace) -> int:
         if args.json:
             print(json.dumps({"suite": suite, **plain_result(result)}))
         else:
-            print(describe(suite, result))
+            print(describe(suite, result, places(args)))
     return 0
 
 
@@ -259,7 +259,7 @@ def _all(store: Store) -> list[Result]:
     return results
 
 
-def describe(suite: str, result: Result) -> str:
+def describe(suite: str, result: Result, options: str) -> str:
     """A measurement for people."""
     m = result.measured
     lines = [f"{suite} {result.experiment} {result.id}: {m.status}"]
@@ -274,7 +274,7 @@ def describe(suite: str, result: Result) -> str:
         f"  {', '.join(f'{name} {value}' for name, value in result.machine.items())}",
         f"  {', '.join(f'{name} {value}' for name, value in result.versions.items())}",
         f"  seed {result.seed}; measured by: {result.command}",
-        f"  again: {rerun(suite, result.key)}",
+        f"  again: {rerun(suite, result.key, options)}",
     ]
     if m.log.strip():
         lines += ["  printed:", *(f"    | {line}" for line in m.log.rstrip().splitlines())]
@@ -338,5 +338,5 @@ def serve_(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from workbench.lab.serve import serve
 
-    serve(args.experiments, args.data, args.port, args.suite)
+    serve(args.experiments, args.data, args.port, args.suite, places(args))
     return 0

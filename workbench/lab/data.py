@@ -147,12 +147,17 @@ class Data:
         Raises
         ------
         NoData: there is none.
+        SuiteError: the experiment has no such column.
         """
         own = self.suite.get(experiment)
+        known = [*own.region.axes, *own.outputs, "id", "repetition", *MEASURED]
+        for column in where:
+            if column not in known:
+                raise SuiteError(f"experiment '{own.name}' has no '{column}'", hint=f"it has {', '.join(known)}")
         condition = sql.condition(where)
         rows = self.sql(f"SELECT * FROM {sql.name(own.name)} WHERE {condition} ORDER BY place, repetition")
         if not rows:
-            raise NoData(f"no result of '{own.name}'" + (f" where {condition}" if where else ""))
+            raise NoData(f"no result of '{own.name}'" + (f" with {_said(where)}" if where else ""))
         return rows
 
     def grid(self, table: Table | str) -> Grid:
@@ -177,6 +182,11 @@ class Data:
     def close(self) -> None:
         """Give back what the engine holds."""
         self.engine.close()
+
+
+def _said(where: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
+    listed = {name: [given] if isinstance(given, Scalar) else given for name, given in where.items()}
+    return ", ".join(f"{name} = {' or '.join(map(str, values))}" for name, values in listed.items())
 
 
 def wanted_points(suite: Suite) -> list[tuple[str, str, int]]:

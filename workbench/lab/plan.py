@@ -28,12 +28,14 @@ CODE_SUFFIXES = (".py", ".lark", ".js", ".css")
 class Lab:
     """A suite, the file it came from, and where its results are.
 
-    `files` holds what prerequisites make.
+    `files` holds what prerequisites make; `options` is what a command needs to find them where they are not in the
+    usual places.
     """
 
     suite: Suite
     path: Path
     store: Store
+    options: str = ""
 
     @property
     def files(self) -> Path:

@@ -40,6 +40,8 @@ class Report:
     """The newest of each measurement, by id."""
     code: str
     commit: str
+    options: str = ""
+    """What commands need to find the suite and its results."""
     made: str = field(default_factory=now)
 
     @cached_property
@@ -118,7 +120,7 @@ def gather(lab: Lab, data: Data) -> Report:
     used = {key: result for key, result in newest(results).items() if key in ids}
     order = {name: i for i, name in enumerate(lab.suite.experiments)}
     ordered = sorted(used.items(), key=lambda item: (order[item[1].experiment], item[1].started))
-    return Report(lab.suite, data, dict(ordered), lab.code(), commit(lab.top))
+    return Report(lab.suite, data, dict(ordered), lab.code(), commit(lab.top), lab.options)
 
 
 def environment() -> Any:

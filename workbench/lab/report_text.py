@@ -28,9 +28,9 @@ _MEASURES = ("cpu_seconds", "wall_seconds", "peak_mb", "load", "steal", "reliabl
 LOG_SHOWN = 1500
 
 
-def rerun(suite: str, key: str) -> str:
+def rerun(suite: str, key: str, options: str = "") -> str:
     """The command that measures a point again."""
-    return f"workbench lab run {suite} --id {key} --again"
+    return f"workbench lab run {' '.join(filter(None, [suite, options]))} --id {key} --again"
 
 
 def on_gpus(peak_mb: float | None, seconds: float | None) -> str:
@@ -100,7 +100,8 @@ def markdown(report: Report) -> str:
         lines.append(f"| {e.name} | {doc} | {points} | {counts} | {report.costs[e.name]} | [csv](data/{e.name}.csv) |")
     lines += [
         "",
-        f"To measure a point again: `{rerun(suite.name, 'KEY')}`; all about a result: `workbench lab show ID`.",
+        f"To measure a point again: `{rerun(suite.name, 'KEY', report.options)}`; all about a result: "
+        f"`workbench lab show {' '.join(filter(None, [report.options, 'ID']))}`.",
         "",
     ]
     return "\n".join(lines)
@@ -110,6 +111,9 @@ def _grid(grid: Grid) -> Iterator[str]:
     yield from [f"## {grid.title}", ""]
     if grid.doc:
         yield from [grid.doc, ""]
+    if not grid.rows:
+        yield from ["no results yet", ""]
+        return
     yield f"| {' | '.join(map(_md, grid.heads))} |"
     yield "|" + "---|" * len(grid.heads)
     for key, cells in grid.rows:

@@ -39,10 +39,11 @@ class Site:
     Parameters
     ----------
     experiments, folder: where suites and results are.
+    options: what a command needs to find them.
     """
 
-    def __init__(self, experiments: Path, folder: Path) -> None:
-        self.experiments, self.folder = experiments, folder
+    def __init__(self, experiments: Path, folder: Path, options: str = "") -> None:
+        self.experiments, self.folder, self.options = experiments, folder, options
         self._labs: dict[str, tuple[float, Lab]] = {}
         self._runners: dict[str, Runner] = {}
         self._reports: dict[str, tuple[Any, Report, dict[str, str]]] = {}
@@ -59,7 +60,7 @@ class Site:
             return None
         changed = path.stat().st_mtime
         if name not in self._labs or self._labs[name][0] != changed:
-            self._labs[name] = changed, Lab(load_suite(path), path, Store(self.folder, name))
+            self._labs[name] = changed, Lab(load_suite(path), path, Store(self.folder, name), self.options)
         return self._labs[name][1]
 
     def runner(self, lab: Lab) -> Runner:
@@ -262,8 +263,8 @@ def chosen(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = 
     return Selection(experiments, where, keys, again="again" in form, retry=retry)
 
 
-def serve(experiments: Path, folder: Path, port: int, suite: str | None = None) -> None:
-    """Serve until interrupted.
+def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, options: str = "") -> None:
+    """Serve until interrupted; see `Site`.
 
     Raises
     ------
@@ -285,7 +286,7 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None) 
         listening.close()
         raise LabError(f"port {port} cannot be used: {error.strerror}", hint="choose another with --port") from error
     port = listening.getsockname()[1]
-    site = Site(experiments, folder)
+    site = Site(experiments, folder, options)
     print(f"http://{HOST}:{port}/{f'suite/{suite}' if suite else ''}  (Ctrl-C ends it)", flush=True)
     settings = uvicorn.Config(
         application(site, port), log_level="warning", server_header=False, timeout_graceful_shutdown=2

@@ -24,7 +24,8 @@
     add(article, "div", `${r.cpu} CPU s, ${r.wall} s, ${r.peak} MB${r.gpus && `, ${r.gpus}`}, limits by ${r.limits}; load ${r.load}, stolen ${r.steal}${loaded}`);
     add(article, "div", `${r.started} UTC, run ${r.run}, code ${r.code}, commit ${r.commit || "unknown"}, seed ${r.seed}`);
     if (r.log) add(article, "pre", r.log);
-    add(article, "pre", `workbench lab run ${given.dataset.suite} --id ${r.id.split(".")[0]} --again\nworkbench lab show ${r.id}`);
+    const options = given.dataset.options && `${given.dataset.options} `;
+    add(article, "pre", `workbench lab run ${given.dataset.suite} ${options}--id ${r.id.split(".")[0]} --again\nworkbench lab show ${options}${r.id}`);
     if (r.page && served) {
       add(article, "a", "the pipeline, and the run that shows it").href = `${location.pathname}/page/${r.id}`;
     }
