@@ -32,6 +32,7 @@ from workbench.core.processor import (
     pushes,
     typed_function,
 )
+from workbench.core.strict import computed, when
 from workbench.core.term import FALSE, TRUE, Change, Entries, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
@@ -218,6 +219,23 @@ class Slice(Holder):
         self._refuse()
         return _Copies(self, self._inner.machine(inputs, horizon), inputs).machine()
 
+    def _over(self, said: Maybe) -> Any:
+        """Whether a slice ends with what it says."""
+        if self.until is None:
+            return FALSE
+        ends = as_term(self.until(said.value), BOOL)
+        computed((ends,), said.present)
+        return both(said.present, ends)
+
+    def _addressed(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Of a symbolic front: its key, and whether it goes to all slices."""
+        assert isinstance(self.key, TypedFunction)
+        key = as_term(self.key(*front), self.key.result)
+        everywhere = FALSE if self.to_all is None else as_term(self.to_all(*front), BOOL)
+        computed((everywhere,))
+        computed((key,), negate(everywhere))
+        return key, everywhere
+
     def _refuse(self) -> None:
         reason = self.refusal("smv")
         if reason:
@@ -297,7 +315,7 @@ class _Copies:
                 return copy if self.kept is None else (*copy, used)
 
             def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-                key = as_term(self.slice.key(*front), self.map.key)
+                key, _ = self.slice._addressed(front)
                 place = slices.find(key)
                 new = self._fed(found(place), front)
                 slices.keep(place, key, new[: len(stored)])
@@ -324,15 +342,14 @@ class _Copies:
         return (used, *names["is_present"], key, *names[shown])
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        slice = self.slice
-        key = as_term(slice.key(*front), self.map.key)
-        everywhere = FALSE if slice.to_all is None else as_term(slice.to_all(*front), BOOL)
+        key, everywhere = self.slice._addressed(front)
         after: list[Any] = []
         entries = []
         for copy, (candidate, _) in zip(self._each(state), self.map.slots, strict=True):
             chosen = both(negate(everywhere), equal(key, const(candidate, self.map.key)))
             fed = either(chosen, both(everywhere, copy[0])) if self.lives else chosen
-            new = self._fed(copy, front)
+            with when(fed):
+                new = self._fed(copy, front)
             new = tuple(ite(fed, a, b) for a, b in zip(new, copy, strict=True))
             after += new
             entries.append(self._entry(new))
@@ -342,7 +359,8 @@ class _Copies:
         spoke, entries = [], []
         for copy in self._each(state):
             alive, inner, shown = self._parts(copy)
-            final = ended(self.inner, inner, Maybe(FALSE, const(self.map.value.default, self.map.value)))
+            with when(alive):
+                final = ended(self.inner, inner, Maybe(FALSE, const(self.map.value.default, self.map.value)))
             said = both(alive, final.present)
             spoke.append(said)
             entries.append((either(said, shown.present), ite(said, final.value, shown.value)))
@@ -373,7 +391,7 @@ class _Copies:
         last = Maybe(either(found.present, shown.present), ite(found.present, found.value, shown.value))
         alive: Any = TRUE
         if self.slice.until is not None:
-            over = both(found.present, as_term(self.slice.until(found.value), BOOL))
+            over = self.slice._over(found)
             fresh = tuple(const(slot.initial, slot.domain) for slot in self.inner.slots)
             alive, after = negate(over), ite(over, fresh, after)
             if self.slice.forget:
