@@ -15,7 +15,7 @@ from tests.cli.conftest import ROOT, command
 SUITE = """from workbench.lab import *
 suite = Suite("tiny", "A suite")
 
-@suite.experiment(Region(n=[1, 2], kind=["a", "b,c"]), y=Output("a number", "s"))
+@suite.experiment(Region(n=[1, 2], kind=["a", "b,c"]), y=Output("a number", "m"))
 def measure(n, kind):
     '''What it does.'''
     print("printed", n)
@@ -67,7 +67,7 @@ def test_list_run_report_show(lab, tmp_path):
     assert "0 to do" in lab("run", "tiny").out
     shown = lab("list", "tiny").out
     assert "measure: What it does." in shown
-    assert "-> y (s): a number" in shown
+    assert "-> y (m): a number" in shown
     assert re.search(r"\d{8}T\d{6}-\w+  4 measured", shown)
     report = lab("report", "tiny")
     assert report.code == 0

@@ -60,6 +60,12 @@ def test_timings_from_a_loaded_machine_are_not_compared():
     assert "loaded machine" in found.summary
 
 
+def test_outputs_that_are_timings_are_not_compared_either():
+    before, after = ([measured(run, reliable=False, rate=rate)] for run, rate in (("a", 1.0), ("b", 9.0)))
+    assert [change.what for change in compare(before, after).changes] == ["rate"]
+    assert compare(before, after, {("e", "rate")}).changes == ()
+
+
 def test_runs_are_found_by_how_they_begin(tmp_path):
     Store(tmp_path, "s").add([measured("2026a"), measured("2026a", 1), measured("2026b")])
     assert find_run(tmp_path, "2026a")[0] == "s"

@@ -321,12 +321,17 @@ def _data(args: argparse.Namespace, lab: Lab) -> Iterator[Any]:
 def compare_(args: argparse.Namespace) -> int:
     """Say what changed between two runs; 1 if anything did."""
     from workbench.lab.compare import compare, find_run
+    from workbench.lab.table import is_timing
 
     suite, before = find_run(args.data, args.before)
     other, after = find_run(args.data, args.after)
     if suite != other:
         raise InputError(f"{args.before} is a run of '{suite}', {args.after} one of '{other}'")
-    found = compare(before, after)
+    timings: set[tuple[str, str]] = set()
+    with contextlib.suppress(SuiteError):  # results can be compared when the suite is gone
+        experiments = open_lab(args, suite).suite.experiments.values()
+        timings = {(e.name, name) for e in experiments for name, output in e.outputs.items() if is_timing(output.unit)}
+    found = compare(before, after, timings)
     for change in found.changes:
         print(json.dumps(change.to_json()) if args.json else str(change))
     if not args.json:

@@ -9,7 +9,7 @@ no dispersion, and only a factor of two counts.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,11 +95,16 @@ def find_run(folder: Path, name: str) -> tuple[str, list[Result]]:
     return suite, list(newest(results).values())
 
 
-def compare(before: Iterable[Result], after: Iterable[Result]) -> Comparison:
-    """What differs between two runs, point by point."""
+def compare(before: Iterable[Result], after: Iterable[Result], timings: Container[tuple[str, str]] = ()) -> Comparison:
+    """What differs between two runs, point by point.
+
+    Parameters
+    ----------
+    timings: the outputs (experiment, name) that depend on how busy the machine is.
+    """
     old, new = _points(before), _points(after)
     common = [key for key in old if key in new]
-    changes = [change for key in common for change in _changes(old[key], new[key])]
+    changes = [change for key in common for change in _changes(old[key], new[key], timings)]
     return Comparison(
         tuple(changes), len(common), len(old.keys() - new.keys()), len(new.keys() - old.keys()),
         sum(min(len(old[key]), len(new[key])) == 1 for key in common),
@@ -118,7 +123,7 @@ def _reliable(results: Iterable[Result]) -> bool:
     return all(result.measured.reliable for result in results)
 
 
-def _changes(old: Sequence[Result], new: Sequence[Result]) -> Iterable[Change]:
+def _changes(old: Sequence[Result], new: Sequence[Result], timings: Container[tuple[str, str]]) -> Iterable[Change]:
     def change(what: str, before: Any, after: Any) -> Change:
         ids = tuple(r.id for r in old), tuple(r.id for r in new)
         return Change(old[0].experiment, old[0].point, what, before, after, ids)
@@ -127,7 +132,10 @@ def _changes(old: Sequence[Result], new: Sequence[Result]) -> Iterable[Change]:
     if statuses[0] != statuses[1]:
         yield change("status", ", ".join(statuses[0]), ", ".join(statuses[1]))
         return
+    reliable = _reliable([*old, *new])
     for name in old[0].measured.outputs.keys() & new[0].measured.outputs.keys():
+        if not reliable and (old[0].experiment, name) in timings:
+            continue
         sides = [[r.measured.outputs[name] for r in side] for side in (old, new)]
         if all(isinstance(value, float) for side in sides for value in side):
             if differ(sides[0], sides[1], 0.0):
@@ -139,7 +147,7 @@ def _changes(old: Sequence[Result], new: Sequence[Result]) -> Iterable[Change]:
         if not all(measured):
             continue  # of GPUs not everything is known
         timing = name.endswith("seconds")
-        if (_reliable([*old, *new]) or not timing) and differ(measured[0], measured[1], floor):
+        if (reliable or not timing) and differ(measured[0], measured[1], floor):
             yield change(name, statistics.median(measured[0]), statistics.median(measured[1]))
 
 

@@ -67,7 +67,9 @@ def _lines(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link)
         xs, ys = [dot.x for dot in points], [dot.y for dot in points]
         if plot.kind == "line":
             axes.plot(xs, ys, color=_colour(i), linewidth=1.3)
-        marks = axes.scatter(xs, ys, s=22, color=_colour(i), marker=MARKERS[i % len(MARKERS)], label=name, zorder=3)
+        style = {"s": 22, "color": _colour(i), "marker": MARKERS[i % len(MARKERS)]}
+        axes.scatter([], [], label=name, **style)  # for the legend, where all are filled
+        marks = axes.scatter(xs, ys, zorder=3, **style)
         if len(points) <= MOST_LINKS:
             marks.set_urls([link(dot.ids) for dot in points])
         marks.set_facecolors(["white" if dot.doubtful else _colour(i) for dot in points])
