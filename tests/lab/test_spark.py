@@ -12,7 +12,7 @@ import pytest
 from tests.lab.conftest import HEAD, SQUARES, run
 from tests.lab.spark_cluster import cluster, free_port, wait_for
 from tests.lab.test_data import SUITE
-from workbench.errors import SparkError
+from workbench.errors import LabError, SparkError
 from workbench.lab import spark
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
@@ -119,6 +119,14 @@ def test_a_batch_goes_on_where_a_lost_worker_was(tmp_path, monkeypatch):
     assert [r.key for r in results][:4] == made, "they were not measured again"
     assert len(results) == len({r.id for r in results}) == 6
     assert len(list(lab.store.folder.iterdir())) == 1
+
+
+def test_an_executor_that_cannot_store_says_why(session, tmp_path):
+    lab = lab_in(tmp_path, SQUARES)
+    (tmp_path / "data").write_text("a file where a folder should be")
+    with pytest.raises(LabError, match="results cannot be stored: Not a directory") as caught:
+        on_spark(lab, session)
+    assert "run the same command again" in caught.value.hint
 
 
 SLOW = """

@@ -29,6 +29,7 @@ from workbench.lab.plan import Lab, Origin, Task, now
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.store import NUMBERS, Store, arrow, as_text, read, schema, unflat
 from workbench.lab.suite import Suite
+from workbench.spark.carry import carried, found_in, told
 from workbench.spark.session import JAVA_OPTIONS, first_line
 from workbench.spark.session import LOCAL as LOCAL
 from workbench.spark.session import session as start
@@ -67,7 +68,8 @@ def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Genera
 
     Raises
     ------
-    LabError: Spark gives up, or the executors store their results where we do not see them.
+    LabError: Spark gives up, the executors cannot store results, or store them where we do not see them.
+    SuiteError: the suite cannot be loaded there.
     """
     if not tasks:
         return
@@ -116,10 +118,8 @@ def _followed(lab: Lab, tasks: Sequence[Task], done: Any, spark: Any) -> Iterato
         thread.join(10)
         raise
     if isinstance(ended[0], Exception):
-        raise LabError(
-            f"Spark gave up: {first_line(ended[0])}",
-            hint="what was stored is kept; run the same command again to go on",
-        ) from ended[0]
+        hint = "what was stored is kept; run the same command again to go on"
+        raise found_in(ended[0]) or LabError(f"Spark gave up: {told(ended[0])}", hint=hint) from ended[0]
     if wanted:
         raise LabError(
             f"the executors have stored {len(wanted)} results where they cannot be seen from here",
@@ -153,9 +153,10 @@ class Measurer:
 
         store, origin = Store(Path(self.folder), self.suite), Origin(**self.origin)
         for frame in frames:
-            results = self._batch(frame.to_dict("records"), store, origin)
-            told = [(r.key, r.repetition, str(r.measured.status)) for r in results]
-            yield pd.DataFrame(told, columns=["key", "repetition", "status"])
+            with carried():
+                results = self._batch(frame.to_dict("records"), store, origin)
+            done = [(r.key, r.repetition, str(r.measured.status)) for r in results]
+            yield pd.DataFrame(done, columns=["key", "repetition", "status"])
 
     def _batch(self, rows: Sequence[Mapping[str, Any]], store: Store, origin: Origin) -> list[Result]:
         """Measure what of a batch no worker that was lost has stored; in the end the batch is one file."""
