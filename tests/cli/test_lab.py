@@ -113,12 +113,14 @@ def test_exit_codes(lab, tmp_path):
     wrong = lab("run", "tiny", "--only", "judge")
     assert wrong.code == 1
     assert "wrong verdict: judge(how=wrong): y is 2 where 1 is expected" in wrong.out
+    assert "--retry wrong-verdict" in wrong.out
     more(tmp_path, CRASHING)
     crashed = lab("run", "tiny")
     assert crashed.code == 3
     assert crashed.out.count("ValueError: number") == 10
     assert "and more" in crashed.out
     assert "12 crash, 4 ok" in crashed.out
+    assert "to measure those again: --retry crash\n" in crashed.out
     assert lab("run", "tiny").out.count("0 to do") == 1
     assert "12 to do" in lab("run", "tiny", "--retry", "crash").out
     more(tmp_path, "\n@suite.claim('no')\ndef no(data):\n    return fails('indeed')\n")
@@ -133,6 +135,7 @@ def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
     assert done.out.count("hint: install one") == 2
     assert re.search(r"all about it: workbench lab show \w+\.0", done.out)
     assert "6 refused" in done.out
+    assert "--retry" not in done.out, "they are tried again anyway"
     assert "10 measurements, 10 of them there, 6 to do (6 again)" in lab("run", "tiny").out
 
 

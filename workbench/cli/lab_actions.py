@@ -23,6 +23,8 @@ from workbench.lab.result import Result, Status
 from workbench.lab.store import REPAIR, Broken, Store, flat
 
 MOST_SHOWN = 10
+_SETTLED = (Status.OK, Status.REFUSED)
+"""Endings after which `--retry` is of no use: all is well, or it is tried again anyway."""
 _BETWEEN_LINES = 15.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -126,6 +128,9 @@ def run_(args: argparse.Namespace) -> int:
     if not args.json and todo:
         told = ", ".join(f"{count} {status}" for status, count in sorted(pace.statuses.items()))
         print(f"run {origin.run}: {told} in {pace.elapsed:.1f} s ({pace.measured_seconds:.1f} s in the points)")
+        retried = [f"--retry {status.replace(' ', '-')}" for status in sorted(pace.statuses) if status not in _SETTLED]
+        if retried:
+            print(f"    to measure those again: {' '.join(retried)}")
     if pace.statuses[Status.WRONG]:
         return 1
     return 3 if pace.done - pace.statuses[Status.OK] else 0

@@ -287,10 +287,9 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, 
         raise LabError(f"port {port} cannot be used: {error.strerror}", hint="choose another with --port") from error
     port = listening.getsockname()[1]
     site = Site(experiments, folder, options)
+    served = application(site, port)
     print(f"http://{HOST}:{port}/{f'suite/{suite}' if suite else ''}  (Ctrl-C ends it)", flush=True)
-    settings = uvicorn.Config(
-        application(site, port), log_level="warning", server_header=False, timeout_graceful_shutdown=2
-    )
+    settings = uvicorn.Config(served, log_level="warning", server_header=False, timeout_graceful_shutdown=2)
     try:
         uvicorn.Server(settings).run(sockets=[listening])
     finally:
