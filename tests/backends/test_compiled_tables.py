@@ -22,6 +22,12 @@ pipeline products(x: int) -> {key: int, value: int} { return slice_last(x, itsel
 pipeline third(x: int) -> map(int, int) { return slice(x, itself, count, until = large, forget = true) }
 pipeline counts(x: int) -> map(int, int) { return slice(x, itself, count) }
 pipeline number(x: int) -> int { return size(slice(x, itself, count)) }
+pipeline at_the_end(x: int) -> map(int, int) { return slice(x, itself, keep_last) }
+function share(x) = x.1
+function owner(x) = x.0
+pipeline shares(x: (int, float)) -> float { return apply(x, share) }
+pipeline total(x: (int, float)) -> float { return sum_values(slice(x, owner, shares)) }
+pipeline everyone_last(x: int) -> {key: int, value: int} { return slice_last(x, itself, count, to_all = ends) }
 pipeline kept(x: int) -> map(int, int) { return trim(slice(x, itself, count), 1) }
 pipeline everyone(x: int) -> map(int, int) { return slice(x, itself, count, to_all = ends) }
 """
@@ -104,7 +110,12 @@ def test_an_error_leaves_the_table_as_it_was():
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("number", "whole of a map"), ("kept", "not finite"), ("everyone", "an event that goes to all slices")],
+    [
+        ("kept", "not finite"),
+        ("everyone_last", "any number of them emit in one step"),
+        ("at_the_end", "slices that emit at the end"),
+        ("total", "of floats depends on their order"),
+    ],
 )
 def test_what_is_refused(name, reason):
     with pytest.raises(Refused, match=reason):

@@ -14,13 +14,16 @@ from types import MappingProxyType
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
-from workbench.core.evaluate import Source, straight_line
+from workbench.core.evaluate import Assignment, Source, evaluated_once, straight_line
 from workbench.core.fold import Substitute, postorder
-from workbench.core.memory import USED
+from workbench.core.memory import USED, Gather, row_of
 from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.system import System
+
+ROW = "row"
+"""What code calls the number of a row, in a loop over a table."""
 
 LARGEST = 2**63 - 1
 """The largest integer of compiled code."""
@@ -38,6 +41,8 @@ class StepCode:
     late: assignments that need an input, too; they come after the early ones.
     after: an expression per variable, its value after the step.
     labels: an expression per term that was asked for.
+    inside: per such term the assignments it needs, before it, in a loop over the rows of a table (`core.memory`);
+        that is where a term belongs that has any.
     """
 
     state: tuple[str, ...]
@@ -46,6 +51,7 @@ class StepCode:
     late: tuple[str, ...]
     after: tuple[str, ...]
     labels: tuple[str, ...]
+    inside: tuple[tuple[str, ...], ...]
 
     def function(self, name: str = "step") -> str:
         """Source of a function of the state and the inputs that returns the state after it and the labels, flat."""
@@ -82,21 +88,49 @@ def step_code(
     if given:
         fixed = Substitute(dict(given))
         roots = [fixed(root) for root in roots]
-    fed: set[Term] = set()
+    rows = {row_of(memory.name): ROW for memory in system.memories if memory.fresh is not None}
+    fed, inside = set[Term](), set[Term]()
     for node in postorder(roots):
         refuse_large(node)
         if node in inputs or not fed.isdisjoint(node.args):
             fed.add(node)
-    lines, results = straight_line(roots, (Scalars if jumps else _Selects)({**state, **inputs}))
+        if node in rows or not inside.isdisjoint(evaluated_once(node)):
+            inside.add(node)
+    source = (Scalars if jumps else _Selects)({**state, **inputs, **rows})
+    assignments, results = straight_line(roots, source)
     count = len(system.variables)
+    repeated = [line for line in assignments if line.term in inside]
+
+    def needed(term: Term) -> tuple[str, ...]:
+        """What a term needs in a loop over rows."""
+        below = set(postorder([term])) if term in inside else ()
+        return tuple(f"{line.name} = {line.text}" for line in repeated if line.term in below)
+
+    def statements(line: Assignment) -> tuple[str, ...]:
+        gather = line.term.op
+        if not isinstance(gather, Gather):
+            return (f"{line.name} = {line.text}",)
+        happens, value = line.term.args
+        each = [*needed(value), f"{line.name}_v = {source(value)}"]
+        each += [text.format(line.name, f"{line.name}_v") for text in gather.collect]
+        return (*(text.format(line.name) for text in gather.start), *over_rows(gather.used, source(happens), each))
+
+    once = [line for line in assignments if line.term not in inside]
     return StepCode(
         tuple(state.values()),
         tuple(inputs.values()),
-        tuple(f"{name} = {text}" for name, text, term in lines if term not in fed),
-        tuple(f"{name} = {text}" for name, text, term in lines if term in fed),
+        tuple(text for line in once if line.term not in fed for text in statements(line)),
+        tuple(text for line in once if line.term in fed for text in statements(line)),
         tuple(results[:count]),
         tuple(results[count:]),
+        tuple(map(needed, roots[count:])),
     )
+
+
+def over_rows(used: str, happens: str, statements: Sequence[str]) -> list[str]:
+    """Statements for every row of a table that is used, where something happens; `ROW` is its number."""
+    head = [f"if {happens}:", f"    for {ROW} in range(1, len({used})):", f"        if {used}[at({ROW})]:"]
+    return [*head, *(f"            {statement}" for statement in statements)]
 
 
 def encode(domain: Domain, value: Value) -> int:

@@ -6,6 +6,7 @@ decided exactly, and nothing is written out of a block in which one does.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from workbench.backends.compiled_loop import Shape, executable
 from workbench.backends.compiled_tables import find
 from workbench.core.ops import OVERFLOWS
 
-SCOPE: Mapping[str, Any] = {"at": lambda position: position, "find": find} | {
+SCOPE: Mapping[str, Any] = {"at": lambda position: position, "find": find, "room": lambda _: sys.maxsize} | {
     op.name: op.exact for op in OVERFLOWS.values()
 }
 """What generated code calls, in plain Python."""
@@ -62,6 +63,8 @@ class PlainLoop:
                 *(array[first:last].tolist() for array in inputs), *lists,
             ):  # fmt: skip
                 return True
+            if self._wants_more(counts, made, written):
+                return True
             whole[:], real[:] = numbers, floats
         except OverflowError:  # a number that does not fit into an array
             return True
@@ -72,3 +75,11 @@ class PlainLoop:
         for j, number in enumerate(made):
             counts[j] += number
         return False
+
+    def _wants_more(self, counts: Any, made: list[int], written: tuple[Any, ...]) -> bool:
+        """Whether an output has no room for what it has got; then `counts` says how much it wants."""
+        room = {j: len(array) for j, array in zip(self._outputs, written, strict=False)}
+        if all(counts[j] + made[j] < size for j, size in room.items()):
+            return False
+        counts[:] += made
+        return True

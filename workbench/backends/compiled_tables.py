@@ -20,6 +20,10 @@ SCATTER = 0x9E3779B97F4A7C15
 """
 
 
+CROWDED, FULL = 0.5, 1.0
+"""The part of a table's rows that may be used between two blocks of steps, and within one."""
+
+
 def find(used: Any, keys: Any, key: Any) -> int:
     """The row of a key, or the free one where it belongs; 0 where none is free."""
     if 0 <= key < DIRECT:

@@ -81,12 +81,22 @@ def _inner(draw: st.DrawFn) -> Processor:
     return Group(builder.build(chain[1](chain[0](builder.input("x", INT)))))
 
 
+WHOLE = st.lists(st.sampled_from((f.SIZE, f.SUM_VALUES)), min_size=1, max_size=2, unique=True)
+"""Functions of all entries of a map of integers."""
+
+
+def _truths(inner: Processor) -> Pipeline:
+    """Whether what a processor emits is small."""
+    builder = Builder("truths")
+    return builder.build(ApplyFunction(g.fixed_right("<", 4))(inner(builder.input("x", INT))))
+
+
 @st.composite
 def unbounded(draw: st.DrawFn) -> Pipeline:
     """A pipeline over `x: int` and `b: bool`, whose queues never hold a map."""
     builder = Builder("p")
     x, b = builder.input("x", INT), builder.input("b", BOOL)
-    kind = draw(st.sampled_from(("verdict", "verdicts", "map", "entry", "last")))
+    kind = draw(st.sampled_from(("verdict", "verdicts", "map", "entry", "whole", "truths", "last")))
     if kind in ("verdict", "verdicts"):
         low = ApplyFunction(g.fixed_right("<", draw(st.integers(-1, 5))))(x)
         if kind == "verdict":
@@ -99,9 +109,15 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
     if kind == "last":
         return builder.build(SliceLast(key, inner, until=until)(x))
     forget = until is not None and draw(st.booleans())
-    slices = Slice(key, inner, until=until, forget=forget)(x)
+    to_all = draw(st.sampled_from((None, f.ODD, g.fixed_right("<", 0))))
+    slices = Slice(key, inner, to_all, until, forget)(x)
     if kind == "map":
         return builder.build(slices)
+    if kind == "whole":
+        return builder.build({f"out{i}": ApplyFunction(each)(slices) for i, each in enumerate(draw(WHOLE))})
+    if kind == "truths":
+        truths = Slice(key, Group(_truths(inner)), to_all, until and f.NOT, forget)(x)
+        return builder.build(ApplyFunction(draw(st.sampled_from((f.ALL_VALUES, f.ANY_VALUE))))(truths))
     other = ApplyFunction(draw(st.sampled_from(KEYS[:3] if key in KEYS[:3] else KEYS[3:])))(Trim(0)(x))
     asked = Function("entry", 2, lambda m, k: f.GET(m, k, 7)) if draw(st.booleans()) else f.HAS
     return builder.build(ApplyFunction(asked)(slices, other))

@@ -69,7 +69,7 @@ class _Crawl:
         self.queues: dict[str, Queue] = {}
         self.uses: dict[str, Term] = {}
         self.end: End | None = None
-        self.memories: list[Memory] = []
+        self.kept: list[Cells] = []
         self.pending: list[Term] = []
         self.more: dict[str, Term] = {}
         """Per instance that repeats its events: how many more times one comes."""
@@ -85,6 +85,7 @@ class _Crawl:
             except WorkbenchError as error:
                 error.where = error.where or node.where
                 raise
+        memories = [self._memory(cells) for cells in self.kept]
         return System(
             self.pipeline.name,
             tuple(self.inputs),
@@ -99,7 +100,7 @@ class _Crawl:
             self.end,
             self.uses,
             tuple(self.pending),
-            tuple(self.memories),
+            tuple(memories),
         )
 
     def _arrivals(self) -> Iterator[tuple[Term, Any]]:
@@ -157,9 +158,11 @@ class _Crawl:
             rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
             roles = roles if node.processor.merges else (("input", roles[0][1]),)
         self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
+        for each in cells:
+            each.fires = rounds[0][0]
         emitted = self._ticked(node, machine) if node.processor.clocked else self._rounds(node, machine, rounds)
         if cells:
-            self._remember(cells, rounds[0][0])
+            self.kept += cells
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
         assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
         if repeated is not None and (machine.slots or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
@@ -253,7 +256,7 @@ class _Crawl:
 
     def _cells(self, instance: str, stores: Sequence[Store]) -> list[Cells]:
         """The memories of an instance, to be read and written."""
-        start = len(self.memories)
+        start = len(self.kept)
         return [
             Cells(
                 store._replace(name=f"{instance}:{store.name}"),
@@ -262,11 +265,14 @@ class _Crawl:
             for i, store in enumerate(stores)
         ]
 
-    def _remember(self, cells: Sequence[Cells], fires: Any) -> None:
-        """Keep memories, with what is written to them where an instance fires."""
-        for each in cells:
-            writes = (write._replace(happens=AND(fires, write.happens)) for write in each.writes)
-            self.memories.append(Memory(*each.store, each.arrays, tuple(writes), AND(fires, each.full)))
+    def _memory(self, cells: Cells) -> Memory:
+        """A memory, with what is written to it where its instance fires; totals that are kept of it are variables."""
+        fires = cells.fires
+        for symbol, after in cells.totals.values():
+            self.variables.append(Variable(symbol.name, symbol.domain, 0, ite(fires, after, symbol)))
+        writes = tuple(write._replace(happens=AND(fires, write.happens)) for write in cells.writes)
+        updates = tuple(update._replace(happens=AND(fires, update.happens)) for update in cells.updates)
+        return Memory(*cells.store, cells.arrays, writes, updates, AND(fires, cells.full))
 
     def _holds(self, domain: Domain) -> bool:
         """Whether a variable can have this domain."""
@@ -301,7 +307,7 @@ class _Crawl:
         if isinstance(join, Ring):
             cells = self._cells(name, join.stores())
             done = join.step(state, [arrival for (arrival,) in arrivals], cells, share)
-            self._remember(cells, TRUE)
+            self.kept += cells
             result = JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
         else:
             result = join.rounds(state, arrivals, share)

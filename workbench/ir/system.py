@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
-from workbench.core.memory import Write
+from workbench.core.memory import Update, Write
 from workbench.core.ops import both, disjunction, either, ite, negate
 from workbench.core.processor import Maybe, Processor
 from workbench.core.term import FALSE, TRUE, Term, leaves, var
@@ -115,6 +115,7 @@ class Memory(NamedTuple):
     arrays: tuple[str, ...]
     """Per scalar part of the domain, what code calls its array."""
     writes: tuple[Write, ...]
+    updates: tuple[Update, ...]
     full: Term
     """Of a table: whether there is no row for what is written in this step."""
 

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Tuple, Value
+from workbench.core.domain import BOOL, Domain, FrozenMap, Map, Record, Tuple, Value
+from workbench.core.function import TypedFunction
 from workbench.core.memory import Cells, Store, Stored, table_size
 from workbench.core.ops import as_term, both, disjunction, either, equal, ite, negate
 from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stream, emission
 from workbench.core.term import FALSE, const
 from workbench.processors.held import advance, ended, last_event
-from workbench.processors.slice import FIRST, Slice
+from workbench.processors.slice import Slice
+from workbench.processors.slice_table import FIRST
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,18 @@ class SliceLast(Slice):
     lockstep: ClassVar[bool] = False
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        found = self._map(inputs)
+        found = self.map_of(inputs)
         return (Record((found.key, found.value), ("key", "value")),)
 
+    def refusal(self, backend: str) -> str:
+        reason = super().refusal(backend)
+        if reason or backend != "numba" or self.to_all is None or not isinstance(self.key, TypedFunction):
+            return reason
+        finite = Map(self.key.result, BOOL).finite
+        return "" if finite else "an event that goes to all slices makes any number of them emit in one step"
+
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        found = self._map(inputs)
+        found = self.map_of(inputs)
         if self.to_all is None and not self._inner.finishes:
             return 1
         return len(found.slots) if found.key.finite and found.finite else None
@@ -108,7 +117,7 @@ class SliceLast(Slice):
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         self._refuse()
-        inner, found = self._inner.machine(inputs, horizon), self._map(inputs)
+        inner, found = self._inner.machine(inputs, horizon), self.map_of(inputs)
         lives = self.to_all is not None or inner.finish is not None
         own = [*([Slot("is_alive", BOOL, False)] if lives else []), *inner.slots]
         slots = tuple(Slot(f"{s.name}.{word}", s.domain, s.initial) for _, word in found.slots for s in own)
@@ -143,9 +152,9 @@ class SliceLast(Slice):
         return Machine(slots, step, finish if inner.finish else None)
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
-        if not self._tabled(inputs):
+        if self.map_of(inputs).finite:
             return None
-        found = self._map(inputs)
+        found = self.map_of(inputs)
         inner = self._inner.machine(inputs)
         fresh = tuple(slot.initial for slot in inner.slots)
         row = Tuple((BOOL, found.key, *(slot.domain for slot in inner.slots)))
