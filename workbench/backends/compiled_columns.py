@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.backends.compiled_observe import decode_any, encode_any
+from workbench.backends.compiled_values import arrays_of
 from workbench.core.domain import (
     BOOL,
     INT,
@@ -166,6 +167,10 @@ def _first(a: tuple[int, DomainError] | None, b: tuple[int, DomainError] | None)
 
 
 def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any) -> Column:
+    there = events if present is None else [v if p else domain.default for v, p in zip(events, present, strict=False)]
+    arrays = arrays_of(domain, there) if len(there) == len(events) else None
+    if arrays is not None:
+        return Column(tuple(arrays), present, None)
     rows, wrong = [], None
     nothing = tuple(encode_any(part, part.default) for part in parts)
     for position, value in enumerate(events):

@@ -14,7 +14,7 @@ from workbench.conformance import functions as g
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Value
 from workbench.core.function import Function
-from workbench.core.ops import MOD, MUL
+from workbench.core.ops import MOD, MUL, SUB
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor
 from workbench.processors.apply import ApplyFunction
@@ -23,6 +23,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.group import Group
 from workbench.processors.moore import Moore, Transition, Variable
 from workbench.processors.passthrough import Passthrough
+from workbench.processors.quantifiers import Exists, ForAll
 from workbench.processors.slice import Slice
 from workbench.processors.slice_last import SliceLast
 from workbench.processors.stream import Builder
@@ -85,6 +86,26 @@ WHOLE = st.lists(st.sampled_from((f.SIZE, f.SUM_VALUES)), min_size=1, max_size=2
 """Functions of all entries of a map of integers."""
 
 
+VALUES = (
+    g.NEIGHBOURS,
+    Function("four", 1, lambda a: (MUL(a, 2), MOD(a, 3), 1, SUB(2, a))),
+    Function("one", 1, lambda a: (a,)),
+)
+"""Values of an integer to range over."""
+
+
+@st.composite
+def _condition(draw: st.DrawFn) -> Processor:
+    """A condition on a value and an integer, which is known at once."""
+    compared = ApplyFunction(draw(st.sampled_from((f.LT, f.NE, f.GE))))
+    if draw(st.booleans()):
+        return compared
+    builder = Builder("condition")
+    value, x = builder.input("v", INT), builder.input("x", INT)
+    changed = draw(st.sampled_from((Cumulate(f.ADD), TurnInto(1, INT), ApplyFunction(g.fixed_left("-", 5)))))(x)
+    return Group(builder.build(compared(value, changed)))
+
+
 def _truths(inner: Processor) -> Pipeline:
     """Whether what a processor emits is small."""
     builder = Builder("truths")
@@ -96,7 +117,7 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
     """A pipeline over `x: int` and `b: bool`, whose queues never hold a map."""
     builder = Builder("p")
     x, b = builder.input("x", INT), builder.input("b", BOOL)
-    kind = draw(st.sampled_from(("verdict", "verdicts", "map", "entry", "whole", "truths", "last")))
+    kind = draw(st.sampled_from(("verdict", "verdicts", "quantifier", "map", "entry", "whole", "truths", "last")))
     if kind in ("verdict", "verdicts"):
         low = ApplyFunction(g.fixed_right("<", draw(st.integers(-1, 5))))(x)
         if kind == "verdict":
@@ -104,6 +125,10 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
         else:
             found = draw(st.sampled_from((Until(), Release())))(low, b)
         return builder.build(ApplyFunction(f.NOT)(found) if draw(st.booleans()) else found)
+    if kind == "quantifier":
+        return builder.build(
+            draw(st.sampled_from((ForAll, Exists)))(draw(st.sampled_from(VALUES)), draw(_condition()))(x)
+        )
     key, inner = draw(st.sampled_from(KEYS)), draw(_inner())
     until = draw(st.sampled_from((None, f.EVEN, g.fixed_right("<", 3))))
     if kind == "last":
