@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from workbench.backends.compiled_rows import ROW, Statements
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
-from workbench.core.evaluate import Assignment, Source, evaluated_once, straight_line
+from workbench.core.evaluate import Source, evaluated_once, straight_line
 from workbench.core.fold import Substitute, postorder
-from workbench.core.memory import USED, Gather, row_of
+from workbench.core.memory import USED, row_of
 from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.system import System
-
-ROW = "row"
-"""What code calls the number of a row, in a loop over a table."""
 
 LARGEST = 2**63 - 1
 """The largest integer of compiled code."""
@@ -99,38 +97,16 @@ def step_code(
     source = (Scalars if jumps else _Selects)({**state, **inputs, **rows})
     assignments, results = straight_line(roots, source)
     count = len(system.variables)
-    repeated = [line for line in assignments if line.term in inside]
-
-    def needed(term: Term) -> tuple[str, ...]:
-        """What a term needs in a loop over rows."""
-        below = set(postorder([term])) if term in inside else ()
-        return tuple(f"{line.name} = {line.text}" for line in repeated if line.term in below)
-
-    def statements(line: Assignment) -> tuple[str, ...]:
-        gather = line.term.op
-        if not isinstance(gather, Gather):
-            return (f"{line.name} = {line.text}",)
-        happens, value = line.term.args
-        each = [*needed(value), f"{line.name}_v = {source(value)}"]
-        each += [text.format(line.name, f"{line.name}_v") for text in gather.collect]
-        return (*(text.format(line.name) for text in gather.start), *over_rows(gather.used, source(happens), each))
-
-    once = [line for line in assignments if line.term not in inside]
+    statements = Statements(assignments, inside, fed, source)
     return StepCode(
         tuple(state.values()),
         tuple(inputs.values()),
-        tuple(text for line in once if line.term not in fed for text in statements(line)),
-        tuple(text for line in once if line.term in fed for text in statements(line)),
+        tuple(statements.early),
+        tuple(statements.late),
         tuple(results[:count]),
         tuple(results[count:]),
-        tuple(map(needed, roots[count:])),
+        tuple(tuple(statements.needed(root)) for root in roots[count:]),
     )
-
-
-def over_rows(used: str, happens: str, statements: Sequence[str]) -> list[str]:
-    """Statements for every row of a table that is used, where something happens; `ROW` is its number."""
-    head = [f"if {happens}:", f"    for {ROW} in range(1, len({used})):", f"        if {used}[at({ROW})]:"]
-    return [*head, *(f"            {statement}" for statement in statements)]
 
 
 def encode(domain: Domain, value: Value) -> int:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.backends.compiled import ROW, StepCode, over_rows, step_code
+from workbench.backends.compiled import StepCode, step_code
+from workbench.backends.compiled_rows import ROW, over_rows
 from workbench.backends.compiled_system import fixed, hazards
 from workbench.core.domain import BOOL, Domain, Reals, scalars
 from workbench.core.ops import OR

@@ -14,7 +14,7 @@ from workbench.conformance import functions as g
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Value
 from workbench.core.function import Function
-from workbench.core.ops import MOD, MUL, SUB
+from workbench.core.ops import ADD, MOD, MUL, SUB
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor
 from workbench.processors.apply import ApplyFunction
@@ -88,7 +88,7 @@ WHOLE = st.lists(st.sampled_from((f.SIZE, f.SUM_VALUES)), min_size=1, max_size=2
 
 VALUES = (
     g.NEIGHBOURS,
-    Function("four", 1, lambda a: (MUL(a, 2), MOD(a, 3), 1, SUB(2, a))),
+    Function("four", 1, lambda a: (MUL(a, 2), MOD(a, 3), SUB(2, a), ADD(a, 1))),
     Function("one", 1, lambda a: (a,)),
 )
 """Values of an integer to range over."""
