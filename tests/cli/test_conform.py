@@ -27,8 +27,8 @@ def test_what_differs_is_shown_and_kept(workbench: Run, tmp_path: Path) -> None:
     done = workbench("conform", mine, "--backend", "reference", "--to-test", tmp_path, *FEW)
     kept = tmp_path / "test_rises_on_specification.py"
     assert done.code == 1
-    assert "✗ differs  specification  of rises: pipe 'rising' at step 2" in done.out
-    assert "    out   out (specification)  ·  1  ·\n" in done.out
+    assert "✗ differs  specification  of rising in rises: pipe 'rising' at step 2" in done.out
+    assert "    out   rising (specification)  ·  1  ·\n" in done.out
     assert str(kept) in done.out
     assert "1 failed" in run_pytest(kept).stdout
     mine.write_text(MENDED)
@@ -42,7 +42,8 @@ def test_json(workbench: Run, tmp_path: Path) -> None:
     done = workbench("conform", mine, "--backend", "specification", "--backend", "model", "--json", *FEW)
     differs, refused, _ = done.objects
     assert (differs["outcome"], differs["pipeline"], differs["backend"]) == ("differs", "rises", "specification")
-    assert differs["failure"]["steps"] == [{"x": 0}, {"x": 1}, {"x": 1}]
+    assert differs["part"] == ["rising"]
+    assert differs["failure"]["steps"] == [{"passthrough": 0}, {"passthrough": 1}, {"passthrough": 1}]
     assert (differs["failure"]["step"], differs["failure"]["what"]) == (2, "pipe 'rising'")
     assert (refused["outcome"], refused["agreements"]) == ("refused", 0)
     assert "it is plain Python" in refused["refused"]

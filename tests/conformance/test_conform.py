@@ -85,8 +85,11 @@ def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_p
     found = subject(str(mine), "rises")
     outcome = only(conform(found.pipeline, ["specification"], FAST))
     assert outcome.failure
-    assert [dict(events) for events in outcome.failure.steps] == [{"x": 0}, {"x": 1}, {"x": 1}]
-    kept.write_text(disagreement(outcome.failure, found.recipe(None, tmp_path)))
+    assert outcome.part == ("rising",)
+    assert [dict(events) for events in outcome.failure.steps] == [
+        {"passthrough": 0}, {"passthrough": 1}, {"passthrough": 1},
+    ]  # fmt: skip
+    kept.write_text(disagreement(outcome.failure, found.recipe(None, tmp_path).of_part(outcome.part)))
     assert "1 failed" in run_pytest(kept).stdout
     mine.write_text(MENDED)
     assert "1 passed" in run_pytest(kept).stdout
@@ -147,7 +150,8 @@ def test_a_broken_backend_is_found_with_a_smallest_trace() -> None:
     outcome = only(conform(sums, [Contender("forgetful", "mine", lambda r: Forgetful(r.pipeline))], FAST))
     found = outcome.failure
     assert found
-    assert [dict(events) for events in found.steps] == [{"x": 0}] * 3
+    assert outcome.part == ("add",)
+    assert [dict(events) for events in found.steps] == [{"x": 0, "trim": 0}] * 3
     text = disagreement(found)
     assert "from tests.conformance.test_conform import Forgetful" in text
     names: dict[str, Any] = {}

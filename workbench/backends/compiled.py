@@ -235,7 +235,7 @@ def refuse_large(term: Term) -> None:
 def exact_ends(term: Term) -> list[int]:
     """Numbers among which the exact results of an operation lie, before they are fitted; [] where none are known."""
     exact: Any = term.op.exact if term.op and (term.op in _EXACT or term.op.name.startswith("escapes_")) else None
-    if exact is None and term.op is not CAST:
+    if exact is None and (term.op is not CAST or isinstance(term.args[0].domain, Integers)):
         return []
     ends = [_bounds(arg.domain, arg) for arg in term.args]
     if exact is None:

@@ -71,6 +71,13 @@ def zeros(size: int, domain: Domain = INT) -> Any:
     return np.zeros(size, dtype(domain))
 
 
+def longer(array: Any, used: int, size: int) -> Any:
+    """An array of this size that begins with what is used of another."""
+    made = np.empty(size, array.dtype)
+    made[:used] = array[:used]
+    return made
+
+
 def from_bytes(data: bytes, kind: Any) -> Any:
     """The array of this type whose numbers have these bytes, little endian."""
     return np.frombuffer(data, kind.newbyteorder("<"))

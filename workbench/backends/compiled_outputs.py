@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from workbench.backends import compiled_columns as columns
 from workbench.backends.compiled_loop import changes_of, spare
 from workbench.backends.compiled_state import State
@@ -67,9 +65,9 @@ class Outputs:
             if wanted < len(self.arrays[here.start]):
                 continue
             size, grown = max(wanted + 1, 2 * len(self.arrays[here.start])), True
-            self.arrays[here] = [_longer(array, int(made[j]), size) for array in self.arrays[here]]
+            self.arrays[here] = [columns.longer(array, int(made[j]), size) for array in self.arrays[here]]
             if self.spots:
-                self.spots[j] = _longer(self.spots[j], int(made[j]), size)
+                self.spots[j] = columns.longer(self.spots[j], int(made[j]), size)
         if grown:
             self.counts[:] = made
         return grown
@@ -102,9 +100,3 @@ class Pool:
         if key not in self._arrays or len(self._arrays[key]) < size:
             self._arrays[key] = columns.empty(size, domain)
         return self._arrays[key][:size]
-
-
-def _longer(array: Any, used: int, size: int) -> Any:
-    made = np.empty(size, array.dtype)
-    made[:used] = array[:used]
-    return made

@@ -137,7 +137,8 @@ def block(outcome: Outcome) -> str:
     """An outcome as people read it."""
     from workbench.conformance.shown import account
 
-    head = f"{outcome.backend}  of {outcome.pipeline}"
+    within = f"{', '.join(outcome.part)} in " if outcome.part else ""
+    head = f"{outcome.backend}  of {within}{outcome.pipeline}"
     over = f", int is 0..{outcome.integers.n - 1}" if outcome.integers else ""
     if outcome.refused:
         return f"– refused  {head}: {outcome.refused}"
@@ -163,6 +164,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "outcome": "refused" if outcome.refused else "agrees" if outcome.holds else "differs",
         "agreements": outcome.agreements,
         "refused": outcome.refused,
+        "part": list(outcome.part),
         "integers": None if outcome.integers is None else outcome.integers.n,
         "failure": None,
     }
@@ -185,6 +187,8 @@ def _written(args: argparse.Namespace, subject: Subject | None, outcome: Outcome
 
     assert outcome.failure is not None
     recipe = None if subject is None else subject.recipe(outcome.integers, args.to_test)
+    if recipe is not None and outcome.part:
+        recipe = recipe.of_part(outcome.part)
     name = f"test_{identifier(outcome.pipeline)}_on_{identifier(outcome.failure.right[0])}.py"
     path = Path(args.to_test) / name
     write_atomically(path, disagreement(outcome.failure, recipe, shlex.join(["workbench", *args.argv])))

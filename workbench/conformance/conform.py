@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from workbench.conformance.contenders import Contender, Match, chosen
 from workbench.conformance.differential import Disagreement, agree
 from workbench.conformance.executables import Steps
+from workbench.conformance.parts import Part, smallest_part
 from workbench.conformance.search import smallest
 from workbench.conformance.strategies import long_traces, pipelines, plans
 from workbench.conformance.threads import Plan
@@ -39,6 +40,7 @@ class Outcome:
     agreements: on how many traces both showed the same.
     refused: why it cannot run the pipeline; empty where it can.
     failure: the simplest disagreement that was found.
+    part: the names of the processors that differ by themselves, where those are not all; `failure` is theirs.
     integers: what `int` was; None for ordinary numbers.
     """
 
@@ -47,6 +49,7 @@ class Outcome:
     agreements: int = 0
     refused: str = ""
     failure: Disagreement | None = None
+    part: tuple[str, ...] = ()
     integers: Integer | None = None
 
     @property
@@ -137,7 +140,11 @@ def go_on(
         failure = searched(match, search, number, count)
     except NotImplementedError as error:  # a specification that is not there
         return replace(outcome, refused=str(error) or "it is not implemented")
-    return replace(outcome, failure=failure, agreements=outcome.agreements + (0 if failure else count))
+    if failure is None:
+        return replace(outcome, agreements=outcome.agreements + count)
+    by_itself = _part(match, failure, search, number)
+    part, failure = by_itself or ((), failure)
+    return replace(outcome, failure=failure, part=part)
 
 
 def searched(match: Match, search: Search, number: int, count: int) -> Disagreement | None:
@@ -222,18 +229,18 @@ def go_on_randomly(among: Sequence[Contender], outcome: Outcome, search: Search,
     if failure is None:
         return replace(outcome, agreements=outcome.agreements + tried)
     drawn, found = failure
-    return replace(outcome, failure=_by_itself(drawn.match, found, search, number) or found)
+    by_itself = _part(drawn.match, found, search, number)
+    return replace(outcome, failure=by_itself[1] if by_itself else found)
 
 
-def _by_itself(match: Match, found: Disagreement, search: Search, number: int) -> Disagreement | None:
-    """The failure of the processor where the difference shows, in a pipeline of its own, if it fails there."""
-    pipe = found.what.partition("'")[2].rstrip("'")
-    node = next((node for node in match.flat.nodes if pipe in node.outputs), None)
-    if node is None or len(match.flat.nodes) == 1:
-        return None
-    inputs = tuple((name, match.flat.domains[name]) for name in dict.fromkeys(node.inputs))
-    alone = Pipeline("p", inputs, (node,), tuple((f"out{i}", name) for i, name in enumerate(node.outputs, 1)))
-    try:
-        return searched(Match(match.contender, alone, search.n, search.q), search, number, ROUND)
-    except (Refused, NotImplementedError):
-        return None
+def _part(match: Match, found: Disagreement, search: Search, number: int) -> Part | None:
+    """The processors that differ by themselves, and how, if that takes fewer than all."""
+
+    def differs(pipeline: Pipeline, steps: Steps | None) -> Disagreement | None:
+        again = Match(match.contender, pipeline, search.n, search.q)
+        known = None if steps is None else compared(again, steps, Plan())
+        if known is None and steps is not None and not match.contender.threads:
+            return None
+        return searched(again, search, number, ROUND) or known
+
+    return smallest_part(match.flat, found, differs)

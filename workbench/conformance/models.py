@@ -10,10 +10,10 @@ from typing import Any
 
 from workbench.backends.smv import SmvModel, print_model
 from workbench.conformance.executables import Seen, Steps
-from workbench.core.domain import Value, split
+from workbench.core.domain import BOOL, Value, split
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, carried
-from workbench.core.term import concrete, leaves
+from workbench.core.term import concrete, leaves, var
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
 from workbench.ir.reduce import FLAG, Model, focus
@@ -28,7 +28,8 @@ def whole(pipeline: Pipeline, capacity: Capacity) -> Model:
     """The guarded model of everything that a pipeline shows."""
     system = compose(pipeline, capacity)
     shown = [pipe.slots for pipe in system.pipes.values()]
-    return focus(system, [*shown, *((q.length, q.overflow) for q in system.queues.values())])
+    inside = [var(name, BOOL) for name in sorted(system.strict)]
+    return focus(system, [*shown, *((q.length, q.overflow) for q in system.queues.values()), *inside])
 
 
 class Evaluated:

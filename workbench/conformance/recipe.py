@@ -6,7 +6,7 @@ import json
 import keyword
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -79,6 +79,13 @@ class Recipe:
         last = lines.pop().removeprefix("pipeline = ")
         result = "\n".join([*lines, f"return {last}"])
         return cls(identifier(pipeline.name), result, tuple(HEADER.strip().splitlines()))
+
+    def of_part(self, names: Sequence[str]) -> Recipe:
+        """Of the pipeline that is built the processors of these names (`parts.part`)."""
+        *lines, last = self.result.splitlines()
+        made = f"return part({last.removeprefix('return ')}, {written(tuple(names))})"
+        imports = (*self.imports, "from workbench.conformance.parts import part")
+        return replace(self, result="\n".join([*lines, made]), imports=imports)
 
     def function(self, source: str, name: str) -> str:
         """The function; `source` is the constant that holds the text."""

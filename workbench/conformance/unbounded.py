@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from workbench.conformance import functions as g
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Value
+from workbench.core.domain import BOOL, INT, Integer, Overflowing, Value
 from workbench.core.function import Function
 from workbench.core.ops import ADD, MOD, MUL, SUB
 from workbench.core.pipeline import Pipeline
@@ -58,6 +58,9 @@ def _moore() -> Pipeline:
     return builder.build(said)
 
 
+FEW = Integer(5, Overflowing.CHECKED)
+"""Numbers of which a count runs out."""
+
 INNER: tuple[Processor, ...] = (
     Cumulate(f.ADD),
     Passthrough(),
@@ -74,12 +77,17 @@ INNER: tuple[Processor, ...] = (
 
 @st.composite
 def _inner(draw: st.DrawFn) -> Processor:
-    """A processor of integers: one, or a chain of two."""
+    """A processor of integers: one, or a chain of them, perhaps with a count at its end that can leave its domain."""
     chain = draw(st.lists(st.sampled_from(INNER), min_size=1, max_size=2))
+    if draw(st.sampled_from((False, False, True))):
+        chain += [TurnInto(1, FEW), Cumulate(f.ADD)]
     if len(chain) == 1:
         return chain[0]
     builder = Builder("chain")
-    return Group(builder.build(chain[1](chain[0](builder.input("x", INT)))))
+    stream = builder.input("x", INT)
+    for processor in chain:
+        stream = processor(stream)
+    return Group(builder.build(stream))
 
 
 WHOLE = st.lists(st.sampled_from((f.SIZE, f.SUM_VALUES)), min_size=1, max_size=2, unique=True)
@@ -144,7 +152,7 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
         truths = Slice(key, Group(_truths(inner)), to_all, until and f.NOT, forget)(x)
         return builder.build(ApplyFunction(draw(st.sampled_from((f.ALL_VALUES, f.ANY_VALUE))))(truths))
     other = ApplyFunction(draw(st.sampled_from(KEYS[:3] if key in KEYS[:3] else KEYS[3:])))(Trim(0)(x))
-    asked = Function("entry", 2, lambda m, k: f.GET(m, k, 7)) if draw(st.booleans()) else f.HAS
+    asked = Function("entry", 2, lambda m, k: f.GET(m, k, 3)) if draw(st.booleans()) else f.HAS
     return builder.build(ApplyFunction(asked)(slices, other))
 
 

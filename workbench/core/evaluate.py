@@ -142,13 +142,18 @@ def _shaped(shape: Any, results: Iterator[str]) -> str:
 
 
 def escape_condition(roots: Sequence[Any], kind: Kind, given: Term = TRUE) -> Term:
-    """When evaluating the roots leaves a domain of this kind: a condition over their variables.
+    """When evaluating the roots, where `given` holds, leaves a domain of this kind: a condition over their variables.
 
     An operation counts only where its result is used, i.e. under the conditions of the conditionals above it. What
     an operator with a variable of its own does is left out: a condition on that variable has no meaning outside.
     """
-    terms = [leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)]
-    order = list(postorder(terms))
+    return escapes_of([(root, given) for root in roots], kind)
+
+
+def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Kind) -> Term:
+    """`escape_condition` of roots each of which is evaluated under a condition of its own."""
+    terms = [(leaf, given) for root, given in roots for leaf in leaves(root) if isinstance(leaf, Term)]
+    order = list(postorder([leaf for leaf, _ in terms]))
     culprits = {
         node: leaves_domain
         for node in order
@@ -161,7 +166,9 @@ def escape_condition(roots: Sequence[Any], kind: Kind, given: Term = TRUE) -> Te
         if node in culprits or not above.isdisjoint(evaluated_once(node)):
             above.add(node)
     reached = dict.fromkeys(above, FALSE)
-    reached.update((root, given) for root in terms if root in above)
+    for root, given in terms:
+        if root in above:
+            reached[root] = OR(reached[root], given)
     found = FALSE
     for node in reversed(order):
         if node not in above:

@@ -214,6 +214,10 @@ class Cells:
         wanted = self._row(TRUE, self.at(self.row)[1], *rest)[2:]
         self.updates.append(Update(happens, as_term(which, BOOL), wanted, 2))
 
+    def somewhere(self, happens: Term, condition: Term) -> Term:
+        """Whether, if something happens, a condition on the number of a row is true of some row."""
+        return gather("any", self.store.name, self.arrays[0]).build((both(self.fires, happens), condition))
+
     def total(self, name: str, everywhere: Term, weigh: Callable[[Any, bool], Any], position: Any) -> Term:
         """A sum over all rows, after the step: kept from one to the next.
 

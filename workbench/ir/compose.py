@@ -17,6 +17,7 @@ from workbench.core.ops import AND, NOT, OR, as_term, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
 from workbench.core.ring import FEW, Ring
+from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Change, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
 from workbench.ir.system import Definition, End, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
@@ -68,6 +69,7 @@ class _Crawl:
         self.instances: list[Instance] = []
         self.queues: dict[str, Queue] = {}
         self.uses: dict[str, Term] = {}
+        self.strict: set[str] = set()
         self.end: End | None = None
         self.kept: list[Cells] = []
         self.pending: list[Term] = []
@@ -101,6 +103,7 @@ class _Crawl:
             self.uses,
             tuple(self.pending),
             tuple(memories),
+            frozenset(self.strict),
         )
 
     def _arrivals(self) -> Iterator[tuple[Term, Any]]:
@@ -182,7 +185,9 @@ class _Crawl:
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
         for number, (fires, front) in enumerate(rounds, 1):
-            following, results = machine.step(state, front)
+            with strictly(fires) as found:
+                following, results = machine.step(state, front)
+            self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
             state = tuple(
                 _guarded(fires, new, old, slot.domain)
                 for slot, old, new in zip(machine.slots, state, following, strict=True)
@@ -198,9 +203,12 @@ class _Crawl:
             self._store(slot, old, new)
         if machine.finish and self.end:
             late = bool(self.pipeline.late.intersection(node.inputs))
+            with strictly(self.end.now) as found:
+                last = machine.finish(state)
+            self._escapes(f"{node.name}:inner_escape_at_end", found)
             return [
                 _finishing(self.end.now, slots, slots_of(out), late=late)
-                for slots, out in zip(emitted, machine.finish(state), strict=True)
+                for slots, out in zip(emitted, last, strict=True)
             ]
         return emitted
 
@@ -343,6 +351,13 @@ class _Crawl:
     def _shared(self, name: str, term: Term) -> Term:
         """A definition for a term that is used in several places, unless it is a constant or a name already."""
         return self._define(name, term) if term.args else term
+
+    def _escapes(self, name: str, found: Computed) -> None:
+        """A definition that says when something inside a processor leaves a checked domain, where it can."""
+        escape = found.escape
+        if escape is not FALSE:
+            self._define(name, escape)
+            self.strict.add(name)
 
     def _define(self, name: str, term: Term) -> Term:
         self.definitions.append(Definition(name, term))

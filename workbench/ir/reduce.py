@@ -101,7 +101,9 @@ def escape_in(system: System, names: set[str], kind: Kind) -> Term:
     """When any of these names is computed by an operation that leaves a domain of this kind."""
     found: Term = FALSE
     for name, term in system.names().items():
-        if name in names:
+        if name in names and name in system.strict:
+            found = OR(found, var(name, BOOL) if kind is Overflowing.CHECKED else FALSE)
+        elif name in names:
             used = system.uses.get(name, TRUE)
             found = OR(found, escape_condition([term], kind, used))
     return found

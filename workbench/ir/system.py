@@ -161,6 +161,8 @@ class System:
     """Conditions on the state under which a step that brings nothing can change something (else none does)."""
 
     memories: tuple[Memory, ...] = ()
+    strict: frozenset[str] = frozenset()
+    """Definitions that say when a number leaves its checked domain inside a processor (`core.strict`)."""
 
     @property
     def arrivals(self) -> tuple[Input, ...]:

@@ -21,6 +21,7 @@ from workbench.core.join import Join
 from workbench.core.ops import both, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, Slot, State, Stream, emission, slots_of
+from workbench.core.strict import computed, when
 from workbench.core.term import FALSE, TRUE
 from workbench.errors import Refused, TypingError
 from workbench.faults.inject import inject
@@ -246,13 +247,18 @@ class Group(Processor):
                     rounds, queued = joined.rounds, joined.state
             carried.update((pipe, []) for pipe in node.outputs)
             for fires, consumed in rounds:
-                following, results = machine.step(inner, consumed)
+                with when(fires):
+                    following, results = machine.step(inner, consumed)
+                    computed(following)
                 inner = tuple(ite(fires, new, old) for new, old in zip(following, inner, strict=True))
                 for pipe, out in zip(node.outputs, results, strict=True):
                     carried[pipe] += [Maybe(_and(fires, each.present), each.value) for each in slots_of(out)]
             if ends and machine.finish:
                 for pipe, out in zip(node.outputs, machine.finish(inner), strict=True):
                     carried[pipe] += slots_of(out)
+            for pipe in node.outputs:
+                for maybe in carried[pipe]:
+                    computed((maybe.value,), maybe.present)
             after += [*inner, *queued]
         shown = (carried[pipe] for _, pipe in self.flat.outputs)
         return tuple(after), tuple(slots[0] if len(slots) == 1 else Burst(slots) for slots in shown)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.core.determinism import Determinism
-from workbench.core.domain import Bool, Domain, Overflowing, Range
-from workbench.core.evaluate import escape_condition
+from workbench.core.domain import Bool, Domain, Range
 from workbench.core.ops import as_term, either, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Emission, Machine, Maybe, Processor, Slot, State, slots_of
+from workbench.core.strict import computed, strictly
 from workbench.core.term import FALSE, TRUE, var
 from workbench.errors import PipelineError
 from workbench.processors.group import Group
@@ -57,6 +57,7 @@ def last_event(out: Emission, before: Maybe) -> Maybe:
 def advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) -> tuple[State, Maybe]:
     """One inner step, and the last event emitted so far."""
     following, (out,) = inner.step(state, front)
+    computes(following, out)
     typed = tuple(as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
     return typed, later(out, last)
 
@@ -74,7 +75,16 @@ def ended(inner: Machine, state: State, last: Maybe) -> Maybe:
     if inner.finish is None:
         return last
     (out,) = inner.finish(state)
+    computes((), out)
     return later(out, last)
+
+
+def computes(following: State, *outs: Emission) -> None:
+    """Say that an inner step computes its next state, and what it emits (see `core.strict`)."""
+    computed(following)
+    for out in outs:
+        for maybe in slots_of(out):
+            computed((maybe.value,), maybe.present)
 
 
 def as_state(value: Any, slot: Slot) -> Any:
@@ -98,8 +108,10 @@ def always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
 
 def leaves_checked_domain(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
     """Whether the inner processor does arithmetic that can leave a checked domain."""
-    following, out = symbolic_step(inner, inputs)
-    return escape_condition([following, out], Overflowing.CHECKED) is not FALSE
+    with strictly(TRUE) as found:
+        following, out = symbolic_step(inner, inputs)
+        computes(following, out)
+    return found.escape is not FALSE
 
 
 def bits(machine: Machine) -> int:

@@ -15,13 +15,14 @@ from workbench.core.domain import Domain, Range, Tuple, Value
 from workbench.core.ops import GE, LT, as_term, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Emission, Machine, Processor, Slot, State, Stream
+from workbench.core.strict import when
 from workbench.core.term import const
 from workbench.errors import PipelineError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
 from workbench.processors.group import Group
-from workbench.processors.held import Holder, as_state
+from workbench.processors.held import Holder, as_state, computes
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.trim import Trim
 
@@ -134,15 +135,18 @@ class History(Holder):
             seen, *events = past
             for age in range(min(most, kept), 0, -1):
                 front = (events[age - 1],) if single else events[age - 1]
-                following, _ = inner.step(current, front)
+                with when(GE(seen, age)):
+                    following, out = inner.step(current, front)
+                    computes(following, *out)
                 typed = (as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
                 current = tuple(ite(GE(seen, age), new, old) for new, old in zip(typed, current, strict=True))
             return current
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+            following, out = inner.step(after(state, self.events - 1) if kept else start, front)
+            computes(following, *out)
             if not kept:
-                return (), inner.step(start, front)[1]
-            _, out = inner.step(after(state, self.events - 1), front)
+                return (), out
             seen, *events = state
             latest = front[0] if single else front
             return (ite(LT(seen, kept), seen + 1, as_term(seen, Range(0, kept))), *(latest, *events)[:kept]), out

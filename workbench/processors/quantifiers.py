@@ -22,6 +22,7 @@ from workbench.core.processor import (
     RUNS_PYTHON,
     Emission,
     Machine,
+    Maybe,
     Processor,
     State,
     Stepped,
@@ -32,11 +33,12 @@ from workbench.core.processor import (
     slots_of,
     typed_function,
 )
-from workbench.core.term import TRUE, Entries, const
+from workbench.core.strict import computed, when
+from workbench.core.term import FALSE, TRUE, Entries, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held import Holder, wrapped
+from workbench.processors.held import Holder, advance, wrapped
 
 
 @dataclass(frozen=True)
@@ -97,20 +99,21 @@ class ForAll(Holder):
         return tuple(dict.fromkeys(self.domain(*front)))
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        length, out = min(map(len, streams)), list[Value]()
-        for i in range(length):
-            suffix = tuple(stream[i:length] for stream in streams)
-            said = [
-                next(iter(self._inner.denote_open(([value] * (length - i), *suffix))[0]), None)
-                for value in self._values(tuple(stream[i] for stream in streams))
-            ]
-            if self.breaks in said:
-                out.append(self.breaks)
-            elif None in said:
+        verdicts = [self._verdict(tuple(stream[i:] for stream in streams)) for i in range(min(map(len, streams)))]
+        return (list(itertools.takewhile(lambda verdict: verdict is not None, verdicts)),)
+
+    def _verdict(self, streams: tuple[Stream, ...]) -> bool | None:
+        """The verdict on the first position; the copies see the fronts from there on, until it is known."""
+        waiting = self._values(tuple(stream[0] for stream in streams))
+        for seen in range(1, min(map(len, streams)) + 1):
+            fronts = tuple(stream[:seen] for stream in streams)
+            said = {value: self._inner.denote_open(([value] * seen, *fronts))[0][:1] for value in waiting}
+            if [self.breaks] in said.values():
+                return self.breaks
+            waiting = tuple(value for value in waiting if not said[value])
+            if not waiting:
                 break
-            else:
-                out.append(not self.breaks)
-        return (out,)
+        return None if waiting else not self.breaks
 
     # --- operation: for each position that waits its verdict, or the copies that have not given theirs -----------
 
@@ -127,15 +130,15 @@ class ForAll(Holder):
         """A position after its copies have seen the front, with what they gave."""
         if isinstance(position, bool):
             return position
-        silent = []
-        own = list(itertools.islice(results, len(position)))
-        for (value, _), result in zip(position, own, strict=True):
+        silent, broken = [], False
+        for (value, _), result in zip(position, itertools.islice(results, len(position)), strict=True):
             following, (out,) = result()
             said = next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
             if not said.present:
                 silent.append((value, following))
-            elif said.value is self.breaks:
-                return self.breaks
+            broken = broken or said.value is self.breaks
+        if broken:
+            return self.breaks
         return tuple(silent) if silent else not self.breaks
 
     # --- the finite machine: where a copy gives its verdict at once, it has no state ------------------------------
@@ -160,12 +163,15 @@ class ForAll(Holder):
         element = _element(self.keyword, self.domain)
         inner = self._inner.machine((element, *inputs), 1)
         initial = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
+        nothing = Maybe(FALSE, const(self.breaks, BOOL))
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
             verdicts = []
-            for there, value in _elements(self.domain(*front), element):
-                _, (out,) = inner.step(initial, (value, *front))
-                (said,) = slots_of(out)
+            values = self.domain(*front)
+            computed((values,))
+            for there, value in _elements(values, element):
+                with when(there):
+                    _, said = advance(inner, initial, nothing, (value, *front))
                 verdicts.append(both(there, said.value) if self.breaks else either(negate(there), said.value))
             whole = disjunction(verdicts) if self.breaks else conjunction(verdicts)
             return state, (event(as_term(whole, BOOL)),)

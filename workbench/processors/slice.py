@@ -15,7 +15,7 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, Bool, Domain, FrozenMap, Map, Value
 from workbench.core.function import Function, TypedFunction, as_function
 from workbench.core.memory import Stored
-from workbench.core.ops import equal
+from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
@@ -31,6 +31,8 @@ from workbench.core.processor import (
     pushes,
     typed_function,
 )
+from workbench.core.strict import computed
+from workbench.core.term import FALSE
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
@@ -208,6 +210,23 @@ class Slice(Holder):
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         self._refuse()
         return Copies(self, self._inner.machine(inputs, horizon), inputs).machine()
+
+    def over(self, said: Maybe) -> Any:
+        """Whether a slice ends with what it says."""
+        if self.until is None:
+            return FALSE
+        ends = as_term(self.until(said.value), BOOL)
+        computed((ends,), said.present)
+        return both(said.present, ends)
+
+    def addressed(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Of a symbolic front: its key, and whether it goes to all slices."""
+        assert isinstance(self.key, TypedFunction)
+        key = as_term(self.key(*front), self.key.result)
+        everywhere = FALSE if self.to_all is None else as_term(self.to_all(*front), BOOL)
+        computed((everywhere,))
+        computed((key,), negate(everywhere))
+        return key, everywhere
 
     def _refuse(self) -> None:
         reason = self.refusal("smv")

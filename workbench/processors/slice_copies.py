@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import BOOL, Domain
-from workbench.core.ops import as_term, both, disjunction, either, equal, ite, negate
+from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import Emission, Machine, Maybe, Slot, State, event
+from workbench.core.strict import when
 from workbench.core.term import FALSE, TRUE, Entries, const
 from workbench.processors.held import advance, ended, symbolic_step
 
@@ -50,29 +51,25 @@ class Copies:
         return Machine(slots, self.step, self.finish if self.inner.finish else None)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        key, everywhere = self.goes_to(front)
+        key, everywhere = self.slice.addressed(front)
         after: list[Any] = []
         entries = []
         for copy, (candidate, _) in zip(self._each(state), self.map.slots, strict=True):
             chosen = both(negate(everywhere), equal(key, const(candidate, self.map.key)))
             fed = either(chosen, both(everywhere, copy[0])) if self.lives else chosen
-            new = self.fed(copy, front)
+            with when(fed):
+                new = self.fed(copy, front)
             new = tuple(ite(fed, a, b) for a, b in zip(new, copy, strict=True))
             after += new
             entries.append(self.entry(new))
         return tuple(after), (event(Entries.of(self.map, entries)),)
 
-    def goes_to(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
-        """The key of a front, and whether it goes to all slices instead."""
-        to_all = self.slice.to_all
-        everywhere = FALSE if to_all is None else as_term(to_all(*front), BOOL)
-        return as_term(self.slice.key(*front), self.map.key), everywhere
-
     def finish(self, state: State) -> tuple[Emission, ...]:
         spoke, entries = [], []
         for copy in self._each(state):
             alive, inner, shown = self._parts(copy)
-            final = ended(self.inner, inner, Maybe(FALSE, const(self.map.value.default, self.map.value)))
+            with when(alive):
+                final = ended(self.inner, inner, Maybe(FALSE, const(self.map.value.default, self.map.value)))
             said = both(alive, final.present)
             spoke.append(said)
             entries.append((either(said, shown.present), ite(said, final.value, shown.value)))
@@ -103,7 +100,7 @@ class Copies:
         last = Maybe(either(found.present, shown.present), ite(found.present, found.value, shown.value))
         alive: Any = TRUE
         if self.slice.until is not None:
-            over = both(found.present, as_term(self.slice.until(found.value), BOOL))
+            over = self.slice.over(found)
             fresh = tuple(const(slot.initial, slot.domain) for slot in self.inner.slots)
             alive, after = negate(over), ite(over, fresh, after)
             if self.slice.forget:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 from workbench.core.domain import BOOL, Domain, FrozenMap, Map, Record, Tuple, Value
 from workbench.core.function import TypedFunction
 from workbench.core.memory import Cells, Store, Stored, table_size
-from workbench.core.ops import as_term, both, disjunction, either, equal, ite, negate
+from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stream, emission
+from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.processors.held import advance, ended, last_event
 from workbench.processors.slice import Slice
@@ -128,15 +129,15 @@ class SliceLast(Slice):
             return [tuple(state[i * len(own) : (i + 1) * len(own)]) for i in range(len(found.slots))]
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-            key = as_term(self.key(*front), found.key)
-            everywhere = FALSE if self.to_all is None else as_term(self.to_all(*front), BOOL)
+            key, everywhere = self.addressed(front)
             following: list[Any] = []
             said = []
             for copy, (candidate, _) in zip(copies(state), found.slots, strict=True):
                 chosen = both(negate(everywhere), equal(key, const(candidate, found.key)))
                 fed = either(chosen, both(everywhere, copy[0])) if lives else chosen
-                after, last = advance(inner, copy[int(lives) :], nothing, front)
-                over = FALSE if self.until is None else both(last.present, as_term(self.until(last.value), BOOL))
+                with when(fed):
+                    after, last = advance(inner, copy[int(lives) :], nothing, front)
+                    over = self.over(last)
                 new = (*((negate(over),) if lives else ()), *ite(over, fresh, after))
                 following += ite(fed, new, copy)
                 said.append(Maybe(both(fed, last.present), (const(candidate, found.key), last.value)))
@@ -145,7 +146,8 @@ class SliceLast(Slice):
         def finish(state: State) -> tuple[Emission, ...]:
             said = []
             for copy, (candidate, _) in zip(copies(state), found.slots, strict=True):
-                last = ended(inner, copy[1:], nothing)
+                with when(copy[0]):
+                    last = ended(inner, copy[1:], nothing)
                 said.append(Maybe(both(copy[0], last.present), (const(candidate, found.key), last.value)))
             return (Burst(said) if len(said) > 1 else said[0],)
 
@@ -165,12 +167,12 @@ class SliceLast(Slice):
             (slices,) = cells
 
             def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-                key = as_term(self.key(*front), found.key)
+                key, _ = self.addressed(front)
                 place = slices.find(key)
                 used, _, *kept = slices.at(place)
                 before = tuple(ite(used, a, b) for a, b in zip(kept, first, strict=True))
                 after, last = advance(inner, before, nothing, front)
-                over = FALSE if self.until is None else both(last.present, as_term(self.until(last.value), BOOL))
+                over = self.over(last)
                 slices.keep(place, key, ite(over, first, after))
                 return state, (Maybe(last.present, (key, last.value)),)
 

@@ -9,6 +9,7 @@ from workbench.core.domain import BOOL, Domain, Integers, Tuple, parts, scalars
 from workbench.core.memory import Cells, Store, Stored, table_size
 from workbench.core.ops import both, either, equal, ite, negate
 from workbench.core.processor import Emission, Machine, State, event
+from workbench.core.strict import aside, leaves_domain, strictly, when
 from workbench.core.term import FALSE, TRUE, Change, Content, Others, const
 from workbench.processors.slice_copies import Copies
 
@@ -63,7 +64,7 @@ class _Fed:
 
     def __init__(self, table: Table, slices: Cells, front: tuple[Any, ...]) -> None:
         self.table, self.copies, self.slices, self.front = table, table.copies, slices, front
-        self.key, self.everywhere = self.copies.goes_to(front)
+        self.key, self.everywhere = self.copies.slice.addressed(front)
         self.place, self.one = slices.find(self.key), negate(self.everywhere)
 
     def before(self, place: Any) -> tuple[Any, ...]:
@@ -80,7 +81,8 @@ class _Fed:
 
     def after(self, place: Any) -> tuple[Any, ...]:
         """The copy in a row if it sees the front."""
-        return self.copies.fed(self.before(place), self.front)
+        with aside():
+            return self.copies.fed(self.before(place), self.front)
 
     def entry(self, place: Any, changed: Any) -> tuple[Any, Any]:
         """Whether a slice is in the map after the step, and its value; `changed` says whether it has seen the front."""
@@ -93,6 +95,16 @@ class _Fed:
         if self.everywhere is not FALSE:
             row = self.slices.row
             self.slices.keep_all(self.everywhere, self.alive(row), self.after(row)[:size])
+        self._computed()
+
+    def _computed(self) -> None:
+        """Say what the inner processors compute (see `core.strict`)."""
+        with when(self.one):
+            self.copies.fed(self.before(self.place), self.front)
+        if self.everywhere is not FALSE:
+            with strictly(self.alive(self.slices.row)) as found:
+                self.copies.fed(self.before(self.slices.row), self.front)
+            leaves_domain(self.slices.somewhere(self.everywhere, found.escape))
 
     def change(self) -> Change:
         """The map."""

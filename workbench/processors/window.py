@@ -25,6 +25,7 @@ from workbench.core.ops import EQ, GE, LT, both, ite
 from workbench.core.pending import Done
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stream, push_all
+from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
@@ -167,12 +168,13 @@ class Window(Holder):
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             seen, *kept = state
             current, last = start, Maybe(FALSE, const(self._default(inputs), self.results(inputs)[0]))
-            for events in reversed(kept):
-                current, last = advance(inner, current, last, (events,) if single else events)
-            current, last = advance(inner, current, last, front)
-            last = ended(inner, current, last)
-            latest = front[0] if single else front
             full = EQ(seen, self.width - 1)
+            with when(full):
+                for events in reversed(kept):
+                    current, last = advance(inner, current, last, (events,) if single else events)
+                current, last = advance(inner, current, last, front)
+                last = ended(inner, current, last)
+            latest = front[0] if single else front
             return (self._count(seen), *(latest, *kept)[: self.width - 1]), (
                 Maybe(both(full, last.present), last.value),
             )

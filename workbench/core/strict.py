@@ -1,0 +1,85 @@
+"""What a running pipeline computes, whether or not anything depends on it.
+
+An executor is strict: the inner processors of a window compute each of their events, and one that leaves its checked
+domain ends the run. The term of a step is lazy: what simplifies away is gone. Where a step on symbols runs inner
+processors it names what they emit (`computed`), and `Computed` says when that leaves a checked domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.core.domain import BOOL, Overflowing
+from workbench.core.evaluate import escapes_of
+from workbench.core.ops import as_term, both, disjunction
+from workbench.core.term import TRUE, Term
+
+
+@dataclass
+class Computed:
+    """What a step computes, and when."""
+
+    guard: Term = TRUE
+    """What holds where the step is just now."""
+    found: list[tuple[Any, Term]] = field(default_factory=list)
+    known: list[Term] = field(default_factory=list)
+    """When something else leaves a checked domain."""
+
+    @property
+    def escape(self) -> Term:
+        """When any of it leaves a checked domain."""
+        found: Term = disjunction([*self.known, escapes_of(self.found, Overflowing.CHECKED)])
+        return found
+
+
+_ASKED: ContextVar[Computed | None] = ContextVar("computed", default=None)
+
+
+@contextmanager
+def strictly(guard: Term) -> Iterator[Computed]:
+    """Collect what is computed in this context, which is entered when `guard` holds."""
+    asked = Computed(guard)
+    token = _ASKED.set(asked)
+    try:
+        yield asked
+    finally:
+        _ASKED.reset(token)
+
+
+@contextmanager
+def when(condition: Any) -> Iterator[None]:
+    """What is computed in this context is so only where the condition (a term or a bool) holds."""
+    asked = _ASKED.get()
+    if asked is None:
+        yield
+        return
+    before = asked.guard
+    asked.guard = both(before, as_term(condition, BOOL))
+    try:
+        yield
+    finally:
+        asked.guard = before
+
+
+def computed(values: Iterable[Any], present: Any = True) -> None:
+    """These values are computed here, where `present` holds."""
+    asked = _ASKED.get()
+    if asked is not None:
+        guard = both(asked.guard, as_term(present, BOOL))
+        asked.found += [(value, guard) for value in values]
+
+
+def leaves_domain(condition: Term) -> None:
+    """Something that is computed here leaves a checked domain under this condition."""
+    asked = _ASKED.get()
+    if asked is not None:
+        asked.known.append(both(asked.guard, condition))
+
+
+def aside() -> AbstractContextManager[Computed]:
+    """In this context nothing is computed: terms are made of what has been computed elsewhere."""
+    return strictly(TRUE)
