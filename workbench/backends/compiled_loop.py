@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,22 +79,28 @@ def changes_of(pipe: Pipe) -> Content | None:
 
 def dense(system: System) -> dict[Term, Term]:
     """What is known of a step in which every input has an event."""
-    return {source.present: TRUE for source in system.inputs} | sparse(system)
+    open_ = {end.over: FALSE for end in system.ends.values()}
+    return {source.present: TRUE for source in system.inputs} | open_ | sparse(system)
 
 
 def sparse(system: System) -> dict[Term, Term]:
-    """What is known of a step that is not the end of the streams."""
-    return fixed(system) | ({} if system.end is None else {system.end.now: FALSE, system.end.over: FALSE})
+    """What is known of a step that is not the end of a stream."""
+    over = {end.over: FALSE for end in system.ends.values() if len(system.inputs) == 1}
+    return fixed(system) | {end.now: FALSE for end in system.ends.values()} | over
 
 
-def ending(system: System) -> dict[Term, Term]:
-    """What is known of the step at which the streams end."""
-    now = {} if system.end is None else {system.end.now: TRUE, system.end.over: FALSE}
-    return fixed(system) | {source.present: FALSE for source in system.inputs} | now
+def ending(system: System, names: Container[str] | None = None) -> dict[Term, Term]:
+    """What is known of the step at which these inputs end: by default all that have not."""
+    now = {end.now: TRUE if names is None or name in names else FALSE for name, end in system.ends.items()}
+    return sparse(system) | {source.present: FALSE for source in system.inputs} | now
 
 
-KINDS: Mapping[str, Callable[[System], Given]] = {"dense": dense, "sparse": sparse, "ending": ending}
-"""What is known of every step of a loop of this kind."""
+def known(system: System, kind: str) -> dict[Term, Term]:
+    """What is known of every step of a loop of this kind: `dense`, `sparse`, `ending`, `ending NAME` of one input."""
+    _, _, name = kind.partition(" ")
+    if name:
+        return ending(system, [name])
+    return {"dense": dense, "sparse": sparse, "ending": ending}[kind](system)
 
 
 def loop_source(

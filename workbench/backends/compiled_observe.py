@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.backends.compiled import decode, encode, step_code
@@ -40,9 +40,9 @@ class Observer:
         return self._function(*state, *given)[len(state) :]
 
 
-def given_inputs(system: System, events: Mapping[str, Value], ends: bool) -> dict[str, Any]:
-    """The leaves of the inputs of a step with these events."""
-    found: dict[str, Any] = {} if system.end is None else {system.end.now.name: ends}
+def given_inputs(system: System, events: Mapping[str, Value], ends: Container[str] = ()) -> dict[str, Any]:
+    """The leaves of the inputs of a step with these events, or at which these inputs end."""
+    found: dict[str, Any] = {end.now.name: name in ends for name, end in system.ends.items()}
     for source in system.inputs:
         if source.name in events:
             found[source.present.name] = True

@@ -7,26 +7,24 @@ once more in plain Python, in exact arithmetic.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from workbench.backends.base import StepRecord, Steps, by_input, input_position
+from workbench.backends.base import by_input, input_position
 from workbench.backends.compiled import decode
-from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, shape
-from workbench.backends.compiled_observe import Observer, given_inputs, shown, watched
+from workbench.backends.compiled_loop import Given, dense, known, loop_source, shape
+from workbench.backends.compiled_observe import Observer
 from workbench.backends.compiled_plain import PlainLoop
+from workbench.backends.compiled_steps import Stepping
 from workbench.backends.compiled_system import hazards, translate
 from workbench.backends.compiled_tables import CROWDED, FULL
 from workbench.backends.snapshot import HINT, fingerprint, opened, sealed
-from workbench.core.domain import Map, Value
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, Maybe
+from workbench.core.term import TRUE
 from workbench.errors import Overflow, PipelineError, Refused, StateError
 from workbench.ir.steady import MOST_PHASES, Steady, steady
-from workbench.ir.system import Pipe
 from workbench.processors.group import flatten
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ MOST_LINES = 1000
 Loop = Callable[..., bool]
 
 
-class Compiled:
+class Compiled(Stepping):
     """A running pipeline, compiled.
 
     Numbers of `int` are integers of 64 bits; a result outside them is an error. Those of `float` are doubles.
@@ -104,7 +102,7 @@ class Compiled:
     def reset(self) -> None:
         """Back to the state before the first event."""
         self._state.reset()
-        self._ended = False
+        self._ended = set[str]()
         self.steps = 0
         """Number of steps so far; the first one is step 0."""
 
@@ -133,7 +131,7 @@ class Compiled:
         ------
         DomainError, Overflow: in one of the steps; then none of them has happened.
         """
-        self._check_open()
+        self.check_open()
         flags = present or {}
         given = streams if isinstance(streams, Mapping) else by_input(self.flat, streams)
         for name in (*given, *flags):
@@ -143,6 +141,9 @@ class Compiled:
             for name, domain in self.flat.inputs
             if name in given
         }
+        for name, column in columns.items():
+            if name in self._ended and (column.present is None or column.present.any()):
+                self.check_open(name)
         lengths = {name: len(column.fields[0]) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
@@ -150,41 +151,31 @@ class Compiled:
                 f"the inputs are given different numbers of steps: {shown}",
                 hint="give them one length, and say with `present` where an input has no event",
             )
-        return self._fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
+        return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
 
-    def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
-        """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
-        self._check_open()
-        for name in {name for events in steps for name in events}:
+    def finish(self, name: str | None = None) -> dict[str, Any]:
+        """End one input, or all that are still open; what comes out because of it, as `feed` gives it.
+
+        A processor finishes when all its inputs have ended; what it emits then flows on before the processors
+        downstream finish in their turn.
+        """
+        if name is not None:
             input_position(self.flat, name)
-        columns = {}
-        for name, domain in self.flat.inputs:
-            here = [name in events for events in steps]
-            values = [events.get(name) for events in steps]
-            columns[name] = self._columns.column(name, domain, values, None if all(here) else here)
-        start = self.steps
-        rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.results} for _ in steps]
-        for name, output in self._fed(columns, len(steps), True).items():
-            for step, value in zip(output.steps.tolist(), output.events(), strict=True):
-                rows[step - start][name].append(value)
-        return rows
-
-    def finish(self) -> dict[str, Any]:
-        """End all inputs; what comes out because of it, as `feed` gives it."""
-        self._check_open()
-        columns = {name: self._columns.silent(domain, 1) for name, domain in self.flat.inputs}
-        made = self._fed(columns, 1, True, ends=True)
-        self._ended = True
+        self.check_open(name)
+        columns = {each: self._columns.silent(domain, 1) for each, domain in self.flat.inputs}
+        last = name is not None and len(self._ended) + 1 < len(self.flat.inputs)
+        made = self.fed(columns, 1, True, kind=f"ending {name}" if last else "ending")
+        self._ended |= {each for each in columns if name in (None, each)}
         return made
 
-    def _fed(
-        self, columns: dict[str, Any], count: int, places: bool, *, ends: bool = False, reuse: bool = False
+    def fed(
+        self, columns: dict[str, Any], count: int, places: bool, *, kind: str = "", reuse: bool = False
     ) -> dict[str, Any]:
         saved, before = self._state.save(), self.steps
         columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
         wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
         try:
-            made = self._run(columns, count if wrong is None else wrong[0], places, ends, reuse, saved)
+            made = self._run(columns, count if wrong is None else wrong[0], places, kind, reuse, saved)
             if wrong is not None:
                 raise type(wrong[1])(f"step {self.steps}: {wrong[1].what}", hint=wrong[1].hint)
         except BaseException:
@@ -194,17 +185,17 @@ class Compiled:
         return made
 
     def _run(
-        self, columns: dict[str, Any], count: int, places: bool, ends: bool, reuse: bool, kept: list[Any]
+        self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, kept: list[Any]
     ) -> dict[str, Any]:
         """Make steps; the outputs."""
         ordered = [columns[name] for name, _ in self.flat.inputs]
         full = all(column.present is None for column in ordered)
         inputs = [array for column in ordered for array in column.fields]
-        if not full and not ends:
+        if not full and not kind:
             inputs += [self._columns.always(count) if c.present is None else c.present for c in ordered]
         start = self.steps
         outputs = self._room(count, places, reuse=reuse)
-        kind = "ending" if ends else "dense" if full else "sparse"
+        kind = kind or ("dense" if full else "sparse")
         before = [self._state.content(pipe.slots[0].value) for _, _, pipe in self.results]
         for first, last, loop in self._plan(count, kind, places):
             if self.steps > start:
@@ -242,7 +233,7 @@ class Compiled:
         """Successive ranges of steps and the loops to make them, decided as the state goes on."""
         self._made += count
         self._warm = self._warm or self._made > self._patience
-        made, machine = 0, self._warm and kind != "ending"
+        made, machine = 0, self._warm and not kind.startswith("ending")
         if machine and kind == "dense" and self._steady.variables and self._distance() is not None:
             # the way to the steady part, and what remains of its last round, is short: it needs no machine code
             first, last = self.steady_part(count)
@@ -272,8 +263,8 @@ class Compiled:
         return self._steady.distance.get(tuple(decode(v.domain, self.state[0].item(at)) for v, at in variables))
 
     def phases(self, kind: str) -> Sequence[Given]:
-        """What is known of successive steps in a loop of this kind: one of `KINDS`, or `steady`."""
-        return self._steady.phases if kind == "steady" else [KINDS[kind](self.system)]
+        """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""
+        return self._steady.phases if kind == "steady" else [known(self.system, kind)]
 
     def steady_part(self, count: int) -> tuple[int, int]:
         """Of so many steps in which every input has an event: where the steady part begins, and where it ends."""
@@ -316,29 +307,33 @@ class Compiled:
         """The error of a step from the present state, given the entries of the columns."""
         numbers = [array.item(0) for array in inputs]
         given = dict(zip((name for name, _ in self.form.values), numbers, strict=False))
-        flags = numbers[len(self.form.values) :] or [kind == "dense"] * len(self.system.inputs)
-        given.update((source.present.name, flag) for source, flag in zip(self.system.inputs, flags, strict=True))
-        if self.system.end:
-            given[self.system.end.now.name] = kind == "ending"
+        flags = numbers[len(self.form.values) :]
+        given.update((source.present.name, flag) for source, flag in zip(self.system.inputs, flags, strict=False))
+        given.update(
+            (term.name, value is TRUE)
+            for term, value in known(self.system, kind).items()
+            if term.name in self.system.free
+        )
         found = hazards(self.system)
         happens = Observer(self.system, self.form, self.state, [hazard.happens for hazard in found])(given)
         hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
         return Overflow(f"step {step}: {hazard.what}", hint=hazard.hint)
 
-    def _check_open(self) -> None:
-        if self._ended:
-            raise PipelineError(
-                f"step {self.steps}: the inputs of pipeline {self.flat.name} have ended",
-                hint="call reset() to start afresh",
-            )
+    def check_open(self, name: str | None = None) -> None:
+        """Refuse to go on where an input has ended, or all of them."""
+        if len(self._ended) < len(self.flat.inputs) and name not in self._ended:
+            return
+        several = len(self._ended) == len(self.flat.inputs)
+        what = f"the inputs of pipeline {self.flat.name} have" if several else f"input '{name}' has"
+        raise PipelineError(f"step {self.steps}: {what} ended", hint="call reset() to start afresh")
 
     def snapshot(self) -> bytes:
         """The state between two steps, for `restore` of an executor of the same pipeline; `backends/snapshot.py`.
 
-        The number of steps (8 bytes), whether the inputs have ended (1 byte), the length of each array of `state` (8
-        bytes), and the arrays, little endian.
+        The number of steps (8 bytes), whether each input has ended (1 byte each), the length of each array of `state`
+        (8 bytes), and the arrays, little endian.
         """
-        head = self.steps.to_bytes(8, "little") + bytes([self._ended])
+        head = self.steps.to_bytes(8, "little") + bytes(name in self._ended for name, _ in self.flat.inputs)
         return sealed(self.fingerprint, head + self._state.to_bytes())
 
     def restore(self, snapshot: bytes) -> None:
@@ -349,72 +344,13 @@ class Compiled:
         StateError: it is damaged, or of another pipeline; then nothing has changed.
         """
         payload = opened(self.fingerprint, snapshot)
-        if not self._state.read(payload[9:]):
+        start = 8 + len(self.flat.inputs)
+        if not self._state.read(payload[start:]):
             raise StateError("this state is damaged: it has another length", hint=HINT)
-        self.steps, self._ended = int.from_bytes(payload[:8], "little"), bool(payload[8])
+        self.steps = int.from_bytes(payload[:8], "little")
+        self._ended = {name for (name, _), over in zip(self.flat.inputs, payload[8:start], strict=True) if over}
 
     @cached_property
     def fingerprint(self) -> bytes:
         """What tells the states of this pipeline from those of others: its loop says what each variable means."""
         return fingerprint(self.name, self.flat, loop_source(self.system, self.phases("sparse")))
-
-    # --- as the reference executor has it -------------------------------------------------------------------
-
-    def step(self, events: Mapping[str, Value]) -> StepRecord:
-        """One step with these events, in plain Python, and what every pipe carries; `END` ends all inputs."""
-        for name in events:
-            input_position(self.flat, name)
-        columns = {n: self._columns.column(n, d, [events[n]]) for n, d in self.flat.inputs if n in events}
-        numbers = None
-        if not any(column.wrong for column in columns.values()):
-            numbers = iter(self._observer(given_inputs(self.system, events, events is END)))
-        self._check_open()
-        made = self.finish() if events is END else self._fed(columns, 1, False)
-        assert numbers is not None
-        pipes = {name: self._carried(name, pipe, numbers) for name, pipe in self.system.pipes.items()}
-        queues = dict(zip(self.system.queues, numbers, strict=True))
-        return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
-
-    def _carried(self, name: str, pipe: Pipe, numbers: Iterator[Any]) -> Maybe:
-        """What a pipe carried in the step that has been made, from the values of the terms that say it."""
-        domain, content = self.flat.domains[name], self._state.content(pipe.slots[0].value)
-        if content is None:
-            return shown(pipe, domain, self.flat.widths[name], numbers)
-        assert isinstance(domain, Map)
-        changed = shown(pipe, domain.change, 1, numbers)
-        return Maybe(True, content()) if changed.present else changed
-
-    @cached_property
-    def _observer(self) -> Observer:
-        pipes = (leaf for pipe in self.system.pipes.values() for leaf in watched(pipe))
-        lengths = (queue.length for queue in self.system.queues.values())
-        return Observer(self.system, self.form, self.state, [*pipes, *lengths])
-
-    def trace(self, steps: Steps) -> list[StepRecord]:
-        """The records of several steps."""
-        return [self.step(events) for events in steps]
-
-    def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
-        """Whole streams in lockstep (step i carries the i-th event of each), then their end, as lists of values."""
-        found: dict[str, list[Value]] = {name: [] for name, _, _ in self.results}
-        sources = {name: iter(stream) for name, stream in by_input(self.flat, streams).items()}
-        while True:
-            parts = {name: list(itertools.islice(source, BLOCK)) for name, source in sources.items()}
-            size = max(map(len, parts.values()), default=0)
-            if size == 0:
-                break
-            short = {name: [True] * len(p) + [False] * (size - len(p)) for name, p in parts.items() if len(p) < size}
-            padded = {name: part + [None] * (size - len(part)) for name, part in parts.items()}
-            for name, output in self.feed(padded, short).items():
-                found[name] += output.events()
-        for name, values in (self.end() if end else {}).items():
-            found[name] += values
-        return found
-
-    def end(self, name: str | None = None) -> dict[str, list[Value]]:
-        """End all inputs (one by one is what the reference executor does); the outputs' events that this causes."""
-        if name is not None and input_position(self.flat, name) + len(self.flat.inputs) > 1:
-            raise Refused(
-                "compiled executors end all inputs together", hint="call end(), or use the reference executor"
-            )
-        return {output: column.events() for output, column in self.finish().items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.core.domain import BOOL, INT, Bool, Domain, FrozenMap, Map, Range, Reals, Tuple, Value
+from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, FrozenMap, Map, Range, Reals, Tuple, Value
 from workbench.core.ops import (
     ADD,
     GT,
@@ -68,6 +68,12 @@ def _truth(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def _total(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """The domain of a sum before it is put into that of the values."""
+    return FLOAT if isinstance(_summed(op, args), Reals) else INT
+
+
+def _summed(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """The domain of a sum."""
     domain = _scalar(op, _map_of(op, args[0]).value)
     if not domain.numeric:
         raise TypingError(f"'{op.symbol}' needs a map of numbers, not of {domain}")
@@ -167,7 +173,7 @@ def any_value(m: Any) -> Any:
 def sum_values(m: Any) -> Any:
     """The sum of the values, in their domain; 0 for the empty map. A map from ranges runs with the sum as `int`."""
     if isinstance(m, Change):
-        domain = _total(_SUM, (_stand_in(m),))
+        domain = _summed(_SUM, (_stand_in(m),))
         if isinstance(domain, Reals):
             raise Refused(
                 f"'{_SUM.symbol}' of floats depends on their order, and compiled code keeps the sum as entries change",
@@ -175,8 +181,8 @@ def sum_values(m: Any) -> Any:
             )
         return as_term(m.content.total("sum", lambda value: as_term(value, INT)), domain)
     if not _expanded(_SUM, m):
-        return _SUM(m)
-    _total(_SUM, (_stand_in(m),))
+        return as_term(_SUM(m), _summed(_SUM, (m,))) if isinstance(m, Term) else _SUM(m)
+    _summed(_SUM, (_stand_in(m),))
     domain, total = m.domain.value, None
     zero = const(0, domain if 0 in domain else Range(0, 0))
     for _, (present, value) in m.items():

@@ -20,14 +20,12 @@ from workbench.core.ring import FEW, Ring
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Change, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
-from workbench.ir.system import Definition, End, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
+from workbench.ir.ends import END_NAME, Ends
+from workbench.ir.system import Definition, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
 from workbench.processors.group import flatten
 
 Round = tuple[Any, tuple[Any, ...]]
 """Whether a front is consumed, and its events: terms."""
-
-END_NAME = "end of stream"
-"""The instance of the end of the input streams; no pipe can be called so."""
 
 DEFAULT_CAPACITY = 2
 """The queue capacity where none is chosen, as in the paper's examples."""
@@ -70,7 +68,7 @@ class _Crawl:
         self.queues: dict[str, Queue] = {}
         self.uses: dict[str, Term] = {}
         self.strict: set[str] = set()
-        self.end: End | None = None
+        self.ends = Ends(pipeline, apart=compiled)
         self.kept: list[Cells] = []
         self.pending: list[Term] = []
         self.more: dict[str, Term] = {}
@@ -79,8 +77,9 @@ class _Crawl:
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
             self._input(name, domain)
-        if self.pipeline.late:
-            self._end()
+        self.variables += self.ends.variables
+        if self.ends.all:
+            self.instances.append(Instance(END_NAME, "End", "the input streams end, now or before", ()))
         for node in self.pipeline.nodes:
             try:
                 self._node(node)
@@ -97,23 +96,18 @@ class _Crawl:
             self.pipes,
             self.pipeline.outputs,
             self.queues,
-            {leaf.name: leaf.domain for leaf in leaves((*self._arrivals(), self.end.now if self.end else ()))},
+            {leaf.name: leaf.domain for leaf in leaves((*self._arrivals(), *(end.now for end in self.ends.all)))},
             dict(self.pipeline.domains),
-            self.end,
+            self.ends.whole,
             self.uses,
             tuple(self.pending),
+            self.ends.each,
             tuple(memories),
             frozenset(self.strict),
         )
 
     def _arrivals(self) -> Iterator[tuple[Term, Any]]:
         return ((i.present, i.value) for i in self.inputs)
-
-    def _end(self) -> None:
-        """The end of the streams, for the processors that act at it."""
-        self.end = End(var(f"{END_NAME}:now", BOOL), var(f"{END_NAME}:over", BOOL))
-        self.variables.append(Variable(self.end.over.name, BOOL, False, OR(self.end.over, self.end.now)))
-        self.instances.append(Instance(END_NAME, "End", "the input streams end, now or before", ()))
 
     def _input(self, name: str, domain: Domain) -> None:
         if not self._holds(domain):
@@ -201,22 +195,19 @@ class _Crawl:
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self._store(slot, old, new)
-        if machine.finish and self.end:
-            late = bool(self.pipeline.late.intersection(node.inputs))
-            with strictly(self.end.now) as found:
+        if machine.finish and self.ends.all:
+            late, now = bool(self.pipeline.late.intersection(node.inputs)), self.ends.now(node)
+            with strictly(now) as found:
                 last = machine.finish(state)
             self._escapes(f"{node.name}:inner_escape_at_end", found)
-            return [
-                _finishing(self.end.now, slots, slots_of(out), late=late)
-                for slots, out in zip(emitted, last, strict=True)
-            ]
+            return [_finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
         return emitted
 
     def _ticked(self, node: Node, machine: Machine) -> list[list[Maybe]]:
         """Run a clocked machine on what the step brings, even if that is nothing; what it emits on each output."""
         state = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         source, *oracles = node.inputs
-        ends = self.end.now if self.end else FALSE
+        ends = self.ends.now(node)
 
         def strike(number: int, possible: Any) -> Maybe:
             position, oracle = next((i, each) for i, each in enumerate(self.inputs) if each.name == oracles[number])

@@ -121,7 +121,7 @@ class Memory(NamedTuple):
 
 
 class End(NamedTuple):
-    """The end of all input streams: an input of its own, and whether it has come in an earlier step."""
+    """The end of input streams: an input of its own, and whether it has come in an earlier step."""
 
     now: Term
     over: Term
@@ -154,12 +154,14 @@ class System:
     """The leaves of the inputs that are in the system: presence flags and values."""
     domains_of_pipes: Mapping[str, Domain] = field(default_factory=dict)
     end: End | None = None
-    """None where no processor acts at the end."""
+    """That of all inputs; None where no processor acts at the end."""
     uses: Mapping[str, Term] = field(default_factory=dict)
     """For definitions of values: when the value is used (its pipe's presence)."""
     pending: tuple[Term, ...] = ()
     """Conditions on the state under which a step that brings nothing can change something (else none does)."""
 
+    ends: Mapping[str, End] = field(default_factory=dict)
+    """In a system for compiled code, instead: that of each input, by its name."""
     memories: tuple[Memory, ...] = ()
     strict: frozenset[str] = frozenset()
     """Definitions that say when a number leaves its checked domain inside a processor (`core.strict`)."""
