@@ -231,7 +231,7 @@ class Slice(Holder):
     def _refuse(self) -> None:
         reason = self.refusal("smv")
         if reason:
-            raise Refused(f"{self} is not supported by the model: {reason}")
+            raise Refused(f"{self} has no finite machine: {reason}")
 
     def __str__(self) -> str:
         options = [f"to_all={self.to_all.name}"] if self.to_all else []
