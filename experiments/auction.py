@@ -77,7 +77,9 @@ def on_columns(events: Sequence[Event]) -> tuple[list[bool], float]:
 
 def broken(events: Sequence[Event]) -> int:
     """The item whose machine says that the property is broken, after these events."""
-    items: list[int] = wb.Reference(wb.read_file(FILE).get("broken").pipeline).run(events)["out"]
+    pipeline = wb.read_file(FILE).get("broken").pipeline
+    items: list[int] = wb.Reference(pipeline).run(events)["out"]
+    assert wb.Compiled(pipeline).run(events)["out"] == items, "the compiled executor names other items"
     return items[0]
 
 

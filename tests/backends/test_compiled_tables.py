@@ -28,6 +28,10 @@ function owner(x) = x.0
 pipeline shares(x: (int, float)) -> float { return apply(x, share) }
 pipeline total(x: (int, float)) -> float { return sum_values(slice(x, owner, shares)) }
 pipeline everyone_last(x: int) -> {key: int, value: int} { return slice_last(x, itself, count, to_all = ends) }
+pipeline both(x: int) -> int { said = everyone_last(x) return said.key + said.value }
+pipeline nested(x: int) -> {key: int, value: int} { said = everyone_last(x) return slice_last(said.key, itself, count) }
+pipeline ones(x: bool) -> int { return cumulate(turn(x, 1), +) }
+pipeline of_verdicts(x: bool) -> {key: bool, value: int} { return slice_last(globally(x), itself, ones) }
 pipeline kept(x: int) -> map(int, int) { return trim(slice(x, itself, count), 1) }
 pipeline everyone(x: int) -> map(int, int) { return slice(x, itself, count, to_all = ends) }
 """
@@ -112,7 +116,9 @@ def test_an_error_leaves_the_table_as_it_was():
     ("name", "reason"),
     [
         ("kept", "not finite"),
-        ("everyone_last", "any number of them emit in one step"),
+        ("both", "any number of events can reach"),
+        ("nested", "any number of events can reach"),
+        ("of_verdicts", "any number of events can reach"),
         ("at_the_end", "slices that emit at the end"),
         ("total", "of floats depends on their order"),
     ],

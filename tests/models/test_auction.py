@@ -29,6 +29,7 @@ def first_false(events):
     out = Reference(read_file(FILE).get("auctions").pipeline).run(events)["out"]
     assert Compiled(read_file(FILE).get("auctions").pipeline).run(events)["out"] == out
     items = Reference(read_file(FILE).get("broken").pipeline).run(events)["out"]
+    assert Compiled(read_file(FILE).get("broken").pipeline).run(events)["out"] == items
     return out.index(False) + 1 if False in out else None, set(items)
 
 

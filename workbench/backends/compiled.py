@@ -51,11 +51,18 @@ class StepCode:
     labels: tuple[str, ...]
     inside: tuple[tuple[str, ...], ...]
 
-    def function(self, name: str = "step") -> str:
-        """Source of a function of the state and the inputs that returns the state after it and the labels, flat."""
-        body = "".join(f"    {line}\n" for line in (*self.early, *self.late))
+    def function(self, name: str = "step", *, row: bool = False) -> str:
+        """Source of a function of the state and the inputs that returns the state after it and the labels, flat.
+
+        Parameters
+        ----------
+        row: whether it has one parameter more, the number of a row, to which labels may refer.
+        """
+        inside = dict.fromkeys(line for lines in self.inside for line in lines)
+        body = "".join(f"    {line}\n" for line in (*self.early, *self.late, *inside))
         results = "".join(f"{result}, " for result in (*self.after, *self.labels))
-        return f"def {name}({', '.join((*self.state, *self.inputs))}):\n{body}    return ({results})\n"
+        given = (*self.state, *self.inputs, *([ROW] if row else []))
+        return f"def {name}({', '.join(given)}):\n{body}    return ({results})\n"
 
 
 def step_code(

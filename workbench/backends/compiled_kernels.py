@@ -117,7 +117,14 @@ def find(used, keys, key):
     return 0
 
 
-SCOPE = {f.__name__: f for f in (at, find, room, quotient_overflows, pick)} | {
+@numba.njit(nogil=True)
+def ordered(used, keys):
+    """The rows of a table that are used, in the order of their keys."""
+    rows: Any = np.flatnonzero(used[1:]) + 1
+    return rows[np.argsort(keys[rows])]
+
+
+SCOPE = {f.__name__: f for f in (at, find, ordered, room, quotient_overflows, pick)} | {
     "sum_overflows": sum_overflows,
     "difference_overflows": difference_overflows,
     "product_overflows": product_overflows,

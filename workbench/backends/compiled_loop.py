@@ -18,7 +18,7 @@ from workbench.backends.compiled_rows import ROW, over_rows
 from workbench.backends.compiled_system import fixed, hazards
 from workbench.core.domain import BOOL, Domain, Reals, scalars
 from workbench.core.ops import OR
-from workbench.core.term import FALSE, TRUE, Change, Content, Term, leaves, var
+from workbench.core.term import FALSE, TRUE, Change, Others, Term, leaves, var
 from workbench.ir.system import Pipe, System
 
 AHEAD = 4
@@ -68,13 +68,13 @@ def shape(system: System) -> Shape:
 
 def _fields(pipe: Pipe) -> tuple[Domain, ...]:
     fields = tuple(leaf.domain for leaf in leaves(pipe.slots[0].value))
-    return fields if changes_of(pipe) is None else (*fields, BOOL)
+    return fields if rows_of(pipe) is pipe.rows else (*fields, BOOL)
 
 
-def changes_of(pipe: Pipe) -> Content | None:
-    """Of a pipe that carries a map of which a step can change many entries, that map."""
+def rows_of(pipe: Pipe) -> Others | None:
+    """What a step can bring of many rows of a table: events of a pipe, or changes of the map that is its event."""
     value = pipe.slots[0].value
-    return value.content if isinstance(value, Change) and value.content.others is not None else None
+    return value.content.others if isinstance(value, Change) else pipe.rows
 
 
 def dense(system: System) -> dict[Term, Term]:
@@ -143,7 +143,7 @@ def loop_source(
             test = " != 0" if system.variables[i].domain == BOOL else ""
             lines.append(f"    s{i} = {array}[{k}]{test}")
     lines += [f"    n{j} = counts[{j}]" for j in range(len(form.results))]
-    many = [j for j, (_, pipe) in enumerate(system.outputs) if changes_of(system.pipes[pipe]) is not None]
+    many = [j for j, (_, pipe) in enumerate(system.outputs) if rows_of(system.pipes[pipe]) is not None]
     lines += [f"    r{j} = room(y{j}_0)" for j in many]
     lines += ["    bad = False", f"    for {'i' if len(codes) == 1 else 'start'} in range(first, last, {len(codes)}):"]
     bodies = []
@@ -186,8 +186,8 @@ def _labels(system: System, *, watch: bool) -> list[Term]:
     shown = []
     for _, name in system.outputs:
         pipe = system.pipes[name]
-        content = changes_of(pipe)
-        others = () if content is None or content.others is None else system.inlined(tuple(content.others))
+        rows = rows_of(pipe)
+        others = () if rows is None else system.inlined(tuple(rows[:3]))
         shown.append((pipe.slots, () if pipe.more is None else pipe.more, others))
     writes = tuple(tuple(write[:3]) for memory in system.memories for write in memory.writes)
     updates = tuple(tuple(update[:3]) for memory in system.memories for update in memory.updates)
@@ -236,37 +236,41 @@ def _shown(j: int, pipe: Pipe, texts: _Texts, places: bool) -> list[str]:
     lines: list[str] = []
     count = len(list(leaves(pipe.slots[0].value)))
     place = [(f"z{j}", "i")] if places else []
-    content = changes_of(pipe)
+    rows = rows_of(pipe)
     for _ in pipe.slots:
         present, *values = texts.take(1 + count)
         columns = [(f"y{j}_{k}", value) for k, value in enumerate(values)] + place
         if pipe.more is not None:
             lines += _repeated(j, present, texts.take(1)[0], columns)
-        elif content is not None:
-            lines += _changes(j, present, columns, content, texts)
+        elif rows is not None:
+            lines += _many(j, present, columns, rows, texts, events=pipe.rows is not None)
         elif present != "False":
             lines += [f"{array}[at(n{j})] = {value}" for array, value in columns]
             lines.append(f"n{j} += {'1' if present == 'True' else present}")
     return lines
 
 
-def _changes(j: int, present: str, columns: Sequence[tuple[str, str]], content: Content, texts: _Texts) -> list[str]:
-    """Statements that write the first change of a map, and those of many rows after it, as far as there is room."""
+def _many(
+    j: int, present: str, columns: Sequence[tuple[str, str]], rows: Others, texts: _Texts, *, events: bool
+) -> list[str]:
+    """Statements that write an event, and what comes of many rows, as far as there is room.
+
+    Either these are events as well, in the order of keys; or all are changes of one map, and say so but for the first.
+    """
     fields = [array for array, _ in columns if array.startswith("y")]
-    again, here = f"y{j}_{len(fields)}", f"[at(min(n{j}, r{j}))]"
+    here = f"[at(min(n{j}, r{j}))]"
+    again = [] if events else [f"y{j}_{len(fields)}{here} = "]
     (happens,) = texts.take(1)
     (which, *values), inside = texts.within(1 + len(fields))
-    place = [f"{array}{here} = {value}" for array, value in columns if array not in fields]
-    body = [*inside, f"if {which}:"]
-    others = [f"{array}{here} = {value}" for array, value in zip(fields, values, strict=True)]
-    body += [f"    {line}" for line in (*others, f"{again}{here} = True", *place, f"n{j} += 1")]
-    first = [f"{array}{here} = {value}" for array, value in columns]
-    return [
-        *first,
-        f"{again}{here} = False",
-        f"n{j} += {present}",
-        *over_rows(content.arrays[0], f"{present} and {happens}", body),
-    ]
+    rest = [f"{array}{here} = {value}" for array, value in columns if array not in fields]
+    rest += [f"{start}True" for start in again]
+    stores = [f"{array}{here} = {value}" for array, value in zip(fields, values, strict=True)]
+    body = [*inside, f"if {which}:", *(f"    {line}" for line in (*stores, *rest, f"n{j} += 1"))]
+    first = [*(f"{array}{here} = {value}" for array, value in columns), *(f"{start}False" for start in again)]
+    first.append(f"n{j} += {present}")
+    if events:
+        return [*first, *over_rows(rows.used, happens, body, keys=rows.keys)]
+    return [*first, *over_rows(rows.used, f"{present} and {happens}", body)]
 
 
 def _repeated(j: int, present: str, more: str, columns: Sequence[tuple[str, str]]) -> list[str]:

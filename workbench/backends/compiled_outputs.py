@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.backends import compiled_columns as columns
-from workbench.backends.compiled_loop import changes_of, spare
+from workbench.backends.compiled_loop import rows_of, spare
 from workbench.backends.compiled_state import State
 from workbench.core.domain import INT, Domain
 from workbench.ir.system import Pipe
@@ -22,9 +22,9 @@ Result = tuple[str, Domain, Pipe]
 def room(pipe: Pipe, count: int, state: State) -> int:
     """How much room an output needs for so many steps from the present state; with many changes, for one."""
     waiting = 0 if pipe.more is None else state.number(pipe.more.name)
-    content = changes_of(pipe)
-    rows = 0 if content is None else len(state.array(content.arrays[0]))
-    return waiting + count * pipe.width + rows + spare(pipe)
+    rows = rows_of(pipe)
+    many = 0 if rows is None else len(state.array(rows.used))
+    return waiting + count * pipe.width + many + spare(pipe)
 
 
 class Outputs:

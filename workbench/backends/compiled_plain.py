@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.backends.compiled_loop import Shape, executable
-from workbench.backends.compiled_tables import find
+from workbench.backends.compiled_tables import find, ordered
 from workbench.core.ops import OVERFLOWS
 
-SCOPE: Mapping[str, Any] = {"at": lambda position: position, "find": find, "room": lambda _: sys.maxsize} | {
-    op.name: op.exact for op in OVERFLOWS.values()
+SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
+    "at": lambda position: position,
+    "find": find,
+    "ordered": ordered,
+    "room": lambda _: sys.maxsize,
 }
 """What generated code calls, in plain Python."""
 

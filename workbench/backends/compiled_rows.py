@@ -17,8 +17,14 @@ ROW = "row"
 """What code calls the number of a row, in a loop over a table."""
 
 
-def over_rows(used: str, happens: str, statements: Iterable[str]) -> list[str]:
-    """Statements for every row of a table that is used, where something happens; `ROW` is its number."""
+def over_rows(used: str, happens: str, statements: Iterable[str], *, keys: str = "") -> list[str]:
+    """Statements for every row of a table that is used, where something happens; `ROW` is its number.
+
+    The rows come in any order, or in that of the keys in this array.
+    """
+    if keys:
+        head = [f"if {happens}:", f"    for {ROW} in ordered({used}, {keys}):"]
+        return [*head, *(f"        {statement}" for statement in statements)]
     head = [f"if {happens}:", f"    for {ROW} in range(1, len({used})):", f"        if {used}[at({ROW})]:"]
     return [*head, *(f"            {statement}" for statement in statements)]
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.backends.base import StepRecord, Steps, by_input, input_position
 from workbench.backends.compiled_loop import Shape
-from workbench.backends.compiled_observe import Observer, given_inputs, shown, watched
+from workbench.backends.compiled_observe import Observer, given_inputs, in_rows, shown, watched
 from workbench.core.domain import Domain, Map, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe
+from workbench.core.term import leaves
 from workbench.ir.system import Pipe, System
 
 if TYPE_CHECKING:
@@ -74,22 +75,28 @@ class Stepping(ABC):
             input_position(self.flat, name)
             self.check_open(name)
         columns = {n: self._columns.column(n, d, [events[n]]) for n, d in self.flat.inputs if n in events}
-        numbers = None
+        numbers, more = None, dict[str, list[Value]]()
         if not any(column.wrong for column in columns.values()):
             ends = [name for name, _ in self.flat.inputs] if events is END else []
-            numbers = iter(self._observer(given_inputs(self.system, events, ends)))
+            given = given_inputs(self.system, events, ends)
+            numbers = iter(self._observer(given))
+            for name, observer in self._row_observers.items():
+                pipe = self.system.pipes[name]
+                more[name] = in_rows(pipe, self.flat.domains[name], observer, self._state, given)
         self.check_open()
         made = self.finish() if events is END else self.fed(columns, 1, False)
         assert numbers is not None
-        pipes = {name: self._carried(name, pipe, numbers) for name, pipe in self.system.pipes.items()}
+        pipes = {
+            name: self._carried(name, pipe, numbers, more.get(name, [])) for name, pipe in self.system.pipes.items()
+        }
         queues = dict(zip(self.system.queues, numbers, strict=True))
         return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
 
-    def _carried(self, name: str, pipe: Pipe, numbers: Iterator[Any]) -> Maybe:
+    def _carried(self, name: str, pipe: Pipe, numbers: Iterator[Any], more: list[Value]) -> Maybe:
         """What a pipe carried in the step that has been made, from the values of the terms that say it."""
         domain, content = self.flat.domains[name], self._state.content(pipe.slots[0].value)
         if content is None:
-            return shown(pipe, domain, self.flat.widths[name], numbers)
+            return shown(pipe, domain, self.flat.widths[name], numbers, more)
         assert isinstance(domain, Map)
         changed = shown(pipe, domain.change, 1, numbers)
         return Maybe(True, content()) if changed.present else changed
@@ -99,6 +106,15 @@ class Stepping(ABC):
         pipes = (leaf for pipe in self.system.pipes.values() for leaf in watched(pipe))
         lengths = (queue.length for queue in self.system.queues.values())
         return Observer(self.system, self.form, self._state.arrays, [*pipes, *lengths])
+
+    @cached_property
+    def _row_observers(self) -> dict[str, Observer]:
+        """Per pipe that carries events for rows of a table, what tells which."""
+        return {
+            name: Observer(self.system, self.form, self._state.arrays, list(leaves(tuple(pipe.rows[:3]))), row=True)
+            for name, pipe in self.system.pipes.items()
+            if pipe.rows is not None
+        }
 
     def trace(self, steps: Steps) -> list[StepRecord]:
         """The records of several steps."""

@@ -14,9 +14,9 @@ from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals, sca
 from workbench.core.evaluate import Kind, escape_condition
 from workbench.core.fold import Substitute
 from workbench.core.memory import gather
-from workbench.core.ops import disjunction
+from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import FALSE, Term, const, var
+from workbench.core.term import FALSE, Others, Term, const, var
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
@@ -98,6 +98,12 @@ def _escaping(memory: Memory, kind: Kind) -> Iterator[Term]:
         yield somewhere.build((update.happens, escape_condition([update.value], kind, update.which)))
 
 
+def _escaping_in(rows: Others, kind: Kind) -> Term:
+    """When what comes of many rows of a table leaves a domain of this kind."""
+    condition = OR(escape_condition([rows.which], kind), escape_condition([rows.value], kind, rows.which))
+    return gather("any", rows.table, rows.used).build((rows.happens, condition))
+
+
 def _held(domain: Domain) -> bool:
     return domain.finite or isinstance(domain, Integers | Reals)
 
@@ -119,6 +125,9 @@ def hazards(system: System) -> tuple[Hazard, ...]:
             for memory in system.memories:
                 if instance_of(memory.name) == instance:
                     escapes = disjunction([escapes, *_escaping(memory, kind)])
+            for pipe in system.pipes.values():
+                if pipe.rows is not None and instance_of(pipe.slots[0].present.name) == instance:
+                    escapes = disjunction([escapes, _escaping_in(pipe.rows, kind)])
             if escapes is not FALSE:
                 found.append(Hazard(f"processor '{instance}': a result {what}", hint, escapes))
     happening = zip(found, system.inlined(tuple(h.happens for h in found)), strict=True)

@@ -38,6 +38,11 @@ def find(used: Any, keys: Any, key: Any) -> int:
     return 0
 
 
+def ordered(used: Any, keys: Any) -> list[int]:
+    """The rows that are used, in the order of their keys."""
+    return sorted((row for row in range(1, len(used)) if used[row]), key=keys.__getitem__)
+
+
 def size(used: Any) -> int:
     """How many rows there are for keys that have none of their own."""
     return len(used) - 1 - DIRECT

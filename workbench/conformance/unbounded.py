@@ -139,10 +139,11 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
         )
     key, inner = draw(st.sampled_from(KEYS)), draw(_inner())
     until = draw(st.sampled_from((None, f.EVEN, g.fixed_right("<", 3))))
-    if kind == "last":
-        return builder.build(SliceLast(key, inner, until=until)(x))
-    forget = until is not None and draw(st.booleans())
     to_all = draw(st.sampled_from((None, f.ODD, g.fixed_right("<", 0))))
+    if kind == "last":
+        found = SliceLast(key, inner, to_all, until)(x)
+        return builder.build({"said": found, "of": ApplyFunction(g.field(draw(st.integers(0, 1))))(found)})
+    forget = until is not None and draw(st.booleans())
     slices = Slice(key, inner, to_all, until, forget)(x)
     if kind == "map":
         return builder.build(slices)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from workbench.core.domain import BOOL, INT, Domain, Map, Range, Tuple, Value, parts, scalars
 from workbench.core.ops import CAST, EQ, SUB, Operator, as_term, both, ite, negate
 from workbench.core.processor import Machine
-from workbench.core.term import FALSE, TRUE, Entries, Term, const, intern, var
+from workbench.core.term import FALSE, TRUE, Entries, Others, Term, const, intern, var
 from workbench.core.typing_rules import coerce
 
 USED = "used"
@@ -217,6 +217,10 @@ class Cells:
     def somewhere(self, happens: Term, condition: Term) -> Term:
         """Whether, if something happens, a condition on the number of a row is true of some row."""
         return gather("any", self.store.name, self.arrays[0]).build((both(self.fires, happens), condition))
+
+    def rows(self, happens: Term, which: Term, value: Any) -> Others:
+        """What a step makes of all rows."""
+        return Others(happens, which, value, self.store.name, *self.arrays[:2])
 
     def total(self, name: str, everywhere: Term, weigh: Callable[[Any, bool], Any], position: Any) -> Term:
         """A sum over all rows, after the step: kept from one to the next.

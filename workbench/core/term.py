@@ -121,13 +121,23 @@ class Entries(tuple[Any, ...]):
 
 
 class Others(NamedTuple):
-    """What a step changes in a map in many rows of its memory: terms over the number of a row (`core.memory`)."""
+    """What a step makes of many rows of a table: terms over the number of a row (`core.memory`).
+
+    Attributes
+    ----------
+    happens: whether it does; does not depend on the row.
+    which: of the rows that are used, those of which there is something.
+    value: of a row.
+    table: its name.
+    used, keys: what code calls its arrays that say which rows are used, and their keys.
+    """
 
     happens: Term
-    """Whether there are any; does not depend on the row."""
     which: Term
-    change: tuple[Any, ...]
-    """As in `Change`."""
+    value: Any
+    table: str
+    used: str
+    keys: str
 
 
 class Content(NamedTuple):
@@ -138,7 +148,7 @@ class Content(NamedTuple):
     look: from a key to whether it is present, and its value.
     total: the sum over all entries of a measure, a function from a value to a number, which is known by a name.
     arrays: of the memory: whether a row is used, whether its key is present, the key, and the parts of the value.
-    others: what else a step changes, where it can change several entries.
+    others: what else a step changes, as in `Change`, where it can change several entries.
     """
 
     look: Callable[[Any], tuple[Any, Any]]

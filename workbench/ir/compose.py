@@ -12,15 +12,15 @@ from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals, parts, scalars, split, within
 from workbench.core.join import Join, JoinRounds
-from workbench.core.memory import Cells, Store
-from workbench.core.ops import AND, NOT, OR, as_term, ite
+from workbench.core.memory import Cells, Store, gather
+from workbench.core.ops import AND, NOT, OR, as_term, both, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
 from workbench.core.ring import FEW, Ring
 from workbench.core.strict import Computed, strictly
-from workbench.core.term import FALSE, TRUE, Change, Term, const, leaves, like, var
+from workbench.core.term import FALSE, TRUE, Change, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
-from workbench.ir.ends import END_NAME, Ends
+from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.system import Definition, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
 from workbench.processors.group import flatten
 
@@ -73,6 +73,8 @@ class _Crawl:
         self.pending: list[Term] = []
         self.more: dict[str, Term] = {}
         """Per instance that repeats its events: how many more times one comes."""
+        self.rows: dict[str, Others] = {}
+        """Per instance that emits an event for each of many rows of a table, these."""
 
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
@@ -135,8 +137,10 @@ class _Crawl:
         stored = self.pipeline.typed[node.name].stored(domains) if single else None
         cells = self._cells(node.name, stored.stores) if stored else []
         repeated = next((self.pipes[pipe].more for pipe in node.inputs if self.pipes[pipe].more is not None), None)
+        rows = next((self.pipes[pipe].rows for pipe in node.inputs if self.pipes[pipe].rows is not None), None)
+        many = repeated is not None or rows is not None
         unbounded = any(self.pipeline.widths[pipe] is None for pipe in node.outputs)
-        if self.compiled and unbounded and stored is None and repeated is None:
+        if self.compiled and unbounded and stored is None and not many:
             raise Refused(
                 f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and compiled"
                 " code needs a bound",
@@ -162,17 +166,29 @@ class _Crawl:
             self.kept += cells
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
         assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
-        if repeated is not None and (machine.slots or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
+        if many and (machine.slots or cells or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
             raise Refused(
                 f"any number of events can reach `{node.processor}` (processor '{node.name}') in a step, and in"
                 " compiled code only functions of one stream read such a pipe",
-                hint="say how many positions may wait: pending = 4",
+                hint="say how many positions may wait: pending = 4" if rows is None else "",
             )
+        if rows is not None:
+            self.rows[node.name] = self._in_rows(node, machine, rows)
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
             found = self._pipe(prefix, slots, self.pipeline.domains[pipe])
-            self.pipes[pipe] = replace(found, more=self.more.get(node.name, repeated))
+            more = self.more.get(node.name, repeated)
+            self.pipes[pipe] = replace(found, more=more, rows=self.rows.get(node.name))
             self.sources[pipe] = node.name
+
+    def _in_rows(self, node: Node, machine: Machine, rows: Others) -> Others:
+        """What a machine without memory makes of the events of rows of a table."""
+        with strictly(rows.which) as inside:
+            _, (out,) = machine.step((), (rows.value,))
+        (each,) = slots_of(out)
+        anywhere = gather("any", rows.table, rows.used).build((rows.happens, inside.escape))
+        self._escapes(f"{node.name}:inner_escape_in_rows", Computed(known=[anywhere]))
+        return rows._replace(which=both(rows.which, each.present), value=each.value)
 
     def _rounds(self, node: Node, machine: Machine, rounds: Sequence[Round]) -> list[list[Maybe]]:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
@@ -192,6 +208,9 @@ class _Crawl:
             for slots, out in zip(emitted, results, strict=True):
                 if getattr(out, "more", None) is not None:  # it is a `Repeated`
                     self.more[node.name] = out.more  # type: ignore[union-attr]
+                rows: Others | None = getattr(out, "rows", None)
+                if rows is not None:  # it is `Scattered`
+                    self.rows[node.name] = rows._replace(happens=AND(fires, rows.happens))
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self._store(slot, old, new)
@@ -200,7 +219,7 @@ class _Crawl:
             with strictly(now) as found:
                 last = machine.finish(state)
             self._escapes(f"{node.name}:inner_escape_at_end", found)
-            return [_finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
+            return [finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
         return emitted
 
     def _ticked(self, node: Node, machine: Machine) -> list[list[Maybe]]:
@@ -361,21 +380,6 @@ class _Crawl:
             return like(value, [self._define_value(f"{name}.{n}", v, d, present) for v, (n, d) in fields])
         self.uses[name] = present
         return self._define(name, as_term(value, domain))
-
-
-def _finishing(now: Term, slots: list[Maybe], last: Sequence[Maybe], *, late: bool) -> list[Maybe]:
-    """The slots of a pipe whose processor emits `last` at the end of the stream.
-
-    Where nothing arrives at that step (not `late`), they take the place of what it emits at other steps.
-    """
-    ending = [Maybe(AND(now, as_term(each.present, BOOL)), each.value) for each in last]
-    if late:
-        return slots + ending
-    both = [
-        Maybe(OR(slot.present, end.present), ite(now, end.value, slot.value))
-        for slot, end in zip(slots, ending, strict=False)
-    ]
-    return [*both, *slots[len(ending) :], *ending[len(slots) :]]
 
 
 def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:

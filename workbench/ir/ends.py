@@ -5,9 +5,12 @@ The rule of this module: in a model all inputs end together; in compiled code ea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.core.domain import BOOL
-from workbench.core.ops import OR, both, conjunction, either, negate
+from workbench.core.ops import AND, OR, as_term, both, conjunction, either, ite, negate
 from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Maybe
 from workbench.core.term import FALSE, Term, var
 from workbench.ir.system import End, Variable
 
@@ -49,6 +52,21 @@ class Ends:
         over = conjunction(end.over for end in ends)
         now: Term = both(conjunction(either(end.over, end.now) for end in ends), negate(over))
         return now
+
+
+def finishing(now: Term, slots: list[Maybe], last: Sequence[Maybe], *, late: bool) -> list[Maybe]:
+    """The slots of a pipe whose processor emits `last` at the end of the stream.
+
+    Where nothing arrives at that step (not `late`), they take the place of what it emits at other steps.
+    """
+    ending = [Maybe(AND(now, as_term(each.present, BOOL)), each.value) for each in last]
+    if late:
+        return slots + ending
+    both = [
+        Maybe(OR(slot.present, end.present), ite(now, end.value, slot.value))
+        for slot, end in zip(slots, ending, strict=False)
+    ]
+    return [*both, *slots[len(ending) :], *ending[len(slots) :]]
 
 
 def _end(what: str) -> End:

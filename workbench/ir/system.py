@@ -17,7 +17,7 @@ from workbench.core.fold import Substitute, map_leaves, postorder
 from workbench.core.memory import Update, Write
 from workbench.core.ops import both, disjunction, either, ite, negate
 from workbench.core.processor import Maybe, Processor
-from workbench.core.term import FALSE, TRUE, Term, leaves, var
+from workbench.core.term import FALSE, TRUE, Others, Term, leaves, var
 
 
 class Variable(NamedTuple):
@@ -60,6 +60,8 @@ class Pipe:
     slots: tuple[Maybe, ...]
     more: Term | None = None
     """In a system for compiled code: how many more times the event of its one slot comes; a variable."""
+    rows: Others | None = None
+    """In a system for compiled code: events that come after that of its one slot."""
 
     @property
     def width(self) -> int:

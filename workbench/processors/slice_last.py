@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from workbench.core.domain import BOOL, Domain, FrozenMap, Map, Record, Tuple, Value
-from workbench.core.function import TypedFunction
-from workbench.core.memory import Cells, Store, Stored, table_size
+from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Value
+from workbench.core.memory import Stored
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stream, emission
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.processors.held import advance, ended, last_event
 from workbench.processors.slice import Slice
-from workbench.processors.slice_table import FIRST
+from workbench.processors.slice_table import LastTable, scalar
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,6 @@ class SliceLast(Slice):
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         found = self.map_of(inputs)
         return (Record((found.key, found.value), ("key", "value")),)
-
-    def refusal(self, backend: str) -> str:
-        reason = super().refusal(backend)
-        if reason or backend != "numba" or self.to_all is None or not isinstance(self.key, TypedFunction):
-            return reason
-        finite = Map(self.key.result, BOOL).finite
-        return "" if finite else "an event that goes to all slices makes any number of them emit in one step"
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         found = self.map_of(inputs)
@@ -154,31 +146,10 @@ class SliceLast(Slice):
         return Machine(slots, step, finish if inner.finish else None)
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
-        if self.map_of(inputs).finite:
-            return None
         found = self.map_of(inputs)
-        inner = self._inner.machine(inputs)
-        fresh = tuple(slot.initial for slot in inner.slots)
-        row = Tuple((BOOL, found.key, *(slot.domain for slot in inner.slots)))
-        nothing = Maybe(FALSE, const(found.value.default, found.value))
-        first = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
-
-        def machine(cells: Sequence[Cells]) -> Machine:
-            (slices,) = cells
-
-            def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-                key, _ = self.addressed(front)
-                place = slices.find(key)
-                used, _, *kept = slices.at(place)
-                before = tuple(ite(used, a, b) for a, b in zip(kept, first, strict=True))
-                after, last = advance(inner, before, nothing, front)
-                over = self.over(last)
-                slices.keep(place, key, ite(over, first, after))
-                return state, (Maybe(last.present, (key, last.value)),)
-
-            return Machine((), step)
-
-        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), machine)
+        if found.finite or self._inner.finishes or not scalar(found.key):
+            return None
+        return LastTable(self, self._inner.machine(inputs), found).stored()
 
     def _together(self, said: list[Maybe], inner: Machine) -> Emission:
         """What the slices say at one front: where only one is fed, as a single event."""

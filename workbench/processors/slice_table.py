@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import BOOL, Domain, Integers, Tuple, parts, scalars
+from workbench.core.domain import BOOL, Domain, Integers, Map, Tuple, parts, scalars
 from workbench.core.memory import Cells, Store, Stored, table_size
 from workbench.core.ops import both, either, equal, ite, negate
-from workbench.core.processor import Emission, Machine, State, event
+from workbench.core.processor import Emission, Machine, Maybe, Scattered, Slot, State, event
 from workbench.core.strict import aside, leaves_domain, strictly, when
 from workbench.core.term import FALSE, TRUE, Change, Content, Others, const
+from workbench.processors.held import advance
 from workbench.processors.slice_copies import Copies
+
+if TYPE_CHECKING:
+    from workbench.processors.slice_last import SliceLast
 
 FIRST = 64
 """Rows of a table of slices at first, beside those of small keys: a power of two."""
@@ -136,4 +140,49 @@ class _Fed:
             return None
         row = self.slices.row
         present, value = self.entry(row, TRUE)
-        return Others(self.everywhere, self.alive(row), (present, self.slices.at(row)[1], value))
+        return self.slices.rows(self.everywhere, self.alive(row), (present, self.slices.at(row)[1], value))
+
+
+class LastTable:
+    """The machine of slices of which each front shows only what they emit at it, with a row for each."""
+
+    def __init__(self, slice: SliceLast, inner: Machine, entries: Map) -> None:
+        self.slice, self.inner, self.entries = slice, inner, entries
+        self.lives = slice.to_all is not None
+        self.slots = (*([Slot("is_alive", BOOL, False)] if self.lives else []), *inner.slots)
+        self.fresh = tuple(const(slot.initial, slot.domain) for slot in self.slots)
+
+    def stored(self) -> Stored:
+        """The machine and its table."""
+        row = Tuple((BOOL, self.entries.key, *(slot.domain for slot in self.slots)))
+        fresh = tuple(slot.initial for slot in self.slots)
+        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), self._machine)
+
+    def _machine(self, cells: Sequence[Cells]) -> Machine:
+        (slices,) = cells
+        return Machine((), lambda state, front: (state, (self._step(slices, front),)))
+
+    def _fed(self, copy: tuple[Any, ...], front: tuple[Any, ...]) -> tuple[tuple[Any, ...], Maybe]:
+        """What is in a row after its slice has seen a front, and what the slice emits."""
+        nothing = Maybe(FALSE, const(self.entries.value.default, self.entries.value))
+        after, last = advance(self.inner, copy[int(self.lives) :], nothing, front)
+        over = self.slice.over(last)
+        kept = ite(over, self.fresh[int(self.lives) :], after)
+        return ((negate(over), *kept) if self.lives else kept), last
+
+    def _step(self, slices: Cells, front: tuple[Any, ...]) -> Any:
+        key, everywhere = self.slice.addressed(front)
+        place, one = slices.find(key), negate(everywhere)
+        used, _, *kept = slices.at(place)
+        with when(one):
+            new, last = self._fed(tuple(ite(used, a, b) for a, b in zip(kept, self.fresh, strict=True)), front)
+        slices.keep(place, key, new, one)
+        if everywhere is FALSE:
+            return Maybe(last.present, (key, last.value))
+        _, own, alive, *kept = slices.at(slices.row)
+        with strictly(alive) as found:
+            new, each = self._fed((alive, *kept), front)
+        leaves_domain(slices.somewhere(everywhere, found.escape))
+        slices.keep_all(everywhere, alive, new)
+        rows = slices.rows(everywhere, both(alive, each.present), (own, each.value))
+        return Scattered(both(one, last.present), (key, last.value), rows)
