@@ -187,7 +187,7 @@ def limit_of_0(pattern: str, cost: int) -> dict[str, Any]:
     """What a pattern costs that is given no thread; at cost 0 the work for each event is one addition."""
     work = load(loop, cost) if cost else wb.Function("next", 1, lambda a: a + 1)
     times, run = patterns(work)[pattern]
-    count = max(50, round(SECONDS / (cost * 1e-6 * times))) if cost else 6000
+    count = max(50, round(SECONDS / (cost * 1e-6 * times))) if cost else 20_000
     manager = wb.ThreadManager(0)
     plain, wrapped = [], []
     for _ in range(3 * TURNS):

@@ -9,8 +9,8 @@ executor is as it was before the step. Pull mode is a second, demand driven algo
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, Self
 
 from workbench.backends.base import (
@@ -441,9 +441,17 @@ class Reference:
 
     def pull(self, output: str | None = None) -> Value:
         """The next event of an output; StopIteration when the sources have ended and no more can come."""
+        return self._connected.next(self._only("output", output, [name for name, _ in self._shown]))
+
+    def puller(self, output: str | None = None) -> Callable[[], Value]:
+        """`pull` of one output, for many events: whether it can be called is looked at once."""
+        return partial(self._connected.next, self._only("output", output, [name for name, _ in self._shown]))
+
+    @property
+    def _connected(self) -> Pull:
         if self._pull is None:
             raise PipelineError(f"pipeline {self.flat.name} has no sources", hint="call connect(x=iterable) first")
-        return self._pull.next(self._only("output", output, [name for name, _ in self._shown]))
+        return self._pull
 
     def pull_fast(self, output: str | None = None) -> Pending[Value]:
         """`pull`, which may still go on when this returns (here it does not); `wait_for` gives the event."""

@@ -70,6 +70,8 @@ class ThreadManager:
     def __init__(self, limit: int | None = 0, *, primitives: Primitives = threading) -> None:
         self.primitives = primitives
         self._workers = _Workers(_checked(limit), primitives)
+        self.grants = limit != 0
+        """Whether it would ever grant a thread now: not with a limit of 0, nor when closed. Asked for every event."""
         self._finalizer = weakref.finalize(self, self._workers.end)
 
     @property
@@ -80,11 +82,7 @@ class ThreadManager:
     @limit.setter
     def limit(self, limit: int | None) -> None:
         self._workers.change_limit(_checked(limit))
-
-    @property
-    def grants(self) -> bool:
-        """Whether it would ever grant a thread now: not with a limit of 0, nor when closed."""
-        return self._workers.limit != 0
+        self.grants = self._workers.limit != 0
 
     @property
     def working(self) -> int:
@@ -108,6 +106,7 @@ class ThreadManager:
 
     def close(self) -> None:
         """Grant no thread any more, wait for what is being done, and end all threads."""
+        self.grants = False
         self._workers.end()
         self._workers.join()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from typing import Self
 
 from workbench.backends.reference import Reference
@@ -32,14 +31,14 @@ class PullGroup(Pulled):
         self.capacity = capacity
         self._prefetch: Prefetch[Value] | None = None
         self._inner = Reference(pipeline, capacities={})
+        self._pullers: dict[str, Callable[[], Value]] = {}
 
     def connect(self, **sources: Iterable[Value]) -> Self:
         self.close()
         self._inner.reset()
         self._inner.connect(**sources)
-        self._prefetch = Prefetch(
-            {name: partial(self._inner.pull, name) for name in self._outputs}, self.manager, self.capacity
-        )
+        self._pullers = {name: self._inner.puller(name) for name in self._outputs}
+        self._prefetch = Prefetch(self._pullers, self.manager, self.capacity)
         return self
 
     def pull(self, output: str | None = None) -> Value:
@@ -49,10 +48,11 @@ class PullGroup(Pulled):
 
     def __iter__(self) -> Iterator[Value]:
         """The events of the only output. A generator, which costs less for each than a call of `__next__`."""
-        output, connected, pull = self._only(None), self._connected, self._inner.pull
+        output, connected = self._only(None), self._connected
+        pull = self._pullers[output]
         try:
             while connected is self._prefetch:
-                yield pull(output) if connected.off else connected.pull(output)
+                yield pull() if connected.off else connected.pull(output)
         except StopIteration:
             return
 
