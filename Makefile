@@ -34,7 +34,6 @@ test-all: lint
 	$(VENV)/python -m pytest -q -n $(JOBS)
 
 bench: setup
-	$(VENV)/python experiments/bench_scale.py
 	$(VENV)/python experiments/monitors.py
 	$(VENV)/python experiments/bench_explicit.py
 	$(VENV)/python experiments/bench_run.py

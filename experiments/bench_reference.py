@@ -24,6 +24,10 @@ REPEAT = 7
 GOAL = 0.3
 """Million events a second that a pipeline of one processor is to reach."""
 LENGTHS = (1, 2, 4, 8, 16, 32)
+QUANTIFIED = {"exists": 2, "forall": 2}
+"""Quantifiers apply their pipeline to every value in an event: how many. Their goal is for events times values."""
+MORE = (2, 4, 8, 16)
+"""Values in an event, to tell what each of them costs."""
 
 CALLS = {
     "apply": "x * 2", "cast": "cast(x, int mod 1000)", "cumulate": "cumulate(x, +)", "decimate": "decimate(x, 10)",
@@ -84,7 +88,7 @@ def events_of(count: int) -> dict[str, list[Any]]:
         "bool": lambda: chosen.random() < 0.5,
     }
     makers["0..3"] = lambda: chosen.randrange(4)
-    makers["(int, int)"] = lambda: (chosen.randrange(1000), 3)
+    makers["(int, int)"] = lambda: (chosen.randrange(4, 1000), 3)
     return {name: [makers[kind]() for _ in range(count)] for name, kind in INPUTS.items()}
 
 
@@ -97,13 +101,28 @@ def chain(length: int) -> wb.Pipeline:
     return found
 
 
-def rates(pipelines: Mapping[Any, wb.Pipeline], count: int) -> dict[Any, float]:
+def quantified(values: int) -> wb.Pipeline:
+    """A pipeline for all of so many values in an event."""
+    event = f"({', '.join(['int'] * values)})"
+    text = f"""
+    function all(e) = ({", ".join(f"e.{i}" for i in range(values))})
+    pipeline below(v: int, e: {event}) -> bool {{ return v < 990 }}
+    pipeline one(e: {event}) -> bool {{ return forall(e, all, below) }}
+    """
+    found: wb.Pipeline = wb.parse(text).get("one").pipeline
+    return found
+
+
+def rates(
+    pipelines: Mapping[Any, wb.Pipeline], count: int, events: Callable[[Any], Mapping[str, list[Any]]]
+) -> dict[Any, float]:
     """Million events per CPU second of each; the runs are taken in turns."""
-    events, best = events_of(count), dict.fromkeys(pipelines, 0.0)
+    best = dict.fromkeys(pipelines, 0.0)
     running = {name: wb.Reference(pipeline) for name, pipeline in pipelines.items()}
     for _ in range(REPEAT):
         for name, executor in running.items():
-            streams = {stream: events[stream] for stream, _ in executor.pipeline.inputs}
+            given = events(name)
+            streams = {stream: given[stream] for stream, _ in executor.pipeline.inputs}
             executor.reset()
             start = time.process_time()
             executor.run(streams)
@@ -112,9 +131,13 @@ def rates(pipelines: Mapping[Any, wb.Pipeline], count: int) -> dict[Any, float]:
     return best
 
 
-def report(single: Mapping[str, float], chains: Mapping[int, float], given: argparse.Namespace) -> str:
+def report(
+    single: Mapping[str, float], chains: Mapping[int, float], values: Mapping[int, float], given: argparse.Namespace
+) -> str:
     """The benchmark as Markdown."""
-    slow = [name for name, rate in single.items() if rate < GOAL]
+    slow = [name for name, rate in single.items() if rate * QUANTIFIED.get(name, 1) < GOAL]
+    few, many = values[MORE[0]], values[MORE[-1]]
+    each = (1 / many - 1 / few) / (MORE[-1] - MORE[0])
     lines = [
         "# The reference executor",
         "",
@@ -122,9 +145,19 @@ def report(single: Mapping[str, float], chains: Mapping[int, float], given: argp
         f" Python {platform.python_version()}. Million events per CPU second, the best of {REPEAT} runs.",
         "",
         f"Every processor as a pipeline of its own; the goal is {GOAL:g}."
-        f" {'All reach it.' if not slow else 'Below it: ' + ', '.join(slow) + '.'}",
+        f" {'All reach it.' if not slow else 'Below it: ' + ', '.join(slow) + '.'}"
+        " A quantifier applies its pipeline to every value in an event (here to 2), so its goal is for events times"
+        " values, the second number.",
         "",
-        *table(("pipeline", "million events/s"), [(f"`{CALLS[n]}`", f"{rate:.2f}") for n, rate in single.items()]),
+        *table(("pipeline", "million events/s"), [(f"`{CALLS[n]}`", shown(n, rate)) for n, rate in single.items()]),
+        "",
+        f"Quantifiers: `forall` over more values. One more value costs {each:.2f} microseconds, and an event"
+        f" {1 / few - MORE[0] * each:.2f} beside them.",
+        "",
+        *table(
+            ("values in an event", "million events/s", "million events times values/s"),
+            [(str(count), f"{rate:.2f}", f"{rate * count:.2f}") for count, rate in values.items()],
+        ),
         "",
         "Chains of passthroughs: a cost per event and processor.",
         "",
@@ -134,6 +167,11 @@ def report(single: Mapping[str, float], chains: Mapping[int, float], given: argp
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def shown(name: str, rate: float) -> str:
+    """A rate; of a quantifier also that of events times values."""
+    return f"{rate:.2f} ({rate * QUANTIFIED[name]:.2f})" if name in QUANTIFIED else f"{rate:.2f}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -147,12 +185,17 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--out", type=Path, default=ROOT / "reports" / "bench_reference")
     given = parser.parse_args()
-    single = rates({name: pipeline_of(name) for name in CALLS}, given.events)
-    chains = rates({length: chain(length) for length in LENGTHS}, given.events)
-    text = report(single, chains, given)
+    events = events_of(given.events)
+    single = rates({name: pipeline_of(name) for name in CALLS}, given.events, lambda _: events)
+    chains = rates({length: chain(length) for length in LENGTHS}, given.events, lambda _: events)
+    tuples = {many: {"e": [(x, *range(-1, -many, -1)) for x in events["x"]]} for many in MORE}
+    values = rates({many: quantified(many) for many in MORE}, given.events, tuples.__getitem__)
+    text = report(single, chains, values, given)
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "README.md").write_text(text)
-    (given.out / "data.json").write_text(json.dumps({"processors": single, "chains": chains}, indent=1) + "\n")
+    (given.out / "data.json").write_text(
+        json.dumps({"processors": single, "chains": chains, "values": values}, indent=1) + "\n"
+    )
     print(text)
     return 0
 

@@ -183,7 +183,8 @@ suite.table(
            "disagreements": total("disagreements"), "CPU, s": total("cpu_seconds"),
            "CPU of a batch, s": median("cpu_seconds")},
 )  # fmt: skip
-suite.plot("times", of=agree, y=median("cpu_seconds"), kind="histogram", series="who", title="CPU time of a batch")
+suite.plot("times", of=agree, y=median("cpu_seconds"), kind="histogram", series="who", log="x",
+           title="CPU time of a batch")  # fmt: skip
 
 
 @suite.claim("All executables agree on every random pipeline")

@@ -169,6 +169,8 @@ suite.table(
 suite.plot("domain", of=window_sums, x="n", y=CPU, log="xy", title="CPU time by domain size")
 suite.plot("length", of=lengths, x="length", y=CPU, series="shape", log="xy", where={"asked": "no overflow"},
            title="CPU time by length of the pipeline, no overflow")  # fmt: skip
+suite.plot("length-liveness", of=lengths, x="length", y=CPU, series="shape", log="xy", where={"asked": "liveness"},
+           title="CPU time by length of the pipeline, liveness")  # fmt: skip
 suite.plot("rates", of=execution, x="events", y=median("rate"), series="query", log="xy",
            title="Events a second by length of the trace")  # fmt: skip
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import time
@@ -14,7 +15,7 @@ from tests.cli.conftest import ROOT, command
 SUITE = """from workbench.lab import *
 suite = Suite("tiny", "A suite")
 
-@suite.experiment(Region(n=[1, 2], kind=["a", "b,c"]), y=Output("a number", "s"))
+@suite.experiment(Region(n=[1, 2], kind=["a", "b,c"]), y=Output("a number", "m"))
 def measure(n, kind):
     '''What it does.'''
     print("printed", n)
@@ -30,6 +31,12 @@ WRONG = """
 @suite.experiment(Region(how=["right", "wrong"]), expected=lambda: {"y": 1}, y=Output("", kind=int))
 def judge(how):
     return {"y": 1 if how == "right" else 2}
+"""
+REFUSING = """
+from workbench.errors import EngineMissing
+@suite.experiment(Region(i=[1, 2]), repeat=3)
+def refuse(i):
+    raise EngineMissing(f"no engine {i}", hint="install one")
 """
 CRASHING = """
 @suite.experiment(Region(i=range(12)))
@@ -60,7 +67,7 @@ def test_list_run_report_show(lab, tmp_path):
     assert "0 to do" in lab("run", "tiny").out
     shown = lab("list", "tiny").out
     assert "measure: What it does." in shown
-    assert "-> y (s): a number" in shown
+    assert "-> y (m): a number" in shown
     assert re.search(r"\d{8}T\d{6}-\w+  4 measured", shown)
     report = lab("report", "tiny")
     assert report.code == 0
@@ -72,6 +79,24 @@ def test_list_run_report_show(lab, tmp_path):
     assert "| printed 1" in one
     assert f"workbench lab run tiny --id {key.partition('.')[0]} --again" in one
     assert json.loads(lab("show", key, "--json").out)["point"]["n"] == 1
+
+
+def test_commands_say_where_suites_and_results_are_if_it_is_elsewhere(lab, tmp_path):
+    (tmp_path / "experiments").rename(tmp_path / "else where")
+    (tmp_path / "else where" / "tiny.py").write_text(SUITE + CRASHING)
+    options = ["--experiments", "else where", "--data", "here"]
+    said = lab("run", "tiny", *options, "--where", "i=1").out
+    again = shlex.join(options)
+    (shown,) = re.findall(rf"workbench lab show {again} (\w+)\.0", said)
+    assert f"workbench lab run tiny {again} --id {shown} --again" in lab("show", *options, shown).out
+    lab("report", "tiny", *options)
+    assert (
+        f"workbench lab run tiny {again} --id KEY --again" in (tmp_path / "reports" / "tiny" / "README.md").read_text()
+    )
+    assert (
+        'data-options="--experiments &#39;else where&#39; --data here"'
+        in (tmp_path / "reports" / "tiny" / "index.html").read_text()
+    )
 
 
 def test_a_selection(lab):
@@ -88,16 +113,30 @@ def test_exit_codes(lab, tmp_path):
     wrong = lab("run", "tiny", "--only", "judge")
     assert wrong.code == 1
     assert "wrong verdict: judge(how=wrong): y is 2 where 1 is expected" in wrong.out
+    assert "--retry wrong-verdict" in wrong.out
     more(tmp_path, CRASHING)
     crashed = lab("run", "tiny")
     assert crashed.code == 3
     assert crashed.out.count("ValueError: number") == 10
     assert "and more" in crashed.out
     assert "12 crash, 4 ok" in crashed.out
+    assert "to measure those again: --retry crash\n" in crashed.out
     assert lab("run", "tiny").out.count("0 to do") == 1
     assert "12 to do" in lab("run", "tiny", "--retry", "crash").out
     more(tmp_path, "\n@suite.claim('no')\ndef no(data):\n    return fails('indeed')\n")
     assert lab("report", "tiny").code == 1
+
+
+def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
+    more(tmp_path, REFUSING)
+    done = lab("run", "tiny")
+    assert done.code == 3
+    assert done.out.count("refused: refuse(i=1): no engine 1  [") == 1
+    assert done.out.count("hint: install one") == 2
+    assert re.search(r"all about it: workbench lab show \w+\.0", done.out)
+    assert "6 refused" in done.out
+    assert "--retry" not in done.out, "they are tried again anyway"
+    assert "10 measurements, 10 of them there, 6 to do (6 again)" in lab("run", "tiny").out
 
 
 @pytest.mark.parametrize(
@@ -110,9 +149,14 @@ def test_exit_codes(lab, tmp_path):
         (["run", "tiny", "--retry", "sad"], "time-out"),
         (["run", "tiny", "--id", "abc"], "no point has the key"),
         (["run", "tiny", "--jobs", "0"], "at least one"),
+        (["run", "tiny", "--repeat", "0"], "at least once"),
+        (["run", "tiny", "--jobs", "2", "--master", "local[2]"], "--jobs is for this machine"),
+        (["run", "tiny", "--master", "yes"], "no Spark master"),
+        (["run", "tiny", "--data", "experiments/tiny.py"], "cannot be stored: Not a directory"),
+        (["serve", "other", "--port", "0"], "there are: tiny"),
         (["list", "--experiments", "nowhere"], "no such folder"),
         (["show", "abc"], "no measurement 'abc'"),
-        (["compare", "a", "b"], "no run begins with 'a'"),
+        (["compare", "a", "b"], "no run, code version or commit begins with"),
         (["frobnicate"], "invalid choice"),
         ([], "ACTION"),
     ],
@@ -129,6 +173,16 @@ def test_a_suite_with_an_error_does_not_hide_the_others(lab, tmp_path):
     assert listed.code == 2
     assert "A suite" in listed.out
     assert "bad.py:3" in listed.out
+    (tmp_path / "experiments" / "bad.py").write_text("from workbench.lab import *\nsuite = Suite('bad', '')\ndef f(:\n")
+    for ended in (lab("list"), lab("run", "bad")):
+        assert ended.code == 2
+        assert "bad.py:3" in ended.out + ended.err
+    region = "Region(n=[1, 0]).excluding(lambda n: 1 / n > 2)"
+    text = f"suite = Suite('bad', '')\n@suite.experiment({region})\ndef f(n): return {{}}\n"
+    (tmp_path / "experiments" / "bad.py").write_text(f"from workbench.lab import *\n{text}")
+    listed = lab("list")
+    assert "A suite" in listed.out
+    assert "at {'n': 0}: ZeroDivisionError" in listed.out
 
 
 def test_two_runs_are_compared(lab, tmp_path):
@@ -153,11 +207,13 @@ def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
     again = lab("run", "tiny")
     assert f"{first}".endswith(first.name)
     assert first.name in again.err
+    assert "measures again" in again.err
     assert "2 of them there, 2 to do" in again.out
     assert again.code == 0
 
 
-def test_interrupting_keeps_what_was_measured(lab, tmp_path):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_interrupting_keeps_what_was_measured(lab, tmp_path, number, code):
     more(
         tmp_path,
         "\nimport time\n@suite.experiment(Region(s=range(100)))\ndef slow(s):\n    time.sleep(0.1)\n    return {}\n",
@@ -168,10 +224,10 @@ def test_interrupting_keeps_what_was_measured(lab, tmp_path):
     )  # fmt: skip
     for _ in range(8):
         assert json.loads(process.stdout.readline())["status"] == "ok"
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on from there" in err
+    assert process.returncode == code
+    assert "the same command goes on" in err
     measured = 8 + len(out.splitlines())
     assert "4 of them there" in lab("run", "tiny", "--only", "measure").out
     (stored,) = re.findall(r" (\d+) of +104 measured", lab("list").out)

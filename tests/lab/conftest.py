@@ -1,17 +1,20 @@
 """Suites written to a folder of their own, and labs over them."""
 
+import os
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.lab import nvml
 from workbench.lab.find import load_suite
 from workbench.lab.local import sweep
 from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
 from workbench.lab.result import Result
 from workbench.lab.store import Store
 
+ROOT = Path(__file__).resolve().parents[2]
 HEAD = "from workbench.lab import *\n"
 MakeLab = Callable[..., Lab]
 
@@ -27,6 +30,13 @@ def make_lab(tmp_path: Path) -> MakeLab:
         return Lab(load_suite(path), path, Store(tmp_path / "data", name))
 
     return make
+
+
+@pytest.fixture
+def two_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that are started find two GPUs: each point uses 64 MB and 0.4 s of one."""
+    paths = [str(nvml.folder(tmp_path / "site")), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
 
 
 def run(lab: Lab, selection: Selection | None = None, jobs: int = 1) -> list[Result]:

@@ -60,11 +60,38 @@ def test_timings_from_a_loaded_machine_are_not_compared():
     assert "loaded machine" in found.summary
 
 
+def test_outputs_that_are_timings_are_not_compared_either():
+    before, after = ([measured(run, reliable=False, rate=rate)] for run, rate in (("a", 1.0), ("b", 9.0)))
+    assert [change.what for change in compare(before, after).changes] == ["rate"]
+    assert compare(before, after, {("e", "rate")}).changes == ()
+
+
 def test_runs_are_found_by_how_they_begin(tmp_path):
     Store(tmp_path, "s").add([measured("2026a"), measured("2026a", 1), measured("2026b")])
     assert find_run(tmp_path, "2026a")[0] == "s"
     assert len(find_run(tmp_path, "2026a")[1]) == 2
-    with pytest.raises(InputError, match="several runs begin"):
+    with pytest.raises(InputError, match="several begin with"):
         find_run(tmp_path, "2026")
-    with pytest.raises(InputError, match="no run begins"):
+    with pytest.raises(InputError, match="no run, code version or commit begins"):
         find_run(tmp_path, "x")
+
+
+def test_several_runs_are_named_by_their_code_or_commit(tmp_path):
+    first = replace(measured("a"), code="c0de1", commit="f00d")
+    other = replace(measured("b", 1), code="c0de1", commit="f00d")
+    later = replace(measured("c"), code="c0de2", commit="beef")
+    Store(tmp_path, "s").add([first, other, later])
+    assert [r.run for r in find_run(tmp_path, "c0de1")[1]] == ["a", "b"]
+    assert [r.run for r in find_run(tmp_path, "bee")[1]] == ["c"]
+    with pytest.raises(InputError, match="c0de1 of s, c0de2 of s"):
+        find_run(tmp_path, "c0de")
+
+
+def test_what_is_used_of_gpus_is_compared_where_it_is_known():
+    def using(run, seconds, mb):
+        found = measured(run)
+        return replace(found, measured=replace(found.measured, gpu_seconds=seconds, gpu_peak_mb=mb))
+
+    changes = compare([using("a", 1.0, 100.0)], [using("b", 3.0, 100.0)]).changes
+    assert [str(change).partition(": ")[2] for change in changes] == ["gpu_seconds 1 -> 3 (x 3.00)"]
+    assert compare([using("a", None, None)], [using("b", 3.0, 100.0)]).changes == ()

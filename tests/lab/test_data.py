@@ -1,13 +1,16 @@
 """Tables, plots, claims and macros, on results that are known."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.lab.conftest import run
 from workbench.errors import SuiteError
 from workbench.lab.claim import Standing
 from workbench.lab.data import open_data
+from workbench.lab.draw import DOUBTFUL, svg
 from workbench.lab.plan import Selection
-from workbench.lab.table import shown
+from workbench.lab.table import is_timing, shown
 
 SUITE = """
 @suite.experiment(Region(order=["b'b", "a"], q=[2, 10], exact=True), repeat=3,
@@ -141,7 +144,7 @@ def test_without_results_there_is_nothing_to_judge(make_lab):
     lab = make_lab(SUITE)
     data = open_data(lab.suite, lab.store)
     assert lab.suite.claims["grows"].judged(data).standing is Standing.NO_DATA
-    assert "no result of 'measure'" in lab.suite.macros["largest"].computed(data).why
+    assert "no result of 'measure' with q = 10, status = ok" in lab.suite.macros["largest"].computed(data).why
     assert data.grid("wide").rows == ()
     assert data.dots("line") == {}
     assert data.numbers() == {"measure": {}}
@@ -158,6 +161,86 @@ def test_points_that_the_suite_no_longer_has_are_left_out(make_lab):
 def test_bad_sql_is_shown(data):
     with pytest.raises(SuiteError, match="no_such_view"):
         data.sql("SELECT * FROM no_such_view")
+    with pytest.raises(SuiteError) as caught:
+        data.sql("SELECT avg(word) FROM measure")
+    assert len(caught.value.what.splitlines()) == 1, "without DuckDB's list of candidates"
+
+
+def test_rows_are_chosen_by_what_there_is(data):
+    with pytest.raises(SuiteError, match="'measure' has no 'm'"):
+        data.rows("measure", m=1)
+
+
+def test_an_output_that_has_got_another_type_is_none_in_older_results(make_lab):
+    text = '@suite.experiment(Region(n=[1]), y=Output("y", kind=str))\ndef f(n): return {"y": "a"}\n'
+    run(make_lab(text))
+    changed = make_lab(text.replace("kind=str", "kind=int").replace('"a"', "2"))
+    assert [row["y"] for row in open_data(changed.suite, changed.store).rows("f")] == [None]
+    run(changed)
+    assert [row["y"] for row in open_data(changed.suite, changed.store).rows("f")] == [2]
+
+
+def test_a_judge_must_judge(make_lab):
+    lab = make_lab("@suite.claim('something')\ndef c(data): return True\n")
+    judged = lab.suite.claims["c"].judged(open_data(lab.suite, lab.store))
+    assert judged.standing is Standing.FAILS
+    assert "returned True, not ok()" in judged.why
+
+
+@pytest.mark.parametrize(
+    ("unit", "timing"),
+    [("s", True), ("ms", True), ("µs", True), ("1/s", True), ("events/s", True), ("", False), ("MB", False)],
+)
+def test_what_depends_on_how_busy_the_machine_is(unit, timing):
+    assert is_timing(unit) is timing
+
+
+def test_what_is_not_finite_is_not_drawn(make_lab):
+    lab = make_lab("""
+        @suite.experiment(Region(n=[1, 2, 3]), y=Output("y"))
+        def f(n): return {"y": [float("nan"), float("-inf"), 3.0][n - 1]}
+        suite.table("t", of=f, rows="n", cells={"y": most("y")})
+        suite.plot("line", of=f, x="n", y=most("y"))
+        suite.plot("heap", of=f, y=most("y"), kind="histogram")
+    """)
+    run(lab)
+    data = open_data(lab.suite, lab.store)
+    assert [cell.text for _, (cell,) in data.grid("t").rows] == ["nan", "-inf", "3"]
+    for plot in lab.suite.plots.values():
+        assert [dot.y for dot in data.dots(plot)[""]] == [3.0]
+        assert "<svg" in svg(plot, data.dots(plot), lambda ids: "#")
+
+
+DOUBTS = """
+@suite.experiment(Region(n=[1, 2]), y=Output("a number"), seconds=Output("a time", "s"))
+def f(n):
+    if n == 2: raise ValueError
+    return {"y": 1.0, "seconds": 1.0}
+suite.plot("number", of=f, x="n", y=most("y"))
+suite.plot("time", of=f, x="n", y=most("seconds"))
+suite.plot("cpu", of=f, x="n", y=most("cpu_seconds"))
+suite.plot("bars", of=f, x="n", y=most("cpu_seconds"), kind="bar")
+suite.plot("heap", of=f, y=most("cpu_seconds"), kind="histogram")
+suite.plot("cloud", of=f, x="seconds", y=most("y"), kind="scatter")
+"""
+
+
+def test_what_did_not_end_well_or_was_timed_badly_is_doubtful_in_a_plot(make_lab):
+    lab = make_lab(DOUBTS)
+    stored = [replace(r, measured=replace(r.measured, reliable=False), started="3000") for r in run(lab)]
+    lab.store.add([replace(r, measured=replace(r.measured, reliable=True)) for r in stored])
+    data = open_data(lab.suite, lab.store)
+    doubts = {name: [d.doubtful for dots in data.dots(name).values() for d in dots] for name in lab.suite.plots}
+    assert doubts["cpu"] == doubts["bars"] == doubts["heap"] == [False, True], "the second crashed"
+    assert doubts["number"] == doubts["time"] == doubts["cloud"] == [False]
+    lab.store.add([replace(r, started="3001") for r in stored])
+    data = open_data(lab.suite, lab.store)
+    doubts = {name: [d.doubtful for dots in data.dots(name).values() for d in dots] for name in lab.suite.plots}
+    assert doubts["number"] == [False], "it does not depend on the load"
+    assert doubts["time"] == doubts["cloud"] == [True]
+    for name, plot in lab.suite.plots.items():
+        drawn = svg(plot, data.dots(plot), lambda ids: "#")
+        assert (DOUBTFUL in drawn) is (name != "number")
 
 
 @pytest.mark.parametrize(

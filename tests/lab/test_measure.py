@@ -1,6 +1,7 @@
 """Measurements: every way in which a point can end, and what it used, by its whole process tree."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -40,6 +41,8 @@ def end(how, seed):
     if how == "lacks": raise EngineMissing("no engine x", hint="install x")
     if how == "forgets": return {}
     if how == "mistypes": return {"y": "one"}
+    if how == "large": return {"y": 1 << 63}
+    if how == "half a character": raise ValueError("\\ud800")
     if how == "parent": start(BURN).wait()
     if how == "orphan": subprocess.run(["sh", "-c", f"{sys.executable} -S -c '{BURN.replace('0.2', '0.05')}' &"])
     if how == "memory": x = bytearray(100 << 20)
@@ -115,7 +118,7 @@ def measure(client, experiment="end", **point):
         ("ends", Status.OK, ""),
         ("wrong", Status.WRONG, "y is 1 where 2 is expected"),
         ("burns", Status.TIMEOUT, "more than 0.8 CPU seconds"),
-        ("grows", Status.MEMORY, "MemoryError"),
+        ("grows", Status.MEMORY, "limit of 400 MB: MemoryError"),
         ("tree grows", Status.MEMORY, "limit of 400 MB"),
         ("segfaults", Status.CRASH, "killed by SIGSEGV; my last words segfaults"),
         ("exits", Status.CRASH, "ended with status 5; my last words exits"),
@@ -124,6 +127,8 @@ def measure(client, experiment="end", **point):
         ("lacks", Status.REFUSED, "install x"),
         ("forgets", Status.CRASH, "output 'y' is missing"),
         ("mistypes", Status.CRASH, "output 'y' is 'one', and was declared as int"),
+        ("large", Status.CRASH, "more than 64 bits"),
+        ("half a character", Status.CRASH, "ValueError: \ud800"),
     ],
 )
 def test_every_ending_is_told_from_the_others(client, how, status, reason):
@@ -132,6 +137,13 @@ def test_every_ending_is_told_from_the_others(client, how, status, reason):
     assert "my last words" in measured.log
     assert measured.outputs == ({"y": 1} if status in (Status.OK, Status.WRONG) else {})
     assert measured.limited_by in ("rlimits", "cgroup v2")
+
+
+def test_an_error_says_what_and_where_in_the_suite(client):
+    what, *where = measure(client, how="raises").reason.splitlines()
+    assert what == "ValueError: no good"
+    assert len(where) == 1, "the lab's own calls are nobody's business"
+    assert re.fullmatch(r"\S+/tiny\.py:\d+ in end: if how == \"raises\": raise ValueError\(\"no good\"\)", where[0])
 
 
 def test_a_point_that_takes_too_long(client):

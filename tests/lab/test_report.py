@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +12,12 @@ from tests.lab.conftest import HEAD, run
 from tests.lab.test_data import SUITE
 from tests.verify.browser import PROGRAM, WITHOUT, chromium
 from workbench.errors import LabError
+from workbench.lab.claim import Computed, Macro
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
 from workbench.lab.report import write_report
-from workbench.lab.report_text import latex, macro_name
+from workbench.lab.report_text import latex, macro_name, macros_latex
 from workbench.lab.store import Store
 
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
@@ -87,6 +89,9 @@ def test_latex(written):
     assert r"\textgreater{} 9" in table
     assert latex("50% of a_b & c") == r"50\% of a\_b \& c"
     assert macro_name("slowest_of_7a") == "slowestOfSevenA"
+    assert latex("one\n\ntwo") == "one  two", "an empty line would end the table"
+    lines = macros_latex([(Macro("m", "on two\nlines", "", lambda _: 1), Computed(1))]).splitlines()
+    assert lines == ["% on two lines", r"\newcommand{\m}{1}"]
 
 
 def test_a_folder_that_cannot_be_written(written, tmp_path):
@@ -99,7 +104,8 @@ def test_a_folder_that_cannot_be_written(written, tmp_path):
 def test_a_report_on_nothing_says_so(make_lab, tmp_path):
     lab = make_lab(SUITE)
     report = write_report(lab, open_data(lab.suite, lab.store), tmp_path / "out")
-    assert "no results yet" in (tmp_path / "out" / "index.html").read_text()
+    for name in ("index.html", "README.md"):
+        assert "no results yet" in (tmp_path / "out" / name).read_text()
     assert {str(judged.standing) for _, judged in report.claims} >= {"no data"}
 
 
@@ -110,6 +116,45 @@ def test_broken_files_are_named(written, make_lab, tmp_path):
     data = open_data(lab.suite, lab.store)
     report = write_report(lab, data, tmp_path / "out")
     assert "damaged or half-written" in report.facts["left out"]
+
+
+OF_GPUS = """
+@suite.experiment(Region(n=[1, 2]), y=Output("a number", kind=int))
+def measure(n):
+    return {"y": n}
+
+suite.table("t", of=measure, rows="n", cells={
+    "y": only("y"), "GPU, s": median("gpu_seconds"), "GPU, MB": most("gpu_peak_mb"), "known": number("gpu_seconds")})
+suite.plot("p", of=measure, x="n", y=median("gpu_seconds"))
+"""
+
+
+def test_gpus_are_shown_where_there_are_some(make_lab, tmp_path, two_gpus):
+    lab = make_lab(OF_GPUS)
+    run(lab)
+    report = write_report(lab, open_data(lab.suite, lab.store), tmp_path / "out")
+    assert [result.measured.gpu_peak_mb for result in report.results.values()] == [64, 64]
+    text = (tmp_path / "out" / "README.md").read_text()
+    assert "| n | y | GPU, s | GPU, MB | known |" in text
+    assert "| 1 | 1 | 0.4 | 64 | 1 |" in text.replace(" ~", "")
+    assert ", 64 MB, 0.80 s on GPUs |" in text
+    assert (tmp_path / "out" / "plots" / "p.svg").exists()
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out" / "data" / "measure.csv").read_text())))
+    assert [(row["gpu_peak_mb"], row["gpu_seconds"]) for row in rows] == [("64.0", "0.4")] * 2
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert page.count('"gpus":"64 MB, 0.40 s on GPUs"') == 2
+
+
+def test_without_a_gpu_nothing_is_shown_of_it(make_lab, tmp_path):
+    lab = make_lab(OF_GPUS)
+    run(lab)
+    assert {result.measured.gpu_seconds for result in lab.store.results()[0]} == {None}
+    write_report(lab, open_data(lab.suite, lab.store), tmp_path / "out")
+    texts = {path.relative_to(tmp_path / "out"): path.read_text() for path in (tmp_path / "out").rglob("*.*")}
+    scripts = re.compile(r"<script>.*?</script>", re.DOTALL)
+    named = [name for name, text in texts.items() if re.search('gpu(?!s":"")', scripts.sub("", text), re.IGNORECASE)]
+    assert named == []
+    assert Path("plots/p.svg") not in texts
 
 
 @needs_browser

@@ -15,9 +15,10 @@ import pytest
 
 from tests.lab.conftest import HEAD
 from tests.verify.browser import PROGRAM, WITHOUT, chromium
+from workbench.errors import SuiteError
 from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
-from workbench.lab.serve import Site, application, chosen
+from workbench.lab.serve import Site, application, chosen, serve
 from workbench.lab.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -203,6 +204,31 @@ def test_a_change_needs_an_origin(client):
     assert client.get("/", headers={"Host": f"localhost:{PORT}"}).status_code == 200
 
 
+def test_what_is_behind_a_cell_is_measured_again(client, site):
+    client.post("/suite/tiny/start", data={"experiment": "quick"}, headers={"Origin": OWN})
+    assert wait(client)["said"] == "finished"
+    before = site.lab("tiny").store.results()[0]
+    wanted = next(r for r in before if r.point == {"n": 2, "kind": "b"})
+    client.post("/suite/tiny/start", data={"again": "on", "id": [wanted.id, "nonsense"]}, headers={"Origin": OWN})
+    assert wait(client)["total"] == 1
+    assert [r.id for r in site.lab("tiny").store.results()[0][len(before) :]] == [wanted.id]
+    unknown = client.post("/suite/tiny/start", data={"again": "on", "id": "nonsense"}, headers={"Origin": OWN})
+    assert unknown.status_code == 404, "it does not mean everything"
+
+
+def test_nothing_to_do_is_said(client):
+    for said in ("finished", "nothing to do: all of it has been measured"):
+        client.post("/suite/tiny/start", data={"experiment": "quick"}, headers={"Origin": OWN})
+        assert wait(client)["said"] == said
+    assert "made with the code as it is now" in client.get("/").text
+    assert "<td>206</td><td>6</td>" in client.get("/").text
+
+
+def test_a_suite_that_is_not_there_is_not_served(folder):
+    with pytest.raises(SuiteError, match="no suite 'other'"):
+        serve(folder / "experiments", folder / "data", 0, "other")
+
+
 def test_a_long_form_is_refused(client):
     sent = client.post("/suite/tiny/start", content="x" * (1 << 18), headers={"Origin": OWN})
     assert sent.status_code == 413
@@ -223,7 +249,7 @@ def test_a_form_means_only_what_the_suite_has(site):
 
 
 @pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
-def test_in_a_browser(folder):
+def test_in_a_browser(folder, two_gpus):
     path = folder / "experiments" / "tiny.py"
     lab = Lab(load_suite(path), path, Store(folder / "data", "tiny"))
     command = ["lab", "serve", "tiny", "--port", "0", "--experiments", str(path.parent), "--data", str(folder / "data")]
@@ -240,7 +266,13 @@ def test_in_a_browser(folder):
             page.wait_for("document.querySelectorAll('#table-t tbody td a.way').length === 6")
             page.click("#table-t tbody tr:nth-child(2) td:nth-child(2) a")
             page.wait_for("!document.getElementById('panel').hidden")
-            assert "n = 2, kind = a" in page.ask("document.getElementById('panel').innerText")
+            shown = page.ask("document.getElementById('panel').innerText")
+            assert "n = 2, kind = a" in shown
+            assert ", 64 MB, 0.40 s on GPUs, limits by" in shown
+            page.click("#again")
+            page.wait_for("/^1 of 1.*finished/.test(document.querySelector('#progress span')?.innerText)")
+            page.click("#table-t tbody tr:nth-child(2) td:nth-child(2) a")
+            page.wait_for("!document.getElementById('panel').hidden")
             page.click("#panel article a")
             page.wait_for("document.querySelector('#p')?.textContent === 'n is 2, alone'")
             page.visit(f"{address}/suite/tiny")
@@ -257,5 +289,6 @@ def test_in_a_browser(folder):
         process.terminate()
         process.wait(30)
         process.stdout.close()
-    statuses = {r.experiment for r in lab.store.results()[0]}
-    assert statuses == {"quick", "slow"}
+    results = lab.store.results()[0]
+    assert {r.experiment for r in results} == {"quick", "slow"}
+    assert [r.point for r in results if r.experiment == "quick"][6:] == [{"n": 2, "kind": "a"}], "measured again"

@@ -4,20 +4,21 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from tests.lab.conftest import HEAD, run
+from tests.lab.conftest import HEAD, SQUARES, run
 from tests.lab.spark_cluster import cluster, free_port, wait_for
 from tests.lab.test_data import SUITE
-from workbench.errors import SparkError
+from workbench.errors import LabError, SparkError
 from workbench.lab import spark
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
 from workbench.lab.measure.tree import descendants
 from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
-from workbench.lab.store import Store
+from workbench.lab.store import Store, as_text
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("pyspark")
@@ -89,6 +90,43 @@ def test_without_java_it_says_so(monkeypatch):
 def test_a_master_that_does_not_answer():
     with pytest.raises(SparkError, match="no Spark master answers"):
         spark.session(f"spark://127.0.0.1:{free_port()}")
+
+
+def test_a_batch_goes_on_where_a_lost_worker_was(tmp_path, monkeypatch):
+    """What the workers do, without Spark."""
+    pd = pytest.importorskip("pandas")
+    monkeypatch.setattr("workbench.lab.local.FIRST_FLUSH", 0.0)
+    monkeypatch.setattr("workbench.lab.local.LONGEST_FLUSH", 0.0)
+    lab = lab_in(tmp_path, SQUARES)
+    todo = tasks(lab, lab.code(), Selection())
+    frame = pd.DataFrame([{**vars(t), "point": as_text(t.point), "batch": "b"} for t in todo])
+    made: list[str] = []
+
+    class Dying(spark.Measurer):
+        def _measured(self, row, origin):
+            if len(made) == 4:
+                raise KeyboardInterrupt
+            made.append(row["key"])
+            return super()._measured(row, origin)
+
+    given = (str(lab.path), str(tmp_path / "data"), "tiny", asdict(Origin.of(lab)))
+    with pytest.raises(KeyboardInterrupt):
+        list(Dying(*given)(iter([frame])))
+    assert [r.key for r in lab.store.results()[0]] == made
+    (told,) = spark.Measurer(*given)(iter([frame]))
+    assert list(told["status"]) == ["ok"] * 6
+    results = lab.store.results()[0]
+    assert [r.key for r in results][:4] == made, "they were not measured again"
+    assert len(results) == len({r.id for r in results}) == 6
+    assert len(list(lab.store.folder.iterdir())) == 1
+
+
+def test_an_executor_that_cannot_store_says_why(session, tmp_path):
+    lab = lab_in(tmp_path, SQUARES)
+    (tmp_path / "data").write_text("a file where a folder should be")
+    with pytest.raises(LabError, match="results cannot be stored: Not a directory") as caught:
+        on_spark(lab, session)
+    assert "run the same command again" in caught.value.hint
 
 
 SLOW = """

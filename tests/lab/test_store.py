@@ -94,8 +94,28 @@ def test_a_file_in_the_making_is_not_looked_at(store):
     assert store.results()[1] == []
 
 
-@pytest.mark.parametrize(("number", "what"), [(errno.ENOSPC, "the disk is full"), (errno.EROFS, "Read-only")])
-def test_a_full_disk_says_so_and_keeps_what_there_was(store, monkeypatch, number, what):
+def test_half_a_character_is_stored_as_a_question_mark(store):
+    store.add([replace(result(word="a\udcff"), command="run \ud800")])
+    (found,) = store.results()[0]
+    assert (found.measured.outputs, found.command) == ({"word": "a?"}, "run ?")
+
+
+def test_points_are_found_by_the_keys_of_their_results(store):
+    store.add([result("abc1"), result("abd2", 1), result("xyz3")])
+    ((experiment, point), keys), *others = store.points(["ab", "x", "none"]).items()
+    assert (experiment, keys, others) == ("e", ["ab", "x"], [])
+    assert '"n":1' in point
+
+
+@pytest.mark.parametrize(
+    ("number", "what", "remedy"),
+    [
+        (errno.ENOSPC, "the disk is full", "make room"),
+        (errno.EFBIG, "too large", "make room"),
+        (errno.EROFS, "Read-only", "--data"),
+    ],
+)
+def test_a_full_disk_says_so_and_keeps_what_there_was(store, monkeypatch, number, what, remedy):
     store.add([result()])
 
     def full(*_):
@@ -105,5 +125,14 @@ def test_a_full_disk_says_so_and_keeps_what_there_was(store, monkeypatch, number
     with pytest.raises(LabError, match=what) as caught:
         store.add([result("b")])
     assert "kept" in caught.value.hint
+    assert remedy in caught.value.hint
     assert len(store.results()[0]) == 1
     assert len(list(store.folder.iterdir())) == 1
+
+
+def test_whether_it_can_be_written_is_known_before_anything_is_measured(store, tmp_path):
+    store.try_to_write()
+    assert list(store.folder.iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(LabError, match="Not a directory"):
+        Store(tmp_path / "file", "s").try_to_write()

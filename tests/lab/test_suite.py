@@ -7,9 +7,10 @@ import pytest
 
 from tests.lab.conftest import SQUARES
 from workbench.errors import SuiteError
-from workbench.lab import Beside, Limits, Output, Region, Suite, median
+from workbench.lab import Beside, Limits, Output, Region, Suite, mean, median, only, total
 from workbench.lab.find import load_suite, named, suite_files
 
+WORD = Output("a word", kind=str)
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -43,6 +44,13 @@ def make(**changes):
         (lambda: make().plot("p", of="square", y=median("y")), "x is missing"),
         (lambda: make().plot("p", of="square", x="y", y=median("y")), "no axis 'y'"),
         (lambda: make().plot("p", of="square", x="n", y=median("y"), log="z"), "not 'z'"),
+        (
+            lambda: make(s=WORD).table("t", of="square", rows="n", cells={"s": mean("s")}),
+            "'s' is a text",
+        ),
+        (lambda: make(b=Output("", kind=bool)).plot("p", of="square", x="n", y=total("b")), "'b' is true or false"),
+        (lambda: make().table("t", of="square", rows="n", cells={"s": only("status").as_("%", 2)}), "is a text"),
+        (lambda: make().plot("p", of="square", x="n", y=only("y")), "several values"),
     ],
 )
 def test_mistakes_are_named(mistake, word):
@@ -71,10 +79,12 @@ def test_suites_are_told_from_other_scripts(make_lab, tmp_path):
     make_lab(SQUARES, "one")
     folder = tmp_path / "experiments"
     (folder / "bench.py").write_text("import sys\nsys.exit('this must not be run')\nsuite = 3\n")
-    (folder / "broken.py").write_text("suite = Suite(")
+    (folder / "broken.py").write_text("from workbench.lab import *\nsuite = Suite('broken',\n")
+    (folder / "python2.py").write_text("print 'suite = Suite()'")
+    (folder / "typed.py").write_text("from workbench.lab import Suite\nsuite: Suite = Suite('typed', '')\n")
     (folder / "inside.py").write_text("def f():\n    suite = Suite('inside', '')\n")
     (folder / "two.py").write_text("from workbench import lab\nsuite = lab.Suite('two', '')\n")
-    assert list(suite_files(folder)) == ["one", "two"]
+    assert list(suite_files(folder)) == ["broken", "one", "two", "typed"]
     assert load_suite(folder / "two.py").name == "two"
 
 
@@ -88,6 +98,11 @@ def test_benchmarks_beside_suites_are_no_suites():
         ("suite = Suite('bad', '')\nx = 1 / 0\n", "ZeroDivisionError", "bad.py:3"),
         ("suite = Suite('other', '')\n", "called 'other'", "bad.py"),
         ("suite = Suite('bad', '')\nx = (\n", "no Python", "bad.py:3"),
+        (
+            "suite = Suite('bad', '')\nsuite.table('t', of='f', rows='n', cells={})\n",
+            "loaded: suite 'bad' has",
+            "bad.py:3",
+        ),
     ],
 )
 def test_an_error_in_a_suite_says_where(tmp_path, text, what, where):

@@ -83,9 +83,24 @@ def test_a_selection(make_lab):
     assert [(r.point["n"], r.point["kind"]) for r in found] == [(1, "odd"), (2, "odd")]
     assert len(run(lab)) == 4
     assert [r.key for r in run(lab, Selection(keys=(found[0].key[:8],), again=True))] == [found[0].key]
-    for wrong in (Selection(experiments=("x",)), Selection(where={"k": (1,)}), Selection(keys=("nothing",))):
+    for wrong in (
+        Selection(experiments=("x",)),
+        Selection(where={"k": (1,)}),
+        Selection(keys=("nothing",)),
+        Selection(keys=(found[0].key, "nothing")),
+    ):
         with pytest.raises(SuiteError):
             run(lab, wrong)
+
+
+def test_the_key_of_a_result_means_its_point_after_the_code_has_changed(make_lab):
+    before = run(make_lab(SQUARES))
+    changed = make_lab(SQUARES + "\n# another version\n")
+    wanted = next(r for r in before if r.point == {"n": 2, "kind": "odd"})
+    (again,) = run(changed, Selection(keys=(wanted.id,), again=True))
+    assert (again.point, again.key == wanted.key) == (wanted.point, False)
+    with pytest.raises(SuiteError, match="no point has the key"):
+        run(make_lab(SQUARES.replace("[3, 1, 2]", "[3]")), Selection(keys=(wanted.key,)))
 
 
 ENDINGS = """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.processors.common import machined, stepped
 from workbench.conformance.strategies import values
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range, Tuple
-from workbench.core.processor import Processor
+from workbench.core.processor import Maybe, Processor
 from workbench.errors import Overflow, WorkbenchError
 from workbench.processors import CLASSES
 
@@ -80,3 +80,15 @@ def test_processors_are_monotone_for_prefixes(processor, data):
     except Overflow:
         return
     assert all(list(w[: len(p)]) == list(p) for w, p in zip(whole, part, strict=True))
+
+
+@pytest.mark.parametrize("processor", [sample for sample in SAMPLES if sample.lockstep], ids=str)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_lockstep_is_one_event_on_every_output_for_every_front(processor, data):
+    _, ready, streams = data.draw(runs(processor))
+    state = ready.initial()
+    with suppress(Overflow):
+        for front in zip(*streams, strict=False):
+            state, results = ready.step(state, front)
+            assert [(type(out), out.present) for out in results] == [(Maybe, True)] * ready.out_arity

@@ -27,7 +27,7 @@ from workbench.backends.snapshot import fingerprint, from_text, opened, sealed, 
 from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, NOTHING, Maybe, carried, slots_of
+from workbench.core.processor import END, Maybe, carried, events_of
 from workbench.errors import DomainError, Overflow, PipelineError, Refused
 from workbench.processors.group import flatten
 
@@ -254,7 +254,7 @@ class Reference:
         cell = None
         front: tuple[Any, ...] | None = ()
         try:
-            for index, cell, step, source, target, targets in self._plan:
+            for index, cell, step, source, target, wide, targets in self._plan:
                 if source >= 0:
                     value = current[source]
                     if value is ABSENT:
@@ -271,14 +271,15 @@ class Reference:
                     continue
                 states[index], results = step(states[index], front)
                 if target >= 0:
-                    ((present, value),) = results
-                    if present:
-                        current[target] = value
+                    (emitted,) = results
+                    if wide:
+                        current[target] = list(events_of(emitted)) or ABSENT
+                    elif emitted[0]:
+                        current[target] = emitted[1]
                 else:
-                    for (slot, wide), emitted in zip(targets, results, strict=True):
-                        if wide:
-                            if emitted is not NOTHING:
-                                current[slot] = [v for here, v in slots_of(emitted) if here] or ABSENT
+                    for (slot, many), emitted in zip(targets, results, strict=True):
+                        if many:
+                            current[slot] = list(events_of(emitted)) or ABSENT
                         elif emitted[0]:
                             current[slot] = emitted[1]
             cell = None
@@ -295,13 +296,17 @@ class Reference:
 
     def _advance_several(self, index: int, cell: Cell, current: list[Any], met: list[Cell]) -> None:
         """All fronts of one processor in a step, where several can be complete."""
-        arrivals = [self._events(slot, current[slot]) for slot in cell.sources]
+        arrivals: list[Sequence[Value]] = []
+        for slot in cell.sources:
+            carried = current[slot]
+            arrivals.append(() if carried is ABSENT else carried if self._wide[slot] else (carried,))
         if any(arrivals):
             met.append(cell)
             self._states[index], emitted = cell.feed(self._states[index], arrivals, self.steps)
             for number, slot in enumerate(cell.targets):
-                made = (slots_of(results[number]) for results in emitted)
-                events = [value for slots in made for present, value in slots if present]
+                events: list[Value] = []
+                for results in emitted:
+                    events += events_of(results[number])
                 if events:
                     current[slot] = events if self._wide[slot] else events[0]
 

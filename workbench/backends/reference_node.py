@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.pipeline import Node
-from workbench.core.processor import NOTHING, Emission, Maybe, Processor, State, Tick, slots_of
+from workbench.core.processor import NOTHING, Emission, Maybe, Processor, State, Tick, events_of
 from workbench.errors import WorkbenchError
 
 Results = tuple[Emission, ...]
@@ -20,7 +21,7 @@ Saved = tuple[list[list[Value]], bool]
 Oracle = Callable[[str], Value | None]
 """Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
 Step = Callable[[State, tuple[Any, ...]], tuple[State, Any]]
-Plan = tuple[int, "Cell", Step, int, int, tuple[tuple[int, bool], ...]]
+Plan = tuple[int, "Cell", Step, int, int, bool, tuple[tuple[int, bool], ...]]
 """Of a processor what a step needs to know: see `Cell.plan`."""
 
 JOINED, SEVERAL = -1, -2
@@ -46,7 +47,7 @@ class Cell:
     """
 
     __slots__ = (
-        "_arrived", "_pairs", "_popped", "_received", "_taken",
+        "_arrived", "_front", "_pairs", "_popped", "_received", "_taken",
         "finished", "node", "processor", "queues", "sources", "targets",
     )  # fmt: skip
 
@@ -57,6 +58,7 @@ class Cell:
         self.targets = tuple(slots[pipe] for pipe in node.outputs)
         self.queues: tuple[deque[Value], ...] = tuple(deque() for _ in node.queues)
         self._pairs = tuple(zip(self.queues, self.sources, strict=True)) if self.queues else ()
+        self._front = itemgetter(*self.sources) if self.queues else tuple
         self._arrived: list[deque[Value]] = []
         self._popped: tuple[Value, ...] | None = None
         self._received: list[int] = []
@@ -66,13 +68,13 @@ class Cell:
     def plan(self, index: int, wide: Sequence[bool]) -> Plan:
         """Its number, itself and its step; the one pipe that it reads, `JOINED` or `SEVERAL`; where it writes.
 
-        The last two are its only target, -1 where there are several or it is wide, and all with whether they are wide.
+        The last three are its only target, -1 where there are several; whether that is wide; and all, with that.
         """
         narrow = not any(wide[slot] for slot in self.sources)
         source = self.sources[0] if len(self.sources) == 1 else JOINED if self.queues else SEVERAL
-        target = self.targets[0] if len(self.targets) == 1 and not wide[self.targets[0]] else -1
         targets = tuple((slot, wide[slot]) for slot in self.targets)
-        return index, self, self.processor.step, source if narrow else SEVERAL, target, targets
+        target, is_wide = targets[0] if len(targets) == 1 else (-1, False)
+        return index, self, self.processor.step, source if narrow else SEVERAL, target, is_wide, targets
 
     def reset(self) -> None:
         """Empty the queues."""
@@ -86,11 +88,13 @@ class Cell:
         """Queue what has arrived; the front that is consumed, if every queue holds an event."""
         arrived, self._popped = self._arrived, None
         arrived.clear()
-        for queue, slot in self._pairs:
-            if queue or current[slot] is ABSENT:
-                break
-        else:  # an event on every input, and none waits
-            return tuple([current[slot] for slot in self.sources])
+        if not any(self.queues):
+            front: tuple[Value, ...] = self._front(current)
+            for value in front:
+                if value is ABSENT:
+                    break
+            else:  # an event on every input, and none waits
+                return front
         complete = True
         for queue, slot in self._pairs:
             if current[slot] is not ABSENT:
@@ -118,10 +122,10 @@ class Cell:
 
     def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: int) -> tuple[State, list[Results]]:
         """The state after every front that these arrivals complete, and the results."""
-        emitted = []
+        emitted, step = [], self.processor.step
         for front in self.collect(arrivals):
             try:
-                state, results = self.processor.step(state, front)
+                state, results = step(state, front)
             except Exception as error:
                 raise failure(when, self.node, front, error) from error
             emitted.append(results)
@@ -168,7 +172,7 @@ class Cell:
         """Put what was emitted on the pipes."""
         for results in emitted:
             for slot, emission in zip(self.targets, results, strict=True):
-                carried[slot].extend(value for present, value in slots_of(emission) if present)
+                carried[slot].extend(events_of(emission))
 
     def settle(self) -> None:
         """The step is over: `feed` cannot be undone any more."""

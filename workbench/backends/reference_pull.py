@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from workbench.backends.reference_node import failure
 from workbench.core.domain import Domain, Value
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Emission, Processor, slots_of
+from workbench.core.processor import Emission, Processor, events_of
 from workbench.errors import DomainError
 
 
@@ -94,9 +94,8 @@ class Puller:
     def emit(self, results: tuple[Emission, ...]) -> None:
         """Carry what is present."""
         for pipe, emission in zip(self.targets, results, strict=True):
-            for present, value in slots_of(emission):
-                if present:
-                    pipe.carry(value)
+            for value in events_of(emission):
+                pipe.carry(value)
 
 
 class Demand:

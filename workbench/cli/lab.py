@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,8 @@ if TYPE_CHECKING:
     from workbench.lab.plan import Lab
 
 HELP = "run suites of experiments, and report on them"
-STORE = Path(".workbench") / "lab"
-"""Where results are kept, below the working folder."""
+EXPERIMENTS, STORE = Path("experiments"), Path(".workbench") / "lab"
+"""Where suites are and results are kept, below the working folder."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     one.add_argument("id", help="as reports show it, or its beginning")
     one.add_argument("--json", action="store_true", help="as a JSON object")
     one = _action(actions, "compare", "what changed between two runs, beyond noise")
-    one.add_argument("before", metavar="A", help="a run, as `lab list SUITE` names it, or its beginning")
+    one.add_argument("before", metavar="A", help="a run, code version or commit of `lab list SUITE`, or its beginning")
     one.add_argument("after", metavar="B", help="another")
     one.add_argument("--json", action="store_true", help="one JSON object per difference, and nothing else")
     one = _action(actions, "serve", "a web application on this machine")
@@ -43,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def _action(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(name, help=text, description=text)
-    parser.add_argument("--experiments", type=Path, default=Path("experiments"), metavar="DIR", help="where suites are")
+    parser.add_argument("--experiments", type=Path, default=EXPERIMENTS, metavar="DIR", help="where suites are")
     parser.add_argument("--data", type=Path, default=STORE, metavar="DIR", help="where results are kept")
     return parser
 
@@ -58,7 +59,7 @@ def _where(parser: argparse.ArgumentParser) -> None:
 def _selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", default=[], metavar="EXPERIMENT", help="only this one (repeat)")
     parser.add_argument("--where", action="append", default=[], metavar="AXIS=VALUE,...", help="only these points")
-    parser.add_argument("--id", action="append", default=[], metavar="KEY", help="only this point (repeat)")
+    parser.add_argument("--id", action="append", default=[], metavar="KEY", help="only this result's point (repeat)")
     parser.add_argument("--again", action="store_true", help="also what has been measured already")
     parser.add_argument("--retry", action="append", default=[], metavar="STATUS", help="also what ended so: crash, ...")
     parser.add_argument("--repeat", type=int, metavar="N", help="measure every point so many times")
@@ -74,12 +75,21 @@ def execute(args: argparse.Namespace) -> int:
 
 def open_lab(args: argparse.Namespace, name: str) -> Lab:
     """A suite with its store."""
+    from workbench.errors import InputError
     from workbench.lab.find import load_suite, named
     from workbench.lab.plan import Lab
     from workbench.lab.store import Store
 
     path = named(args.experiments, name)
     suite = load_suite(path)
-    if getattr(args, "repeat", None):
-        suite = suite.repeated(args.repeat)
-    return Lab(suite, path, Store(args.data, suite.name))
+    if (times := getattr(args, "repeat", None)) is not None:
+        if times < 1:
+            raise InputError(f"--repeat {times}: at least once")
+        suite = suite.repeated(times)
+    return Lab(suite, path, Store(args.data, suite.name), places(args))
+
+
+def places(args: argparse.Namespace) -> str:
+    """The options that say where suites and results are, where it is not the usual place."""
+    given = {"--experiments": (args.experiments, EXPERIMENTS), "--data": (args.data, STORE)}
+    return shlex.join(word for name, (own, usual) in given.items() if own != usual for word in (name, str(own)))

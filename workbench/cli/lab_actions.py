@@ -11,18 +11,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.lab import open_lab
+from workbench.cli.lab import open_lab, places
 from workbench.cli.progress import Progress
 from workbench.errors import InputError, SuiteError, WorkbenchError
 from workbench.lab.find import suite_files
 from workbench.lab.pace import Pace
 from workbench.lab.plan import Lab, Origin, Selection, Task, default_jobs, missing, tasks
 from workbench.lab.region import Scalar
-from workbench.lab.report_text import rerun
-from workbench.lab.result import Measured, Result, Status
-from workbench.lab.store import Broken, Store, flat
+from workbench.lab.report_text import on_gpus, rerun
+from workbench.lab.result import Result, Status
+from workbench.lab.store import REPAIR, Broken, Store, flat
 
 MOST_SHOWN = 10
+_SETTLED = (Status.OK, Status.REFUSED)
+"""Endings after which `--retry` is of no use: all is well, or it is tried again anyway."""
 _BETWEEN_LINES = 15.0
 """Seconds between two lines of progress where there is no terminal."""
 
@@ -58,19 +60,21 @@ def _state(lab: Lab) -> str:
 
 def _show_suite(lab: Lab) -> None:
     suite = lab.suite
-    print(f"{suite.name}: {suite.title}\n  {_state(lab).strip()} with the code as it is now")
+    print(f"{suite.name}: {suite.title}\n  {' '.join(_state(lab).split())} with the code as it is now")
     for experiment in suite.experiments.values():
-        print(f"\n{experiment.name}: {' '.join(experiment.doc.split())}")
+        print(f"\n{experiment.name}: {' '.join(experiment.doc.split())}".rstrip(": "))
         for axis, values in experiment.region.axes.items():
             shown = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
             print(f"    {axis}: {shown}")
-        print(f"    {len(experiment.region)} points, {experiment.repeat} times")
+        times = f", each measured {experiment.repeat} times" if experiment.repeat > 1 else ""
+        print(f"    {len(experiment.region)} points{times}")
         for name, output in experiment.outputs.items():
             print(f"    -> {name}{f' ({output.unit})' if output.unit else ''}: {output.description}")
+    print()
     for what in ("tables", "plots", "claims", "macros"):
         names = ", ".join(getattr(suite, what))
         if names:
-            print(f"\n{what}: {names}")
+            print(f"{what}: {names}")
     results, _ = lab.store.results()
     runs: dict[str, list[Result]] = {}
     for result in results:
@@ -84,6 +88,8 @@ def _show_suite(lab: Lab) -> None:
 def _warn(broken: Sequence[Broken]) -> None:
     for item in broken:
         print(f"workbench: left out, since it cannot be read: {item}", file=sys.stderr)
+    if broken:
+        print(f"  hint: {REPAIR}", file=sys.stderr)
 
 
 # --- run ------------------------------------------------------------------------------------------------------
@@ -101,20 +107,30 @@ def run_(args: argparse.Namespace) -> int:
     jobs = default_jobs() if args.jobs is None else args.jobs
     if jobs < 1:
         raise InputError(f"--jobs {jobs}: at least one")
+    if args.jobs is not None and (args.on == "spark" or args.master):
+        raise InputError("--jobs is for this machine's processes", hint="on Spark say --master local[4]")
     origin = Origin.of(lab, args.argv)
     pace = Pace(todo, jobs)
     if not args.json:
         there = sum(task.id in done for task in wanted)
-        print(f"{lab.suite.name}: {len(wanted)} measurements, {there} of them there, {len(todo)} to do")
+        again = sum(task.id in done for task in todo)
+        told = f" ({again} again)" if again else ""
+        print(f"{lab.suite.name}: {len(wanted)} measurements, {there} of them there, {len(todo)} to do{told}")
+    if todo:
+        lab.store.try_to_write()
     try:
         with _results(args, lab, todo, origin, jobs) as results:
-            _follow(results, pace, as_json=args.json)
-    except KeyboardInterrupt:
-        print(f"stopped after {pace.done} of {pace.total}; the same command goes on from there", file=sys.stderr)
+            _follow(results, pace, lab.options, as_json=args.json)
+    except (KeyboardInterrupt, SystemExit):
+        going = "what was measured is kept, but --again begins anew" if args.again else "the same command goes on"
+        print(f"stopped after {pace.done} of {pace.total}; {going}", file=sys.stderr)
         raise
     if not args.json and todo:
         told = ", ".join(f"{count} {status}" for status, count in sorted(pace.statuses.items()))
         print(f"run {origin.run}: {told} in {pace.elapsed:.1f} s ({pace.measured_seconds:.1f} s in the points)")
+        retried = [f"--retry {status.replace(' ', '-')}" for status in sorted(pace.statuses) if status not in _SETTLED]
+        if retried:
+            print(f"    to measure those again: {' '.join(retried)}")
     if pace.statuses[Status.WRONG]:
         return 1
     return 3 if pace.done - pace.statuses[Status.OK] else 0
@@ -136,7 +152,8 @@ def _results(
     else:
         from workbench.lab import spark
 
-        session = spark.session(args.master or spark.LOCAL)
+        with Progress("starting Spark"):
+            session = spark.session(args.master or spark.LOCAL)
         try:
             with contextlib.closing(spark.sweep(lab, todo, origin, session)) as going:
                 yield going
@@ -144,29 +161,33 @@ def _results(
             session.stop()
 
 
-def _follow(results: Iterator[Result], pace: Pace, *, as_json: bool) -> None:
+def _follow(results: Iterator[Result], pace: Pace, options: str, *, as_json: bool) -> None:
     """Show how it goes, and what does not go well."""
-    said = time.monotonic()
+    said, failed = time.monotonic(), dict[str, None]()
     with Progress(pace.line()) as progress:
         for result in results:
             pace.add(result)
             progress.text = pace.line()
             if as_json:
                 print(json.dumps(plain_result(result)), flush=True)
-            elif result.measured.status is not Status.OK:
+            elif result.measured.status is not Status.OK and result.key not in failed:
+                failed[result.key] = None  # a point that is repeated is told once
                 progress.clear()
-                _tell(result, pace)
+                _tell(result, len(failed), options)
             if not sys.stderr.isatty() and time.monotonic() - said > _BETWEEN_LINES:
                 said = time.monotonic()
                 print(pace.line(), file=sys.stderr)
 
 
-def _tell(result: Result, pace: Pace) -> None:
-    bad = pace.done - pace.statuses[Status.OK]
+def _tell(result: Result, bad: int, options: str) -> None:
     if bad <= MOST_SHOWN:
         point = ", ".join(f"{name}={value}" for name, value in result.point.items())
         reason = result.measured.reason.strip().splitlines() or [""]
-        print(f"  {result.measured.status}: {result.experiment}({point}): {reason[-1]}  [{result.id}]")
+        print(f"  {result.measured.status}: {result.experiment}({point}): {reason[0]}  [{result.id}]")
+        if reason[1:]:  # of a crash the place, of what was refused what to do
+            print(f"      {reason[-1].strip()}")
+    if bad == 1:
+        print(f"    all about it: workbench lab show {' '.join(filter(None, [options, result.id]))}")
     elif bad == MOST_SHOWN + 1:
         print("  ... and more; `workbench lab report` has all of them")
 
@@ -233,7 +254,7 @@ def show_(args: argparse.Namespace) -> int:
         if args.json:
             print(json.dumps({"suite": suite, **plain_result(result)}))
         else:
-            print(describe(suite, result))
+            print(describe(suite, result, places(args)))
     return 0
 
 
@@ -243,21 +264,14 @@ def _all(store: Store) -> list[Result]:
     return results
 
 
-def _on_gpu(m: Measured) -> str:
-    """What it used of GPUs, where that is known."""
-    memory = "" if m.gpu_peak_mb is None else f", {m.gpu_peak_mb:.0f} MB"
-    seconds = "" if m.gpu_seconds is None else f", {m.gpu_seconds:.2f} s"
-    return f"{memory}{seconds} on GPUs" if memory or seconds else ""
-
-
-def describe(suite: str, result: Result) -> str:
+def describe(suite: str, result: Result, options: str) -> str:
     """A measurement for people."""
     m = result.measured
     lines = [f"{suite} {result.experiment} {result.id}: {m.status}"]
     lines += [f"    {name} = {value}" for name, value in result.point.items()]
     lines += [f"    -> {name} = {value}" for name, value in m.outputs.items()]
     lines += [f"    {line}" for line in m.reason.splitlines()]
-    memory = f"at most {m.peak_mb:.0f} MB" + _on_gpu(m)
+    memory = ", ".join(filter(None, [f"at most {m.peak_mb:.0f} MB", on_gpus(m.gpu_peak_mb, m.gpu_seconds)]))
     lines += [
         f"  {m.cpu_seconds:.4f} CPU s, {m.wall_seconds:.4f} s, {memory}; limits by {m.limited_by}",
         f"  load {m.load:.1f}, stolen {m.steal:.1%}: timings are {'reliable' if m.reliable else 'unreliable'}",
@@ -265,7 +279,7 @@ def describe(suite: str, result: Result) -> str:
         f"  {', '.join(f'{name} {value}' for name, value in result.machine.items())}",
         f"  {', '.join(f'{name} {value}' for name, value in result.versions.items())}",
         f"  seed {result.seed}; measured by: {result.command}",
-        f"  again: {rerun(suite, result.key)}",
+        f"  again: {rerun(suite, result.key, options)}",
     ]
     if m.log.strip():
         lines += ["  printed:", *(f"    | {line}" for line in m.log.rstrip().splitlines())]
@@ -312,12 +326,17 @@ def _data(args: argparse.Namespace, lab: Lab) -> Iterator[Any]:
 def compare_(args: argparse.Namespace) -> int:
     """Say what changed between two runs; 1 if anything did."""
     from workbench.lab.compare import compare, find_run
+    from workbench.lab.table import is_timing
 
     suite, before = find_run(args.data, args.before)
     other, after = find_run(args.data, args.after)
     if suite != other:
         raise InputError(f"{args.before} is a run of '{suite}', {args.after} one of '{other}'")
-    found = compare(before, after)
+    timings: set[tuple[str, str]] = set()
+    with contextlib.suppress(SuiteError):  # results can be compared when the suite is gone
+        experiments = open_lab(args, suite).suite.experiments.values()
+        timings = {(e.name, name) for e in experiments for name, output in e.outputs.items() if is_timing(output.unit)}
+    found = compare(before, after, timings)
     for change in found.changes:
         print(json.dumps(change.to_json()) if args.json else str(change))
     if not args.json:
@@ -329,5 +348,5 @@ def serve_(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from workbench.lab.serve import serve
 
-    serve(args.experiments, args.data, args.port, args.suite)
+    serve(args.experiments, args.data, args.port, args.suite, places(args))
     return 0

@@ -40,7 +40,6 @@ COMMANDS: dict[str, ModuleType] = {
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-TERMINATED = 143
 DEFECT = 3
 EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the
 installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
@@ -113,15 +112,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM ends the program as Ctrl-C does: engines are stopped, nothing is left half-written."""
+    """SIGTERM and SIGHUP end the program as Ctrl-C does: engines are stopped, nothing is left half-written.
+
+    What is ignored, as SIGHUP is under nohup, stays so.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, lambda came, _: sys.exit(128 + came)) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _encodable() -> None:

@@ -12,6 +12,7 @@ The value of a `Map` is an immutable mapping that shares what it can with those 
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -213,7 +214,7 @@ class Integers(Domain):
         return 0
 
     def __contains__(self, value: Value) -> bool:
-        return _is_int(value) or isinstance(value, float)
+        return type(value) is int or isinstance(value, float) or _is_int(value)
 
     def __str__(self) -> str:
         return "int"
@@ -232,7 +233,7 @@ class Reals(Domain):
         return 0.0
 
     def __contains__(self, value: Value) -> bool:
-        return _is_int(value) or isinstance(value, float)
+        return type(value) is int or isinstance(value, float) or _is_int(value)
 
     def __str__(self) -> str:
         return "float"
@@ -327,7 +328,7 @@ class Tuple(Domain):
         return (
             isinstance(value, tuple)
             and len(value) == len(self.fields)
-            and all(item in field for item, field in zip(value, self.fields, strict=True))
+            and all(map(operator.contains, self.fields, value))
         )
 
     def values(self) -> Iterator[tuple[Value, ...]]:

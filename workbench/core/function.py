@@ -30,7 +30,7 @@ from workbench.core.domain import (
 )
 from workbench.core.evaluate import compile_terms, compile_value, escape_condition
 from workbench.core.fold import map_leaves, substitute
-from workbench.core.ops import Operator
+from workbench.core.ops import PLAIN, Operator
 from workbench.core.term import FALSE, Change, Term, const, domain_of, is_symbolic, leaves, unnamed, var
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
@@ -183,7 +183,7 @@ class TypedFunction:
     def __call__(self, *args: Any) -> Any:
         """The result on values, or a term when any argument is symbolic."""
         for arg in args:
-            if type(arg) not in ops.PLAIN and is_symbolic(arg):
+            if type(arg) not in PLAIN and is_symbolic(arg):
                 return self.apply(args)
         return self.plain(*args)
 
@@ -257,6 +257,11 @@ def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None
     """
     count = arity if arity is not None else call.__code__.co_argcount
     return Function(name or call.__name__, count, call, opaque=True, result=result)
+
+
+def on_values(function: Function | TypedFunction) -> Callable[..., Any]:
+    """The function for who gives it values alone, and no terms or streams."""
+    return function.plain if isinstance(function, TypedFunction) else function
 
 
 def same_domain(a: Domain, b: Domain) -> bool:

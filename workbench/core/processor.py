@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -48,6 +48,12 @@ class Burst(tuple[Maybe, ...]):
     __slots__ = ()
 
 
+class Events(tuple[Value, ...]):
+    """What a step on values emits on one output where these are several events at once: in order, all of them there."""
+
+    __slots__ = ()
+
+
 class Repeated(NamedTuple):
     """What a machine for compiled code emits where nothing bounds how often: an event, and it again `more` times."""
 
@@ -65,7 +71,7 @@ class Scattered(NamedTuple):
     rows: Others
 
 
-Emission = Maybe | Burst
+Emission = Maybe | Burst | Events
 """What a processor emits on one output."""
 
 NOTHING = Maybe(False, None)
@@ -76,19 +82,31 @@ END: Mapping[str, Value] = MappingProxyType({})
 
 def event(value: Any) -> Maybe:
     """An event that is certainly there."""
-    return Maybe(True, value)
+    return _new(Maybe, (True, value))  # what `Maybe(True, value)` does, without the detour: it is in every inner loop
+
+
+_new = tuple.__new__
 
 
 def slots_of(emission: Any) -> tuple[Maybe, ...]:
     """An emission as a sequence of at most one event each; what is repeated stands there once."""
+    if isinstance(emission, Events):
+        return tuple(map(event, emission))
     return emission if isinstance(emission, Burst) else (emission,)
 
 
+def events_of(emission: Emission) -> Sequence[Value]:
+    """The events that a step on values emits on one output."""
+    if isinstance(emission, Maybe):
+        return (emission[1],) if emission[0] else ()
+    return emission if isinstance(emission, Events) else [value for present, value in emission if present]
+
+
 def emission(events: Sequence[Value]) -> Emission:
-    """These events, as a step emits them."""
+    """These events, as a step on values emits them."""
     if len(events) == 1:
-        return Maybe(True, events[0])
-    return Burst([Maybe(True, value) for value in events]) if events else NOTHING
+        return event(events[0])
+    return Events(events) if events else NOTHING
 
 
 def carried(events: list[Value], width: int | None) -> Value | None:
@@ -100,6 +118,9 @@ def carried(events: list[Value], width: int | None) -> Value | None:
 
 Stepped = tuple[State, tuple[Emission, ...]]
 """What a step gives: the next state, and what is emitted on each output."""
+
+Push = Callable[[Any, tuple[Any, ...]], Stepped]
+"""`Processor.step`, or `pushed` in its place."""
 
 
 class Tick(NamedTuple):
@@ -355,13 +376,6 @@ class Processor(ABC):
         return f"{type(self).__name__}({values})" if shown else type(self).__name__
 
 
-def pushes(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> Iterator[Callable[[], Stepped]]:
-    """`push_all`, as functions that give the results in order; where pushes do not overlap, each steps when called."""
-    if processor.overlaps:
-        return (done.wait_for for done in push_all(processor, jobs))
-    return (partial(processor.step, state, front) for state, front in jobs)
-
-
 def push_all(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> list[Done[Stepped]]:
     """Push a front into each of several copies of a processor, each given by its state.
 
@@ -369,6 +383,12 @@ def push_all(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]
     """
     pending = [processor.push_fast(state, front) for state, front in jobs]
     return [Done(each.wait_for) for each in pending]
+
+
+def pushed(done: Done[Stepped], front: tuple[Any, ...]) -> Stepped:
+    """What `push_all` has made of a copy: in place of `step`, with this in place of the state."""
+    del front
+    return done.wait_for()
 
 
 def _show(value: Any) -> str:

@@ -64,11 +64,14 @@ class Claim:
         """How it stands. A judge that stumbles over the data is a failure that says so."""
         own = data.watched()
         try:
-            found = self.judge(own)
+            found: object = self.judge(own)
         except NoData as error:
             return Judgement(Standing.NO_DATA, str(error), own.ids)
         except Exception as error:
             return Judgement(Standing.FAILS, f"it cannot be judged: {type(error).__name__}: {error}", own.ids)
+        if not isinstance(found, Judgement):
+            why = f"it cannot be judged: its function returned {found!r}, not ok(), warns(why) or fails(why)"
+            return Judgement(Standing.FAILS, why, own.ids)
         return Judgement(found.standing, found.why, own.ids)
 
 

@@ -9,18 +9,18 @@ no dispersion, and only a factor of two counts.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
 from workbench.lab.result import Result
-from workbench.lab.store import Store, as_text
+from workbench.lab.store import Store, as_text, newest
 
 RELATIVE, DISPERSIONS, FACTOR_OF_ONE = 0.1, 3.0, 2.0
-SMALLEST = {"cpu_seconds": 0.005, "wall_seconds": 0.005, "peak_mb": 5.0}
-"""Differences below these are noise whatever the repetitions say."""
+SMALLEST = {"cpu_seconds": 0.005, "wall_seconds": 0.005, "peak_mb": 5.0, "gpu_seconds": 0.5, "gpu_peak_mb": 5.0}
+"""Differences below these are noise whatever the repetitions say; of a GPU's time one sample of the driver is."""
 _TO_DEVIATION = 1.4826
 
 
@@ -71,31 +71,40 @@ class Comparison:
 
 
 def find_run(folder: Path, name: str) -> tuple[str, list[Result]]:
-    """The suite and the results of a run that is called like this, or begins so.
+    """The suite and the results of a run, or of all runs with a code version or a commit: its name, or how it begins.
+
+    A sweep that was interrupted is several runs; of a measurement that they made twice the newest counts.
 
     Raises
     ------
     InputError: there is none, or several.
     """
-    found: dict[tuple[str, str], list[Result]] = {}
+    found: dict[str, dict[tuple[str, str], list[Result]]] = {kind: {} for kind in ("run", "code", "commit")}
     for place in sorted(folder.glob("suite=*")):
         suite = place.name.removeprefix("suite=")
         for result in Store(folder, suite).results()[0]:
-            if result.run.startswith(name):
-                found.setdefault((suite, result.run), []).append(result)
-    if len(found) != 1:
-        known = ", ".join(run for _, run in found) or "none"
-        what = f"{'several runs begin' if found else 'no run begins'} with '{name}'"
+            for kind, named in found.items():
+                if (own := getattr(result, kind)).startswith(name):
+                    named.setdefault((suite, own), []).append(result)
+    meant = next(filter(None, found.values()), {})
+    if len(meant) != 1:
+        known = ", ".join(f"{own} of {suite}" for suite, own in meant) or "none"
+        what = f"several begin with '{name}'" if meant else f"no run, code version or commit begins with '{name}'"
         raise InputError(what, where=str(folder), hint=f"there are: {known}; `workbench lab list SUITE` has all")
-    (suite, _), results = next(iter(found.items()))
-    return suite, results
+    (suite, _), results = next(iter(meant.items()))
+    return suite, list(newest(results).values())
 
 
-def compare(before: Iterable[Result], after: Iterable[Result]) -> Comparison:
-    """What differs between two runs, point by point."""
+def compare(before: Iterable[Result], after: Iterable[Result], timings: Container[tuple[str, str]] = ()) -> Comparison:
+    """What differs between two runs, point by point.
+
+    Parameters
+    ----------
+    timings: the outputs (experiment, name) that depend on how busy the machine is.
+    """
     old, new = _points(before), _points(after)
     common = [key for key in old if key in new]
-    changes = [change for key in common for change in _changes(old[key], new[key])]
+    changes = [change for key in common for change in _changes(old[key], new[key], timings)]
     return Comparison(
         tuple(changes), len(common), len(old.keys() - new.keys()), len(new.keys() - old.keys()),
         sum(min(len(old[key]), len(new[key])) == 1 for key in common),
@@ -114,7 +123,7 @@ def _reliable(results: Iterable[Result]) -> bool:
     return all(result.measured.reliable for result in results)
 
 
-def _changes(old: Sequence[Result], new: Sequence[Result]) -> Iterable[Change]:
+def _changes(old: Sequence[Result], new: Sequence[Result], timings: Container[tuple[str, str]]) -> Iterable[Change]:
     def change(what: str, before: Any, after: Any) -> Change:
         ids = tuple(r.id for r in old), tuple(r.id for r in new)
         return Change(old[0].experiment, old[0].point, what, before, after, ids)
@@ -123,7 +132,10 @@ def _changes(old: Sequence[Result], new: Sequence[Result]) -> Iterable[Change]:
     if statuses[0] != statuses[1]:
         yield change("status", ", ".join(statuses[0]), ", ".join(statuses[1]))
         return
+    reliable = _reliable([*old, *new])
     for name in old[0].measured.outputs.keys() & new[0].measured.outputs.keys():
+        if not reliable and (old[0].experiment, name) in timings:
+            continue
         sides = [[r.measured.outputs[name] for r in side] for side in (old, new)]
         if all(isinstance(value, float) for side in sides for value in side):
             if differ(sides[0], sides[1], 0.0):
@@ -131,9 +143,11 @@ def _changes(old: Sequence[Result], new: Sequence[Result]) -> Iterable[Change]:
         elif {*map(str, sides[0])} != {*map(str, sides[1])}:
             yield change(name, sides[0][0], sides[1][0])
     for name, floor in SMALLEST.items():
-        measured = [[float(getattr(r.measured, name)) for r in side] for side in (old, new)]
+        measured = [[float(v) for r in side if (v := getattr(r.measured, name)) is not None] for side in (old, new)]
+        if not all(measured):
+            continue  # of GPUs not everything is known
         timing = name.endswith("seconds")
-        if (_reliable([*old, *new]) or not timing) and differ(measured[0], measured[1], floor):
+        if (reliable or not timing) and differ(measured[0], measured[1], floor):
             yield change(name, statistics.median(measured[0]), statistics.median(measured[1]))
 
 

@@ -16,7 +16,7 @@ from workbench.lab.claim import NoData
 from workbench.lab.experiment import KINDS, Experiment
 from workbench.lab.plot import Dot, Plot
 from workbench.lab.region import Scalar
-from workbench.lab.store import MISSING, Broken, Store, arrow, as_text
+from workbench.lab.store import MISSING, Broken, Store, arrow, as_text, first_line
 from workbench.lab.suite import Suite
 from workbench.lab.table import Grid, Table
 
@@ -68,16 +68,19 @@ class Duck:
 
     def query(self, text: str) -> list[dict[str, Any]]:
         """The rows of a SELECT."""
-        try:
-            cursor = self._connection.execute(text)
-        except self._error as error:
-            raise SuiteError(f"SQL: {error}", where=text) from error
+        cursor = self._execute(text)
         names = [column[0] for column in cursor.description]
         return [{n: _number(v) for n, v in zip(names, row, strict=True)} for row in cursor.fetchall()]
 
     def view(self, name: str, text: str) -> None:
         """Name a SELECT, computed once."""
-        self._connection.execute(f"CREATE TABLE {sql.name(name)} AS {text}")
+        self._execute(f"CREATE TABLE {sql.name(name)} AS {text}")
+
+    def _execute(self, text: str) -> Any:
+        try:
+            return self._connection.execute(text)
+        except self._error as error:  # what follows the first line are guesses, by the dozen
+            raise SuiteError(f"SQL: {first_line(error)}", where=text) from error
 
     def close(self) -> None:
         """End the connection."""
@@ -114,7 +117,8 @@ class Data:
         kinds = {name: ("point", kind) for name, kind in experiment.parameter_kinds.items()}
         kinds |= {name: ("outputs", output.kind) for name, output in experiment.outputs.items()}
         columns = [
-            f"CAST({self.engine.extract}({source}, '$.{name}') AS {KINDS[kind]}) AS {sql.name(name)}"
+            # a result from before an output got another type has none of this type
+            f"TRY_CAST({self.engine.extract}({source}, '$.{name}') AS {KINDS[kind]}) AS {sql.name(name)}"
             for name, (source, kind) in kinds.items()
         ]
         of_all = ", ".join(("id", "repetition", "place", *MEASURED))
@@ -143,12 +147,17 @@ class Data:
         Raises
         ------
         NoData: there is none.
+        SuiteError: the experiment has no such column.
         """
         own = self.suite.get(experiment)
+        known = [*own.region.axes, *own.outputs, "id", "repetition", *MEASURED]
+        for column in where:
+            if column not in known:
+                raise SuiteError(f"experiment '{own.name}' has no '{column}'", hint=f"it has {', '.join(known)}")
         condition = sql.condition(where)
         rows = self.sql(f"SELECT * FROM {sql.name(own.name)} WHERE {condition} ORDER BY place, repetition")
         if not rows:
-            raise NoData(f"no result of '{own.name}'" + (f" where {condition}" if where else ""))
+            raise NoData(f"no result of '{own.name}'" + (f" with {_said(where)}" if where else ""))
         return rows
 
     def grid(self, table: Table | str) -> Grid:
@@ -173,6 +182,11 @@ class Data:
     def close(self) -> None:
         """Give back what the engine holds."""
         self.engine.close()
+
+
+def _said(where: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
+    listed = {name: [given] if isinstance(given, Scalar) else given for name, given in where.items()}
+    return ", ".join(f"{name} = {' or '.join(map(str, values))}" for name, values in listed.items())
 
 
 def wanted_points(suite: Suite) -> list[tuple[str, str, int]]:

@@ -15,6 +15,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 """Okabe and Ito: told apart by people who see fewer colours."""
 MARKERS = "osD^vP*X"
 MOST_LINKS = 5000
+DOUBTFUL = "hollow: did not end ok, or was timed on a loaded machine"
 Link = Callable[[Sequence[str]], str]
 
 
@@ -37,7 +38,8 @@ def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
         figure = Figure(figsize=(7, 4), layout="constrained")
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()
-        {"line": _lines, "scatter": _lines, "bar": _bars, "histogram": _histogram}[plot.kind](plot, dots, axes, link)
+        draw = {"line": _lines, "scatter": _lines, "bar": _bars, "histogram": _histogram}[plot.kind]
+        hollow = draw(plot, dots, axes, link)
         if plot.log and any(dots.values()):
             if "x" in plot.log and plot.kind != "bar":
                 axes.set_xscale("log")
@@ -49,6 +51,8 @@ def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
         axes.grid(visible=True, axis="y", linewidth=0.4, alpha=0.5)
         if len(dots) > 1:
             axes.legend(title=plot.series, frameon=False)
+        if hollow:
+            figure.supxlabel(DOUBTFUL, fontsize=8, color="#555555")
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Title": plot.title})
     text = out.getvalue().replace(' target="_blank"', "")  # the links lead to what is on the same page
@@ -59,37 +63,45 @@ def _colour(i: int) -> str:
     return COLOURS[i % len(COLOURS)]
 
 
-def _lines(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> None:
+def _lines(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> bool:
+    """Whether something is drawn hollow."""
     for i, (name, points) in enumerate(dots.items()):
         xs, ys = [dot.x for dot in points], [dot.y for dot in points]
         if plot.kind == "line":
             axes.plot(xs, ys, color=_colour(i), linewidth=1.3)
-        marks = axes.scatter(xs, ys, s=22, color=_colour(i), marker=MARKERS[i % len(MARKERS)], label=name, zorder=3)
+        style = {"s": 22, "color": _colour(i), "marker": MARKERS[i % len(MARKERS)]}
+        axes.scatter([], [], label=name, **style)  # for the legend, where all are filled
+        marks = axes.scatter(xs, ys, zorder=3, **style)
         if len(points) <= MOST_LINKS:
             marks.set_urls([link(dot.ids) for dot in points])
+        marks.set_facecolors(["white" if dot.doubtful else _colour(i) for dot in points])
     values = [dot.x for points in dots.values() for dot in points]
     if values and all(isinstance(x, int) for x in values) and len(set(values)) <= 12:
         axes.set_xticks(sorted(set(values)))
+    return any(dot.doubtful for points in dots.values() for dot in points)
 
 
-def _bars(_: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> None:
+def _bars(_: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> bool:
     names = list(dict.fromkeys(str(dot.x) for points in dots.values() for dot in points))
-    width = 0.8 / max(len(dots), 1)
+    width, hollow = 0.8 / max(len(dots), 1), False
     for i, (name, points) in enumerate(dots.items()):
         places = [names.index(str(dot.x)) + (i - (len(dots) - 1) / 2) * width for dot in points]
         bars = axes.bar(places, [dot.y for dot in points], width, color=_colour(i), label=name)
         for bar, dot in zip(bars, points, strict=True):
             bar.set_url(link(dot.ids))
+            hollow |= _hollow(bar, i, dot.doubtful)
     axes.set_xticks(range(len(names)), names, rotation=30 if sum(map(len, names)) > 50 else 0,
                     ha="right" if sum(map(len, names)) > 50 else "center")  # fmt: skip
+    return hollow
 
 
-def _histogram(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> None:
+def _histogram(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: Link) -> bool:
     import numpy as np
 
     values = [dot.y for points in dots.values() for dot in points]
     if not values:
-        return
+        return False
+    hollow = False
     logarithmic = "x" in plot.log and min(values) > 0
     edges = np.histogram_bin_edges(np.log10(values) if logarithmic else values, bins="auto" if len(values) > 1 else 1)
     edges = edges[:: max(1, len(edges) // 60)] if len(edges) > 60 else edges
@@ -102,6 +114,16 @@ def _histogram(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: L
                         edgecolor="white", linewidth=0.5)  # fmt: skip
         for bar, inside in zip(bars, bins, strict=True):
             bar.set_url(link([key for dot in inside for key in dot.ids][:MOST_LINKS]))
+            # one of a hundred does not make a bin doubtful
+            hollow |= _hollow(bar, i, 2 * sum(dot.doubtful for dot in inside) > len(inside))
+    return hollow
+
+
+def _hollow(bar: Any, series: int, doubtful: bool) -> bool:
+    if doubtful:
+        # not "none": what has no filling cannot be clicked at
+        bar.set(alpha=None, facecolor=(1, 1, 1, 0.5), edgecolor=_colour(series), linewidth=1.2)
+    return doubtful
 
 
 def _inside(value: float, low: float, high: float, last: bool) -> bool:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
-from workbench.errors import Location, SuiteError
+from workbench.errors import Location, SuiteError, WorkbenchError
 from workbench.lab.suite import Suite
 
 FOLDER = "experiments"
+_LINE = re.compile(rb"^suite\b[^=\n]*=[\w. ]*\bSuite\(", re.MULTILINE)
 
 
 def suite_files(folder: Path) -> dict[str, Path]:
@@ -29,18 +31,23 @@ def suite_files(folder: Path) -> dict[str, Path]:
 
 
 def is_suite(path: Path) -> bool:
-    """Whether a file has a line `suite = Suite(...)`; a file that is no Python is none."""
+    """Whether a file has a line `suite = Suite(...)`; one with a syntax error looks for a line that begins so."""
     try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, OSError):
+        text = path.read_bytes()
+        tree = ast.parse(text)
+    except OSError:
         return False
-    return any(
-        isinstance(line, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id == "suite" for target in line.targets)
-        and isinstance(line.value, ast.Call)
-        and ast.unparse(line.value.func).split(".")[-1] == "Suite"
-        for line in tree.body
-    )
+    except (SyntaxError, ValueError):
+        return _LINE.search(text) is not None
+    return any(_is_suite(line) for line in tree.body)
+
+
+def _is_suite(line: ast.stmt) -> bool:
+    targets = line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
+    if not any(isinstance(target, ast.Name) and target.id == "suite" for target in targets):
+        return False
+    assert isinstance(line, ast.Assign | ast.AnnAssign)
+    return isinstance(line.value, ast.Call) and ast.unparse(line.value.func).split(".")[-1] == "Suite"
 
 
 def load_suite(path: Path) -> Suite:
@@ -67,10 +74,11 @@ def load_suite(path: Path) -> Suite:
         raise SuiteError(f"the suite is no Python: {error.msg}", where=place) from error
     except Exception as error:
         line = _line(error, path)
-        raise SuiteError(
-            f"the suite cannot be loaded: {type(error).__name__}: {error}",
-            where=f"{path}:{line}" if line else str(path),
-        ) from error
+        what, hint = f"{type(error).__name__}: {error}", ""
+        if isinstance(error, WorkbenchError):
+            what, hint = error.what, error.hint
+        where = f"{path}:{line}" if line else str(path)
+        raise SuiteError(f"the suite cannot be loaded: {what}", where=where, hint=hint) from error
     suite = getattr(module, "suite", None)
     if not isinstance(suite, Suite):
         raise SuiteError("this file has no `suite = Suite(...)`", where=str(path))

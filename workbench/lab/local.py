@@ -58,12 +58,17 @@ def sweep(
 
 
 class Keeper:
-    """Gathers results and stores them in files that are neither too many nor too late."""
+    """Gathers results and stores them in files that are neither too many nor too late.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    Parameters
+    ----------
+    prefix: how the names of the files begin.
+    """
+
+    def __init__(self, store: Store, prefix: str = "") -> None:
+        self._store, self._prefix = store, prefix
         self._waiting: list[Result] = []
-        self._name = new_name()
+        self._name = prefix + new_name()
         self._last, self._patience = time.monotonic(), FIRST_FLUSH
 
     def add(self, result: Result) -> None:
@@ -83,7 +88,7 @@ class Keeper:
         # Ctrl-C may come while it is written: then the next flush writes it again, in place of what there may be
         self._store.add(waiting, self._name)
         del self._waiting[: len(waiting)]
-        self._name = new_name()
+        self._name = self._prefix + new_name()
         self._last = time.monotonic()
 
 

@@ -18,7 +18,7 @@ from workbench.lab.experiment import digest
 from workbench.lab.measure.machine import commit, machine, versions
 from workbench.lab.region import Point, Scalar
 from workbench.lab.result import Measured, Result, Status
-from workbench.lab.store import Store
+from workbench.lab.store import Store, as_text
 from workbench.lab.suite import Suite
 
 CODE_SUFFIXES = (".py", ".lark", ".js", ".css")
@@ -28,12 +28,14 @@ CODE_SUFFIXES = (".py", ".lark", ".js", ".css")
 class Lab:
     """A suite, the file it came from, and where its results are.
 
-    `files` holds what prerequisites make.
+    `files` holds what prerequisites make; `options` is what a command needs to find them where they are not in the
+    usual places.
     """
 
     suite: Suite
     path: Path
     store: Store
+    options: str = ""
 
     @property
     def files(self) -> Path:
@@ -79,7 +81,7 @@ class Selection:
     ----------
     experiments: their names; none: all.
     where: only points with these values.
-    keys: only these, or those that begin like these.
+    keys: only the points of these, or of those that begin like these, whatever code they were measured with.
     again: also what there is already.
     retry: also what ended like this. (What was refused is always tried again: an engine may be there now.)
     """
@@ -156,6 +158,8 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Task]:
     for axis in selection.where:
         if axis not in known:
             raise SuiteError(f"no experiment has an axis '{axis}'", hint=f"there are {', '.join(sorted(known))}")
+    keys = {wanted.partition(".")[0]: False for wanted in selection.keys}
+    stored = lab.store.points(keys) if keys else {}
     found = []
     for repetition in range(max((experiment.repeat for experiment in chosen), default=0)):
         for experiment in chosen:
@@ -165,10 +169,15 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Task]:
                 if not all(axis in point and point[axis] in values for axis, values in selection.where.items()):
                     continue
                 key = key_of(lab.suite.name, experiment.name, point, code)
-                if not selection.keys or any(key.startswith(wanted.partition(".")[0]) for wanted in selection.keys):
+                # a key of other code means the same point: the way back from a report is a way forward, too
+                own = [wanted for wanted in keys if key.startswith(wanted)]
+                own += stored.get((experiment.name, as_text(point)), ()) if keys else ()
+                keys.update(dict.fromkeys(own, True))
+                if own or not keys:
                     found.append(Task(experiment.name, point, repetition, key, code))
-    if selection.keys and not found:
-        raise SuiteError(f"no point has the key '{selection.keys[0]}' with the code as it is now")
+    for key, met in keys.items():
+        if not met:
+            raise SuiteError(f"no point has the key '{key}'", hint="of what is selected, in the suite as it is now")
     return found
 
 

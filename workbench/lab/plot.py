@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import SuiteError
 from workbench.lab import sql
 from workbench.lab.experiment import Experiment
-from workbench.lab.table import MEASURES, Chosen, Statistic, known_column, unit_of
+from workbench.lab.table import MEASURES, OF_GPUS, Chosen, Statistic, fitting, is_timing, known_column, unit_of
 
 KINDS = ("line", "scatter", "bar", "histogram")
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A point of a plot and the results that it was computed from."""
+    """A point of a plot and the results that it was computed from.
+
+    It is `doubtful` where one of them did not end well, or is a timing from a loaded machine.
+    """
 
     x: Any
     y: float
     ids: tuple[str, ...]
+    doubtful: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,11 @@ class Plot:
         for axis in filter(None, [self.series, None if self.kind == "scatter" else self.x, *self.where]):
             if axis not in self.experiment.region.axes:
                 raise SuiteError(f"{where}: experiment '{self.experiment.name}' has no axis '{axis}'")
-        for column in filter(None, [self.x, self.y.column]):
-            known_column(self.experiment, column, where)
+        if self.x is not None:
+            known_column(self.experiment, self.x, where)
+        if self.grouped and not self.y.word:
+            raise SuiteError(f"{where}: `only` may find several values", hint="use median")
+        fitting(self.experiment, replace(self.y, of_numbers=self.y.word != "number"), where)
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -68,13 +76,22 @@ class Plot:
         y = _with_unit(y, unit_of(self.experiment, self.y))
         if self.x is None:
             return y, "results"
-        output = self.experiment.outputs.get(self.x)
-        return _with_unit(self.x.replace("_", " "), output.unit if output else MEASURES.get(self.x, "")), y
+        return _with_unit(self.x.replace("_", " "), self._unit_of_x), y
+
+    @property
+    def _unit_of_x(self) -> str:
+        output = self.experiment.outputs.get(self.x or "")
+        return output.unit if output else MEASURES.get(self.x or "", "")
 
     @property
     def grouped(self) -> bool:
         """Whether a drawn point sums up several results."""
         return self.kind in ("line", "bar")
+
+    @property
+    def of_gpus(self) -> bool:
+        """Whether it shows something that is known only where there is a GPU."""
+        return {self.x, self.y.column} & {*OF_GPUS} != set()
 
     def query(self) -> str:
         """What is drawn, as SQL over the view of its experiment."""
@@ -87,25 +104,32 @@ class Plot:
         if self.grouped:
             grouped = ", ".join(filter(None, [x, series if self.series else ""]))
             y = f"{self.y.expression} AS y, array_agg(id) AS ids"
+            y += ", bool_and(status = 'ok') AS well, bool_and(reliable) AS reliable"
             return f"SELECT {x} AS x, {series} AS s, {y} {view} GROUP BY {grouped}"
-        return f"SELECT {x} AS x, {series} AS s, {own} AS y, id AS ids {view}"
+        return f"SELECT {x} AS x, {series} AS s, {own} AS y, id AS ids, status = 'ok' AS well, reliable {view}"
 
     def arrange(self, found: Sequence[Mapping[str, Any]]) -> dict[str, list[Dot]]:
         """The points of each series, in the order of the region."""
         axes = self.experiment.region.axes
         series = [str(value) for value in axes[self.series]] if self.series else [""]
         dots: dict[str, list[Dot]] = {name: [] for name in series}
+        timing = is_timing(unit_of(self.experiment, self.y)) or is_timing(self._unit_of_x)
         for row in found:
-            if row["y"] is None or row["x"] is None:
+            if not all(map(_drawable, (row["x"], row["y"]))):
                 continue
             ids = row["ids"] if isinstance(row["ids"], list) else [row["ids"]]
-            dots.setdefault(str(row["s"]), []).append(Dot(row["x"], float(row["y"]), tuple(sorted(ids))))
+            doubtful = not row["well"] or (timing and not row["reliable"])
+            dots.setdefault(str(row["s"]), []).append(Dot(row["x"], float(row["y"]), tuple(sorted(ids)), doubtful))
         order = list(axes.get(self.x or "", ()))
         place = {value: i for i, value in enumerate(order)}
         numeric = all(isinstance(value, int | float) for value in order)
         for points in dots.values():
             points.sort(key=lambda dot: (dot.x if numeric else place.get(dot.x, 0), dot.ids))
         return {name: points for name, points in dots.items() if points}
+
+
+def _drawable(value: Any) -> bool:
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def _with_unit(text: str, unit: str) -> str:

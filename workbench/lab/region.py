@@ -18,6 +18,11 @@ Scalar = bool | int | float | str
 Point = Mapping[str, Scalar]
 
 
+def fits(value: int) -> bool:
+    """Whether a whole number fits into a column of results."""
+    return -(2**63) <= value < 2**63
+
+
 @dataclass(frozen=True)
 class Product:
     """A product of named ranges, and the conditions under which its points are left out."""
@@ -28,7 +33,7 @@ class Product:
     def __iter__(self) -> Iterator[dict[str, Scalar]]:
         for values in itertools.product(*self.axes.values()):
             point = dict(zip(self.axes, values, strict=True))
-            if not any(call(condition, point) for condition in self.excluded):
+            if not any(_holds(condition, point) for condition in self.excluded):
                 yield point
 
 
@@ -108,6 +113,23 @@ class Region:
         return f"Region of {len(self)} points over {', '.join(self.axes)}"
 
 
+def _holds(condition: Callable[..., bool], point: Point) -> bool:
+    """Whether a condition is true at a point.
+
+    Raises
+    ------
+    SuiteError: it stumbles.
+    """
+    try:
+        return bool(call(condition, point))
+    except Exception as error:
+        code = condition.__code__ if hasattr(condition, "__code__") else None
+        raise SuiteError(
+            f"the condition that leaves points out cannot be decided at {dict(point)}: {type(error).__name__}: {error}",
+            where=f"{code.co_filename}:{code.co_firstlineno}" if code else "",
+        ) from error
+
+
 def _values(name: str, given: Any) -> tuple[Scalar, ...]:
     if isinstance(given, Scalar):
         return (given,)
@@ -120,4 +142,6 @@ def _values(name: str, given: Any) -> tuple[Scalar, ...]:
     for _, value in values:
         if not isinstance(value, Scalar) or value != value:
             raise SuiteError(f"'{name}' cannot be {value!r}", hint="a point has numbers, texts and truth values")
+        if isinstance(value, int) and not fits(value):
+            raise SuiteError(f"'{name}' cannot be {value}: it has more than 64 bits", hint="use its text, or a float")
     return tuple(value for _, value in values)

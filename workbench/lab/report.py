@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from workbench.backends.whole import replacing
 from workbench.errors import LabError
 from workbench.lab import report_text as text
 from workbench.lab.claim import Claim, Computed, Judgement, Macro
@@ -39,6 +40,8 @@ class Report:
     """The newest of each measurement, by id."""
     code: str
     commit: str
+    options: str = ""
+    """What commands need to find the suite and its results."""
     made: str = field(default_factory=now)
 
     @cached_property
@@ -48,8 +51,9 @@ class Report:
 
     @cached_property
     def dots(self) -> tuple[tuple[Plot, dict[str, list[Dot]]], ...]:
-        """The plots and their points."""
-        return tuple((plot, self.data.dots(plot)) for plot in self.suite.plots.values())
+        """The plots and their points, without those of GPUs where nothing is known of any."""
+        drawn = ((plot, self.data.dots(plot)) for plot in self.suite.plots.values())
+        return tuple((plot, dots) for plot, dots in drawn if dots or not plot.of_gpus)
 
     @cached_property
     def claims(self) -> tuple[tuple[Claim, Judgement], ...]:
@@ -65,6 +69,12 @@ class Report:
     def numbers(self) -> dict[str, dict[str, int]]:
         """Of each experiment the results of each status."""
         return self.data.numbers()
+
+    @cached_property
+    def costs(self) -> dict[str, str]:
+        """What each experiment took."""
+        used = self.results.values()
+        return {name: text.cost(r for r in used if r.experiment == name) for name in self.suite.experiments}
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -110,7 +120,7 @@ def gather(lab: Lab, data: Data) -> Report:
     used = {key: result for key, result in newest(results).items() if key in ids}
     order = {name: i for i, name in enumerate(lab.suite.experiments)}
     ordered = sorted(used.items(), key=lambda item: (order[item[1].experiment], item[1].started))
-    return Report(lab.suite, data, dict(ordered), lab.code(), commit(lab.top))
+    return Report(lab.suite, data, dict(ordered), lab.code(), commit(lab.top), lab.options)
 
 
 def environment() -> Any:
@@ -168,9 +178,8 @@ def write_report(lab: Lab, data: Data, folder: Path) -> Report:
         for name, content in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            aside = path.with_name(f".{path.name}.incoming")
-            aside.write_text(content, encoding="utf-8")
-            aside.replace(path)
+            with replacing(path) as aside:
+                aside.write_text(content, encoding="utf-8")
     except OSError as error:
         raise LabError(f"the report cannot be written: {error.strerror}", where=str(folder)) from error
     return report

@@ -13,7 +13,7 @@ from workbench.lab.claim import Computed, Macro
 from workbench.lab.experiment import Experiment
 from workbench.lab.plot import Dot
 from workbench.lab.result import Result
-from workbench.lab.table import Grid, shown
+from workbench.lab.table import OF_GPUS, Grid, shown
 
 if TYPE_CHECKING:
     from workbench.lab.report import Report
@@ -28,9 +28,26 @@ _MEASURES = ("cpu_seconds", "wall_seconds", "peak_mb", "load", "steal", "reliabl
 LOG_SHOWN = 1500
 
 
-def rerun(suite: str, key: str) -> str:
+def rerun(suite: str, key: str, options: str = "") -> str:
     """The command that measures a point again."""
-    return f"workbench lab run {suite} --id {key} --again"
+    return f"workbench lab run {' '.join(filter(None, [suite, options]))} --id {key} --again"
+
+
+def on_gpus(peak_mb: float | None, seconds: float | None) -> str:
+    """What was used of GPUs, as far as it is known; empty where nothing is."""
+    parts = ["" if peak_mb is None else f"{peak_mb:.0f} MB", "" if seconds is None else f"{seconds:.2f} s"]
+    return f"{', '.join(filter(None, parts))} on GPUs" if any(parts) else ""
+
+
+def cost(results: Iterable[Result]) -> str:
+    """What results took together: the sum of their times, the most memory of one; empty for none."""
+    measured = [result.measured for result in results]
+    if not measured:
+        return ""
+    of_gpus = [[v for m in measured if (v := getattr(m, name)) is not None] for name in ("gpu_peak_mb", "gpu_seconds")]
+    seconds, peak = sum(m.cpu_seconds for m in measured), max(m.peak_mb for m in measured)
+    gpus = on_gpus(max(of_gpus[0], default=None), sum(of_gpus[1]) if of_gpus[1] else None)
+    return ", ".join(filter(None, [f"{shown(seconds)} CPU s", f"at most {peak:.0f} MB", gpus]))
 
 
 def brief(suite: Suite, result: Result) -> dict[str, Any]:
@@ -42,6 +59,7 @@ def brief(suite: Suite, result: Result) -> dict[str, Any]:
         "id": result.id, "experiment": result.experiment, "point": point, "status": str(m.status),
         "outputs": outputs, "reason": m.reason[-LOG_SHOWN:], "log": m.log[-LOG_SHOWN:],
         "cpu": round(m.cpu_seconds, 6), "wall": round(m.wall_seconds, 6), "peak": round(m.peak_mb, 1),
+        "gpus": on_gpus(m.gpu_peak_mb, m.gpu_seconds),
         "limits": m.limited_by, "load": round(m.load, 2), "steal": round(m.steal, 4), "reliable": m.reliable,
         "started": result.started, "run": result.run, "code": result.code, "commit": result.commit, "seed": result.seed,
         "page": experiment.page is not None,
@@ -73,15 +91,17 @@ def markdown(report: Report) -> str:
         lines += ["## Numbers", "", "| name | value | what |", "|---|---|---|"]
         lines += [f"| {m.name} | {_value(m, c)} | {_md(m.description)} |" for m, c in report.macros]
         lines.append("")
-    lines += ["## Experiments", "", "| experiment | what | points | results | data |", "|---|---|---|---|---|"]
+    lines += ["## Experiments", "", "| experiment | what | points | results | cost | data |"]
+    lines.append("|---|---|---|---|---|---|")
     for e in suite.experiments.values():
         counts = ", ".join(f"{n} {status}" for status, n in sorted(report.numbers[e.name].items())) or "none"
         doc = _md(" ".join(e.doc.split()))
         points = f"{len(e.region)}" + (f" x {e.repeat}" if e.repeat > 1 else "")
-        lines.append(f"| {e.name} | {doc} | {points} | {counts} | [csv](data/{e.name}.csv) |")
+        lines.append(f"| {e.name} | {doc} | {points} | {counts} | {report.costs[e.name]} | [csv](data/{e.name}.csv) |")
     lines += [
         "",
-        f"To measure a point again: `{rerun(suite.name, 'KEY')}`; all about a result: `workbench lab show ID`.",
+        f"To measure a point again: `{rerun(suite.name, 'KEY', report.options)}`; all about a result: "
+        f"`workbench lab show {' '.join(filter(None, [report.options, 'ID']))}`.",
         "",
     ]
     return "\n".join(lines)
@@ -91,6 +111,9 @@ def _grid(grid: Grid) -> Iterator[str]:
     yield from [f"## {grid.title}", ""]
     if grid.doc:
         yield from [grid.doc, ""]
+    if not grid.rows:
+        yield from ["no results yet", ""]
+        return
     yield f"| {' | '.join(map(_md, grid.heads))} |"
     yield "|" + "---|" * len(grid.heads)
     for key, cells in grid.rows:
@@ -146,14 +169,16 @@ def plot_json(dots: Mapping[str, Sequence[Dot]]) -> str:
 def experiment_csv(experiment: Experiment, results: Iterable[Result]) -> str:
     """Every result of an experiment, a line each."""
     axes, outputs = list(experiment.region.axes), list(experiment.outputs)
-    rows: list[list[Any]] = [["id", *axes, "status", *outputs, *_MEASURES, "started", "run", "code", "commit", "seed"]]
-    for r in results:
-        if r.experiment == experiment.name:
-            m = r.measured
-            measures = [getattr(m, name) for name in _MEASURES]
-            values = [m.outputs.get(name) for name in outputs]
-            points = [r.point[name] for name in axes]
-            rows.append([r.id, *points, m.status, *values, *measures, r.started, r.run, r.code, r.commit, r.seed])
+    own = [r for r in results if r.experiment == experiment.name]
+    of_gpus = [name for name in OF_GPUS if any(getattr(r.measured, name) is not None for r in own)]
+    measured = [*_MEASURES, *of_gpus]
+    rows: list[list[Any]] = [["id", *axes, "status", *outputs, *measured, "started", "run", "code", "commit", "seed"]]
+    for r in own:
+        m = r.measured
+        measures = [getattr(m, name) for name in measured]
+        values = [m.outputs.get(name) for name in outputs]
+        points = [r.point[name] for name in axes]
+        rows.append([r.id, *points, m.status, *values, *measures, r.started, r.run, r.code, r.commit, r.seed])
     return _csv(rows)
 
 
@@ -168,7 +193,7 @@ def _csv(rows: Iterable[Sequence[Any]]) -> str:
 
 def latex(value: str) -> str:
     """Text with LaTeX's own characters made plain."""
-    return "".join(_LATEX.get(c, c) for c in value)
+    return "".join(_LATEX.get(c, c) for c in " ".join(value.splitlines()))
 
 
 def grid_latex(grid: Grid) -> str:
@@ -195,7 +220,7 @@ def macros_latex(macros: Iterable[tuple[Macro, Computed]]) -> str:
     """Commands for the text of a paper."""
     lines = []
     for macro, computed in macros:
-        comment = f"% {macro.description}" + (f", {macro.unit}" if macro.unit else "")
+        comment = f"% {' '.join(macro.description.split())}" + (f", {macro.unit}" if macro.unit else "")
         if computed.value is None:
             lines.append(f"{comment}: no value ({' '.join(computed.why.split())})")
         else:

@@ -49,7 +49,8 @@ class Runner:
         try:
             for result in sweep(lab, todo, origin, jobs, stop.is_set):
                 pace.add(result)
-            self._said = "stopped" if stop.is_set() else "finished"
+            nothing = "nothing to do: all of it has been measured"
+            self._said = "stopped" if stop.is_set() else "finished" if todo else nothing
         except WorkbenchError as error:
             self._said = error.message
         except Exception as error:
@@ -68,6 +69,6 @@ class Runner:
             "running": self.running,
             "done": pace.done if pace else 0,
             "total": pace.total if pace else 0,
-            "line": pace.line() if pace else "",
+            "line": pace.line() if pace and pace.total else "",
             "said": self._said,
         }

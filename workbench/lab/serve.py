@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -19,9 +19,9 @@ from urllib.parse import parse_qs
 from workbench.errors import LabError, WorkbenchError
 from workbench.lab.data import open_data
 from workbench.lab.draw import svg
-from workbench.lab.find import load_suite, suite_files
+from workbench.lab.find import load_suite, named, suite_files
 from workbench.lab.measure.client import Client, Lost
-from workbench.lab.plan import Lab, Selection
+from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
 from workbench.lab.result import Measured, Result, Status
@@ -39,10 +39,11 @@ class Site:
     Parameters
     ----------
     experiments, folder: where suites and results are.
+    options: what a command needs to find them.
     """
 
-    def __init__(self, experiments: Path, folder: Path) -> None:
-        self.experiments, self.folder = experiments, folder
+    def __init__(self, experiments: Path, folder: Path, options: str = "") -> None:
+        self.experiments, self.folder, self.options = experiments, folder, options
         self._labs: dict[str, tuple[float, Lab]] = {}
         self._runners: dict[str, Runner] = {}
         self._reports: dict[str, tuple[Any, Report, dict[str, str]]] = {}
@@ -59,7 +60,7 @@ class Site:
             return None
         changed = path.stat().st_mtime
         if name not in self._labs or self._labs[name][0] != changed:
-            self._labs[name] = changed, Lab(load_suite(path), path, Store(self.folder, name))
+            self._labs[name] = changed, Lab(load_suite(path), path, Store(self.folder, name), self.options)
         return self._labs[name][1]
 
     def runner(self, lab: Lab) -> Runner:
@@ -143,7 +144,10 @@ def application(site: Site, port: int) -> Any:
             if len(body) > LARGEST_FORM:
                 return page("error.html", 413, title="Too long", text="No form of this application is that long.")
         form = parse_qs(body.decode(errors="replace"), max_num_fields=5000)
-        site.runner(lab).start(lab, chosen(lab, form))
+        selection = chosen(lab, form, site.report(lab)[0].results if "id" in form else ())
+        if "id" in form and not selection.keys:  # else it would mean all
+            return missing("There is no such measurement.")
+        site.runner(lab).start(lab, selection)
         return RedirectResponse(f"/suite/{lab.suite.name}", 303)
 
     async def stop(request: Any) -> Any:
@@ -235,24 +239,18 @@ def _overview(site: Site) -> Iterator[dict[str, Any]]:
         try:
             lab = site.lab(name)
             if lab is not None:
-                points = sum(len(e.region) * e.repeat for e in lab.suite.experiments.values())
-                stored = len({*lab.store.done()[0]})
-                yield {"name": name, "title": lab.suite.title, "points": points, "stored": stored,
+                wanted, done = tasks(lab, lab.code(), Selection()), lab.store.done()[0]
+                measured = sum(task.id in done for task in wanted)
+                yield {"name": name, "title": lab.suite.title, "points": len(wanted), "measured": measured,
                        "state": site.runner(lab).state(), "error": ""}  # fmt: skip
         except WorkbenchError as error:
-            yield {
-                "name": name,
-                "title": "",
-                "points": 0,
-                "stored": 0,
-                "state": {"running": False},
-                "error": error.message,
-            }
+            yield {"name": name, "error": error.message}
 
 
-def chosen(lab: Lab, form: Mapping[str, Sequence[str]]) -> Selection:
-    """What a form asks for, of what the suite has; anything else in it means nothing."""
+def chosen(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = ()) -> Selection:
+    """What a form asks for, of what the suite has and the ids that are known; anything else in it means nothing."""
     suite = lab.suite
+    keys = tuple(dict.fromkeys(key.partition(".")[0] for key in form.get("id", ()) if key in known))
     experiments = tuple(name for name in suite.experiments if name in form.get("experiment", ()))
     where: dict[str, tuple[Scalar, ...]] = {}
     for experiment in suite.experiments.values():
@@ -262,21 +260,23 @@ def chosen(lab: Lab, form: Mapping[str, Sequence[str]]) -> Selection:
             if found and (not experiments or experiment.name in experiments):
                 where[axis] = (*where.get(axis, ()), *found)
     retry = tuple(status for status in Status if str(status) in form.get("retry", ()))
-    return Selection(experiments, where, again="again" in form, retry=retry)
+    return Selection(experiments, where, keys, again="again" in form, retry=retry)
 
 
-def serve(experiments: Path, folder: Path, port: int, suite: str | None = None) -> None:
-    """Serve until interrupted.
+def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, options: str = "") -> None:
+    """Serve until interrupted; see `Site`.
 
     Raises
     ------
     LabError: uvicorn is not installed, or the port is taken.
-    SuiteError: there are no suites there.
+    SuiteError: there is no such folder, or no such suite in it.
     """
     try:
         import uvicorn
     except ImportError as error:
         raise LabError("the web application is served by uvicorn, which is not installed", hint=MISSING) from error
+    if suite:
+        named(experiments, suite)
     suite_files(experiments)
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -286,11 +286,10 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None) 
         listening.close()
         raise LabError(f"port {port} cannot be used: {error.strerror}", hint="choose another with --port") from error
     port = listening.getsockname()[1]
-    site = Site(experiments, folder)
+    site = Site(experiments, folder, options)
+    served = application(site, port)
     print(f"http://{HOST}:{port}/{f'suite/{suite}' if suite else ''}  (Ctrl-C ends it)", flush=True)
-    settings = uvicorn.Config(
-        application(site, port), log_level="warning", server_header=False, timeout_graceful_shutdown=2
-    )
+    settings = uvicorn.Config(served, log_level="warning", server_header=False, timeout_graceful_shutdown=2)
     try:
         uvicorn.Server(settings).run(sockets=[listening])
     finally:

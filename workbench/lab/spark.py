@@ -1,7 +1,8 @@
 """Spark: sweeps over a cluster, and the same tables as Spark SQL.
 
 The points are a DataFrame and go through `mapInPandas` in batches. A batch is measured by a supervisor process on the
-executor's machine and stored there as one file, named after the batch, so a batch that Spark does again is there once.
+executor's machine and stored there, as it goes and in the end as one file that is named after it; so a batch that Spark
+does again, because a worker was lost, goes on from where that one was, and is there once.
 The store and the suite must be visible under the same paths everywhere (a shared file system, or one machine).
 """
 
@@ -18,15 +19,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import LabError
+from workbench.errors import LabError, SuiteError
 from workbench.lab import sql
 from workbench.lab.data import Data, wanted_table
 from workbench.lab.experiment import digest
+from workbench.lab.local import Keeper
 from workbench.lab.measure.client import Client, Lost
 from workbench.lab.plan import Lab, Origin, Task, now
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.store import NUMBERS, Store, arrow, as_text, read, schema, unflat
 from workbench.lab.suite import Suite
+from workbench.spark.carry import carried, found_in, told
 from workbench.spark.session import JAVA_OPTIONS, first_line
 from workbench.spark.session import LOCAL as LOCAL
 from workbench.spark.session import session as start
@@ -65,7 +68,8 @@ def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Genera
 
     Raises
     ------
-    LabError: Spark gives up, or the executors store their results where we do not see them.
+    LabError: Spark gives up, the executors cannot store results, or store them where we do not see them.
+    SuiteError: the suite cannot be loaded there.
     """
     if not tasks:
         return
@@ -114,10 +118,8 @@ def _followed(lab: Lab, tasks: Sequence[Task], done: Any, spark: Any) -> Iterato
         thread.join(10)
         raise
     if isinstance(ended[0], Exception):
-        raise LabError(
-            f"Spark gave up: {first_line(ended[0])}",
-            hint="what was stored is kept; run the same command again to go on",
-        ) from ended[0]
+        hint = "what was stored is kept; run the same command again to go on"
+        raise found_in(ended[0]) or LabError(f"Spark gave up: {told(ended[0])}", hint=hint) from ended[0]
     if wanted:
         raise LabError(
             f"the executors have stored {len(wanted)} results where they cannot be seen from here",
@@ -151,11 +153,25 @@ class Measurer:
 
         store, origin = Store(Path(self.folder), self.suite), Origin(**self.origin)
         for frame in frames:
-            rows = frame.to_dict("records")
-            results = [self._measured(row, origin) for row in rows]
-            store.add(results, name=digest([row["batch"] + row["key"] + str(row["repetition"]) for row in rows])[:16])
-            told = [(r.key, r.repetition, str(r.measured.status)) for r in results]
-            yield pd.DataFrame(told, columns=["key", "repetition", "status"])
+            with carried():
+                results = self._batch(frame.to_dict("records"), store, origin)
+            done = [(r.key, r.repetition, str(r.measured.status)) for r in results]
+            yield pd.DataFrame(done, columns=["key", "repetition", "status"])
+
+    def _batch(self, rows: Sequence[Mapping[str, Any]], store: Store, origin: Origin) -> list[Result]:
+        """Measure what of a batch no worker that was lost has stored; in the end the batch is one file."""
+        name = digest([row["batch"] + row["key"] + str(row["repetition"]) for row in rows])[:16]
+        found = {result.id: result for result in store.results(name)[0]}
+        keep = Keeper(store, f"{name}-")
+        for row in rows:
+            if f"{row['key']}.{row['repetition']}" not in found:
+                result = self._measured(row, origin)
+                found[result.id] = result
+                keep.add(result)
+                keep.look()
+        store.add(list(found.values()), name)
+        store.remove(f"{name}-")
+        return list(found.values())
 
     def _measured(self, row: Mapping[str, Any], origin: Origin) -> Result:
         task = Task(row["experiment"], json.loads(row["point"]), int(row["repetition"]), row["key"], row["code"])
@@ -195,13 +211,21 @@ class SparkSql:
 
     def query(self, text: str) -> list[dict[str, Any]]:
         """The rows of a SELECT."""
-        rows = [row.asDict() for row in self._spark.sql(text).collect()]
+        rows = [row.asDict() for row in self._execute(text).collect()]
         return [{n: float(v) if isinstance(v, Decimal) else v for n, v in row.items()} for row in rows]
 
     def view(self, name: str, text: str) -> None:
         """Name a SELECT."""
-        frame = self._spark.sql(text)
+        frame = self._execute(text)
         (frame.cache() if name == "latest" else frame).createOrReplaceTempView(name)
+
+    def _execute(self, text: str) -> Any:
+        from pyspark.errors import PySparkException
+
+        try:
+            return self._spark.sql(text)
+        except PySparkException as error:
+            raise SuiteError(f"SQL: {first_line(error)}", where=text) from error
 
     def close(self) -> None:
         """Give the memory back; the session belongs to the caller."""

@@ -27,6 +27,7 @@ TEXTS = ("key", "experiment", "point", "code", "run", "status", "reason", "outpu
 NUMBERS = ("wall_seconds", "cpu_seconds", "peak_mb", "load", "steal", "gpu_seconds", "gpu_peak_mb")
 INTEGERS = ("repetition", "seed")
 COLUMNS = (*TEXTS, *INTEGERS, *NUMBERS, "reliable")
+REPAIR = "`workbench lab run` measures again what is in no other file; then such files can be deleted"
 MISSING = "install the extra 'lab': pip install 'workbench[lab]'"
 
 
@@ -96,42 +97,83 @@ class Store:
                 if other != final:
                     other.unlink(missing_ok=True)
         except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            what = "the disk is full" if full else error.strerror or str(error)
-            raise LabError(
-                f"results cannot be stored: {what}", where=str(self.folder),
-                hint="what was stored before is kept; make room, and run the same command again to go on",
-            ) from error  # fmt: skip
+            raise self._unwritable(error) from error
         finally:
             with contextlib.suppress(OSError):
                 aside.unlink()
         return final
 
+    def remove(self, beginning: str) -> None:
+        """Take away the files whose names begin so: what they have is in another by now."""
+        for path in self.folder.glob(f"part-{beginning}*.parquet"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def try_to_write(self) -> None:
+        """See, before anything is measured, that results could be stored.
+
+        Raises
+        ------
+        LabError: they could not.
+        """
+        aside = self.folder / f".part-{secrets.token_hex(4)}.incoming"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            aside.write_bytes(bytes(1))
+        except OSError as error:
+            raise self._unwritable(error) from error
+        finally:
+            with contextlib.suppress(OSError):
+                aside.unlink()
+
+    def _unwritable(self, error: OSError) -> LabError:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        what = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
+        remedy = "make room" if full else "see to it that it can be written, or choose another folder with --data"
+        return LabError(
+            f"results cannot be stored: {what}", where=str(self.folder),
+            hint=f"what was stored before is kept; {remedy}, and run the same command again to go on",
+        )  # fmt: skip
+
     # --- reading --------------------------------------------------------------------------------------------
 
-    def files(self) -> tuple[dict[Path, Any], list[Broken]]:
+    def files(self, beginning: str = "") -> tuple[dict[Path, Any], list[Broken]]:
         """The files that can be read, with their contents as Arrow tables, and those that cannot."""
         pa = arrow()
         good, broken = {}, []
-        for path in sorted(self.folder.glob("part-*.parquet")):
+        for path in sorted(self.folder.glob(f"part-{beginning}*.parquet")):
             try:
                 good[path] = read(path)
             except FileNotFoundError:  # replaced meanwhile
                 continue
             except (OSError, ValueError, pa.ArrowException) as error:
-                broken.append(Broken(path, _first_line(error)))
+                broken.append(Broken(path, first_line(error)))
         return good, broken
 
-    def table(self) -> tuple[Any, list[Broken]]:
-        """All results, of every run, as an Arrow table, and the files that could not be read."""
+    def table(self, beginning: str = "") -> tuple[Any, list[Broken]]:
+        """All results, of every run, as an Arrow table, and the files that could not be read.
+
+        With a `beginning` those of the files whose names begin so.
+        """
         pa = arrow()
-        good, broken = self.files()
+        good, broken = self.files(beginning)
         return pa.concat_tables(good.values()) if good else schema().empty_table(), broken
 
-    def results(self) -> tuple[list[Result], list[Broken]]:
-        """All results, of every run, oldest first."""
-        table, broken = self.table()
+    def results(self, beginning: str = "") -> tuple[list[Result], list[Broken]]:
+        """All results, of every run, oldest first; those of `table`."""
+        table, broken = self.table(beginning)
         return sorted(map(unflat, table.to_pylist()), key=lambda r: (r.started, r.id)), broken
+
+    def points(self, keys: Iterable[str]) -> dict[tuple[str, str], list[str]]:
+        """Experiment and point (as text) of the results whose keys begin like these, and which of these it was."""
+        table, _ = self.table()
+        found: dict[tuple[str, str], list[str]] = {}
+        rows = table.select(["key", "experiment", "point"]).to_pydict()
+        for own, experiment, point in zip(rows["key"], rows["experiment"], rows["point"], strict=True):
+            for key in keys:
+                if own.startswith(key) and key not in found.setdefault((experiment, point), []):
+                    found[experiment, point].append(key)
+        return {place: met for place, met in found.items() if met}
 
     def done(self) -> tuple[dict[str, str], list[Broken]]:
         """The measurements that there are (`key.repetition`), each with its newest status."""
@@ -187,6 +229,8 @@ def flat(result: Result) -> dict[str, Any]:
     own["status"] = str(result.measured.status)
     for name in ("point", "outputs", "machine", "versions"):
         own[name] = as_text(own[name])
+    for name in TEXTS:  # a file holds no half of a character, which a text may have from a damaged name or output
+        own[name] = own[name].encode("utf-8", "replace").decode()
     return {name: own[name] for name in COLUMNS}
 
 
@@ -205,7 +249,8 @@ def as_text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an error says first."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 

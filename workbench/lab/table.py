@@ -6,7 +6,7 @@ A table is a description; `query` is it as SQL, `arrange` puts the rows that any
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import SuiteError
@@ -19,6 +19,9 @@ MEASURES = {
     "gpu_seconds": "s", "gpu_peak_mb": "MB",
 }  # fmt: skip
 """What is measured of every point, and its unit."""
+OF_GPUS = ("gpu_seconds", "gpu_peak_mb")
+"""Those that are known only where there is a GPU: without one nothing is shown of them."""
+TIMES = frozenset("ns us µs ms s min h".split())
 
 Chosen = Mapping[str, Scalar | Iterable[Scalar]]
 
@@ -32,6 +35,8 @@ class Statistic:
     word: str
     scale: float = 1.0
     unit: str = ""
+    of_numbers: bool = True
+    """Whether it needs numbers."""
 
     @property
     def expression(self) -> str:
@@ -39,9 +44,13 @@ class Statistic:
         text = self.form.format(sql.name(self.column))
         return text if self.scale == 1 else f"{text} * {sql.literal(float(self.scale))}"
 
+    def knows(self, value: Any) -> bool:
+        """Whether a value comes from anything."""
+        return bool(value) if self.word == "number" else value is not None
+
     def as_(self, unit: str, scale: float) -> Statistic:
         """In another unit: `median("cpu").as_("ms", 1000)`."""
-        return Statistic(self.column, self.form, self.word, scale, unit)
+        return replace(self, scale=scale, unit=unit, of_numbers=True)
 
 
 def median(column: str) -> Statistic:
@@ -56,12 +65,12 @@ def mean(column: str) -> Statistic:
 
 def least(column: str) -> Statistic:
     """The smallest."""
-    return Statistic(column, "min({})", "least")
+    return Statistic(column, "min({})", "least", of_numbers=False)
 
 
 def most(column: str) -> Statistic:
     """The largest."""
-    return Statistic(column, "max({})", "most")
+    return Statistic(column, "max({})", "most", of_numbers=False)
 
 
 def total(column: str) -> Statistic:
@@ -81,13 +90,13 @@ def spread(column: str) -> Statistic:
 
 def number(column: str = "id") -> Statistic:
     """How many there are."""
-    return Statistic(column, "count({})", "number")
+    return Statistic(column, "count({})", "number", of_numbers=False)
 
 
 def only(column: str) -> Statistic:
     """The value that all of them have, `varies` where they differ."""
     form = "CASE WHEN min({0}) <> max({0}) THEN 'varies' ELSE CAST(min({0}) AS STRING) END"
-    return Statistic(column, form, "")
+    return Statistic(column, form, "", of_numbers=False)
 
 
 @dataclass(frozen=True)
@@ -171,7 +180,7 @@ class Table:
                     hint=f"it has {', '.join(axes)}",
                 )
         for statistic in self.cells.values():
-            known_column(self.experiment, statistic.column, f"table '{self.name}'")
+            fitting(self.experiment, statistic, f"table '{self.name}'")
         for beside in self.beside:
             if not set(beside.by) <= set(self.groups):
                 raise SuiteError(f"table '{self.name}': '{beside.label}' is by {beside.by}, which are not all shown")
@@ -205,24 +214,39 @@ class Table:
         across: list[tuple[Scalar, ...]] = [()]
         if self.columns:
             across = [(value,) for value in axes[self.columns] if any(key[-1] == value for key in at)]
-        heads = [*self.cells, *(b.label for b in self.beside)]
+        known = self._known(found)
+        heads = [*known, *(b.label for b in self.beside)]
         columns = [("".join(map(self._over, extra)), head) for extra in across for head in heads]
-        rows = [(key, tuple(c for extra in across for c in self._cells((*key, *extra), at))) for key in keys]
+        rows = [(key, tuple(c for extra in across for c in self._cells((*key, *extra), at, known))) for key in keys]
         notes = [f"{b.label}: {b.source}" for b in self.beside if b.source]
         return Grid(self.name, self.title, self.rows, tuple(columns), tuple(rows), self.doc, tuple(notes))
+
+    def _known(self, found: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Statistic]]:
+        """Head to the query's column and the statistic, without what is of GPUs where nothing is known of them."""
+        named = {head: (f"v{i}", statistic) for i, (head, statistic) in enumerate(self.cells.items())}
+        return {
+            head: (column, statistic)
+            for head, (column, statistic) in named.items()
+            if statistic.column not in OF_GPUS or any(statistic.knows(row[column]) for row in found)
+        }
 
     def _over(self, value: Scalar) -> str:
         """What stands over the cells of a value of the axis `columns`."""
         return value if isinstance(value, str) else f"{self.columns} = {shown(value)}"
 
-    def _cells(self, key: tuple[Scalar, ...], at: Mapping[tuple[Scalar, ...], Mapping[str, Any]]) -> list[Cell]:
+    def _cells(
+        self,
+        key: tuple[Scalar, ...],
+        at: Mapping[tuple[Scalar, ...], Mapping[str, Any]],
+        known: Mapping[str, tuple[str, Statistic]],
+    ) -> list[Cell]:
         """The cells of one combination of the axes, empty ones where there is no result."""
-        cells = [Cell() for _ in self.cells]
+        cells = [Cell() for _ in known]
         if (row := at.get(key)) is not None:
             ids, marks = tuple(sorted(row["ids"])), tuple(sorted(set(row["statuses"]) - {"ok"}))
-            for i, statistic in enumerate(self.cells.values()):
-                value = row[f"v{i}"]
-                reliable = bool(row["reliable"]) or unit_of(self.experiment, statistic) not in ("s", "ms")
+            for i, (column, statistic) in enumerate(known.values()):
+                value = row[column]
+                reliable = bool(row["reliable"]) or not is_timing(unit_of(self.experiment, statistic))
                 text = " ".join(filter(None, [shown(value), *marks])) + ("" if reliable else " ~")
                 cells[i] = Cell(value, text, ids, marks, reliable)
         named = dict(zip(self.groups, key, strict=True))
@@ -241,6 +265,30 @@ def known_column(experiment: Experiment, column: str, where: str) -> None:
         raise SuiteError(
             f"{where}: experiment '{experiment.name}' has no '{column}'", hint=f"it has {', '.join(known)}"
         )
+
+
+def fitting(experiment: Experiment, statistic: Statistic, where: str) -> None:
+    """Refuse a statistic of what is unknown, or of texts and truth values where it needs numbers.
+
+    Raises
+    ------
+    SuiteError: it does not fit.
+    """
+    column = statistic.column
+    known_column(experiment, column, where)
+    texts = {**dict.fromkeys(MEASURES, float), **dict.fromkeys(("id", "status"), str)}
+    outputs = {name: output.kind for name, output in experiment.outputs.items()}
+    kind = {**texts, **experiment.parameter_kinds, **outputs}[column]
+    if statistic.of_numbers and kind not in (int, float):
+        raise SuiteError(
+            f"{where}: '{column}' is {'true or false' if kind is bool else 'a text'}, not a number",
+            hint="`only` and `number` take anything, without another unit",
+        )
+
+
+def is_timing(unit: str) -> bool:
+    """Whether what has this unit depends on how busy the machine is: a time, or how much in a time."""
+    return unit in TIMES or unit.rpartition("/")[2] in TIMES
 
 
 def unit_of(experiment: Experiment, statistic: Statistic) -> str:

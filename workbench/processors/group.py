@@ -6,7 +6,7 @@ runs as a single processor only inside a window, where its queues are part of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import or_
@@ -20,13 +20,27 @@ from workbench.core.function import same_domain
 from workbench.core.join import Join
 from workbench.core.ops import both, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, Slot, State, Stream, emission, slots_of
+from workbench.core.processor import (
+    Burst,
+    Emission,
+    Machine,
+    Maybe,
+    Processor,
+    Slot,
+    State,
+    Stepped,
+    Stream,
+    emission,
+    events_of,
+    slots_of,
+)
 from workbench.core.strict import computed, when
 from workbench.core.term import FALSE, TRUE
 from workbench.errors import Refused, TypingError
 from workbench.faults.inject import inject
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.passthrough import Passthrough
+from workbench.processors.together import Member, together
 
 
 @dataclass(frozen=True)
@@ -110,42 +124,66 @@ class Group(Processor):
 
     # --- operation: a walk over the nodes with unbounded queues in the state -------------------------------
 
+    @cached_property
+    def _pipes(self) -> dict[str, int]:
+        """The numbers of the pipes: of the inputs, and then of the outputs of one processor after the other."""
+        pipes = [name for name, _ in self.flat.inputs] + [pipe for node in self.flat.nodes for pipe in node.outputs]
+        return {pipe: number for number, pipe in enumerate(pipes)}
+
+    @cached_property
+    def _members(self) -> tuple[Member, ...]:
+        number = self._pipes.__getitem__
+        return tuple(
+            Member(self.flat.typed[n.name], tuple(map(number, n.inputs)), tuple(map(number, n.outputs)), n)
+            for n in self.flat.nodes
+        )
+
+    @cached_property
+    def _shown(self) -> tuple[int, ...]:
+        return tuple(self._pipes[pipe] for _, pipe in self.flat.outputs)
+
+    @cached_property
+    def _together(self) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
+        return together(self._members, self.in_arity, self._shown)
+
+    @cached_property
+    def _begun(self) -> State:
+        return tuple((member.processor.initial(), member.queues) for member in self._members)
+
     def initial(self) -> State:
-        return tuple((self.flat.typed[node.name].initial(), ((),) * len(node.queues)) for node in self.flat.nodes)
+        return self._begun
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        given = {name: [value] for (name, _), value in zip(self.flat.inputs, front, strict=True)}
-        after, carried = self._walk(state, given, ends=False)
-        return after, tuple(emission(carried[pipe]) for _, pipe in self.flat.outputs)
+        if self._together is not None:
+            return self._together(state, front)
+        after, carried = self._walk(state, [(value,) for value in front], ends=False)
+        return after, tuple([emission(carried[pipe]) for pipe in self._shown])
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What comes out when all inputs end: what a processor emits at its end flows on downstream."""
-        _, carried = self._walk(state, {name: [] for name, _ in self.flat.inputs}, ends=True)
-        return tuple(emission(carried[pipe]) for _, pipe in self.flat.outputs)
+        _, carried = self._walk(state, [()] * self.in_arity, ends=True)
+        return tuple([emission(carried[pipe]) for pipe in self._shown])
 
-    def _walk(
-        self, state: State, carried: dict[str, list[Value]], *, ends: bool
-    ) -> tuple[State, dict[str, list[Value]]]:
+    def _walk(self, state: State, given: list[Sequence[Value]], *, ends: bool) -> tuple[State, list[Sequence[Value]]]:
         """One step with these events on the inputs: the state after it, and what every pipe carries."""
-        after = []
-        for node, (inner, queues) in zip(self.flat.nodes, state, strict=True):
-            processor = self.flat.typed[node.name]
-            waiting = queues or ((),) * len(node.inputs)
-            streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, node.inputs, strict=True)]
-            if processor.merges:
-                fronts: list[tuple[Value, ...]] = [(value,) for stream in streams for value in stream]
+        after, carried = [], given
+        for (processor, sources, targets, _), (inner, queues) in zip(self._members, state, strict=True):
+            if processor.merges or len(sources) == 1:
+                fronts: list[tuple[Value, ...]] = [(value,) for pipe in sources for value in carried[pipe]]
             else:
+                waiting = queues or ((),) * len(sources)
+                streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, sources, strict=True)]
                 fronts = list(zip(*streams, strict=False))
+                queues = queues and tuple([tuple(stream[len(fronts) :]) for stream in streams])
             results = []
             for front in fronts:
                 inner, emitted = processor.step(inner, front)
                 results.append(emitted)
             if ends:
                 results.append(processor.finish(inner))
-            for position, pipe in enumerate(node.outputs):
-                events = [maybe for emitted in results for maybe in slots_of(emitted[position])]
-                carried[pipe] = [maybe.value for maybe in events if maybe.present]
-            after.append((inner, tuple(tuple(stream[len(fronts) :]) for stream in streams) if queues else ()))
+            for position in range(len(targets)):
+                carried.append([value for emitted in results for value in events_of(emitted[position])])
+            after.append((inner, queues))
         return tuple(after), carried
 
     @property

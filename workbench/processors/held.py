@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Bool, Domain, Range
 from workbench.core.ops import as_term, either, ite
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Emission, Machine, Maybe, Processor, Slot, State, slots_of
+from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, slots_of
 from workbench.core.strict import computed, strictly
 from workbench.core.term import FALSE, TRUE, var
 from workbench.errors import PipelineError
@@ -20,10 +21,15 @@ class Holder(Processor):
 
     inner: Processor | Pipeline
 
-    @property
+    @cached_property
     def _inner(self) -> Processor:
         assert isinstance(self.inner, Processor)
         return self.inner
+
+    @cached_property
+    def _begun(self) -> State:
+        """The state in which each copy of the inner processor begins."""
+        return self._inner.initial()
 
     @property
     def in_arity(self) -> int:
@@ -45,6 +51,13 @@ def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
     if processor.out_arity != 1:
         raise PipelineError(f"the processor in '{where}' has one output, {inner} has {processor.out_arity}")
     return processor
+
+
+def first_event(out: Emission) -> Maybe:
+    """The first event emitted, if there is one."""
+    if isinstance(out, Maybe):
+        return out
+    return next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
 
 
 def last_event(out: Emission, before: Maybe) -> Maybe:

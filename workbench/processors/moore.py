@@ -8,21 +8,26 @@ and the state's output is emitted again. Nothing is emitted before the first fro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Value, resolve
-from workbench.core.function import Function, TypedFunction, fits, same_domain
+from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite
-from workbench.core.processor import RUNS_PYTHON, Maybe, Processor, State, Stream, event, typed_function
+from workbench.core.processor import NOTHING, RUNS_PYTHON, Maybe, Processor, State, Stream, event, typed_function
 from workbench.core.term import TRUE, const
 from workbench.errors import DomainError, Location, PipelineError, TypingError, WorkbenchError
 
 Action = Function | TypedFunction
 """A function of the events of a front and of all variables, in this order."""
+
+Call = Callable[..., Value]
+
+_Way = tuple[Call | None, str, tuple[Call | None, ...] | None]
+"""A guard, where it leads, and for each variable an update; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ class Moore(Processor):
         """The names of the states."""
         return tuple(name for name, _ in self.states)
 
-    @property
+    @cached_property
     def speaks(self) -> bool:
         """Whether any state emits something."""
         return any(output is not None for _, output in self.states)
@@ -218,34 +223,36 @@ class Moore(Processor):
         return (("state", Enum(self.names)), *((variable.name, variable.domain) for variable in self.variables))
 
     @cached_property
-    def _leaving(self) -> dict[str, list[tuple[Transition, tuple[Any, ...]]]]:
-        """The transitions out of each state, with an update, or None, for each variable."""
-        found: dict[str, list[tuple[Transition, tuple[Any, ...]]]] = {name: [] for name in self.names}
+    def _leaving(self) -> dict[str, list[_Way]]:
+        """The transitions out of each state."""
+        found: dict[str, list[_Way]] = {name: [] for name in self.names}
         for t in self.transitions:
-            found[t.source].append((t, tuple(dict(t.updates).get(variable.name) for variable in self.variables)))
+            changes = [dict(t.updates).get(variable.name) for variable in self.variables]
+            updates = tuple(_on_values(update) for update in changes) if t.updates else None
+            found[t.source].append((_on_values(t.guard), t.target, updates))
         return found
 
     @cached_property
-    def _emitting(self) -> dict[str, Any]:
-        return dict(self.states)
+    def _emitting(self) -> dict[str, Call | None]:
+        return {name: _on_values(output) for name, output in self.states}
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        if not isinstance(state[0], str):
+        name, *values = state
+        if not isinstance(name, str):
             return self._symbolic(state, front)
-        for t, updates in self._leaving[state[0]]:
-            given = (*front, *state[1:])
-            if t.guard is None or t.guard(*given):
-                if t.updates:
-                    new = (old if u is None else u(*given) for u, old in zip(updates, state[1:], strict=True))
-                    state = (t.target, *new)
-                else:
-                    state = (t.target, *state[1:])
+        given = (*front, *values)
+        for guard, target, updates in self._leaving[name]:
+            if guard is None or guard(*given):
+                name = target
+                if updates is not None:
+                    values = [old if u is None else u(*given) for u, old in zip(updates, values, strict=True)]
+                    given = (*front, *values)
                 break
+        reached = event(name)
         if not self.speaks:
-            return state, (event(state[0]),)
-        output = self._emitting[state[0]]
-        said = Maybe(False, None) if output is None else event(output(*front, *state[1:]))
-        return state, (event(state[0]), said)
+            return (name, *values), (reached,)
+        output = self._emitting[name]
+        return (name, *values), (reached, NOTHING if output is None else event(output(*given)))
 
     def _symbolic(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         """The same step on terms: for each state what becomes of it, and one choice among them at the end.
@@ -301,6 +308,10 @@ class Moore(Processor):
 
     def __str__(self) -> str:
         return f"Moore({', '.join(self.names)})"
+
+
+def _on_values(action: Action | None) -> Call | None:
+    return None if action is None else on_values(action)
 
 
 def _typed(action: Action, domains: tuple[Domain, ...], what: str, where: Location | str) -> TypedFunction:

@@ -8,29 +8,29 @@ all copies together, and is emitted, in order, as soon as it is known.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Anything, Bool, Domain, Map, Tuple, Value
-from workbench.core.function import Function, TypedFunction, as_function, same_domain
+from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
-    NOTHING,
     RUNS_PYTHON,
     Emission,
     Machine,
     Maybe,
     Processor,
+    Push,
     State,
-    Stepped,
     Stream,
     emission,
     event,
-    pushes,
-    slots_of,
+    push_all,
+    pushed,
     typed_function,
 )
 from workbench.core.strict import computed, when
@@ -38,7 +38,7 @@ from workbench.core.term import FALSE, TRUE, Entries, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held import Holder, advance, wrapped
+from workbench.processors.held import Holder, advance, first_event, wrapped
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,12 @@ class ForAll(Holder):
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return (BOOL,)
 
-    def _values(self, front: tuple[Value, ...]) -> tuple[Value, ...]:
-        return tuple(dict.fromkeys(self.domain(*front)))
+    def _values(self, front: tuple[Value, ...]) -> Collection[Value]:
+        return dict.fromkeys(self._domain(*front))
+
+    @cached_property
+    def _domain(self) -> Callable[..., Any]:
+        return on_values(self.domain)
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         verdicts = [self._verdict(tuple(stream[i:] for stream in streams)) for i in range(min(map(len, streams)))]
@@ -118,25 +122,29 @@ class ForAll(Holder):
     # --- operation: for each position that waits its verdict, or the copies that have not given theirs -----------
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        fresh = tuple((value, self._inner.initial()) for value in self._values(front))
-        positions = (*state, fresh)
-        jobs = [(copy, (value, *front)) for each in positions if not isinstance(each, bool) for value, copy in each]
-        results = pushes(self._inner, jobs)
-        after = [self._fed(position, results) for position in positions]
-        known = next((i for i, position in enumerate(after) if not isinstance(position, bool)), len(after))
+        positions = [*state, [(value, self._begun) for value in self._values(front)]]
+        push: Push = self._inner.step
+        if self._inner.overlaps:
+            jobs = [(copy, (value, *front)) for each in positions if not isinstance(each, bool) for value, copy in each]
+            done = iter(push_all(self._inner, jobs))
+            positions = [p if isinstance(p, bool) else [(v, next(done)) for v, _ in p] for p in positions]
+            push = pushed
+        after = [each if isinstance(each, bool) else self._fed(each, front, push) for each in positions]
+        known = 0
+        while known < len(after) and isinstance(after[known], bool):
+            known += 1
         return tuple(after[known:]), (emission(after[:known]),)
 
-    def _fed(self, position: Any, results: Iterator[Callable[[], Stepped]]) -> Any:
-        """A position after its copies have seen the front, with what they gave."""
-        if isinstance(position, bool):
-            return position
+    def _fed(self, copies: Iterable[Any], front: tuple[Any, ...], push: Push) -> Any:
+        """A position after its copies have seen the front: a verdict, or those that have given none."""
         silent, broken = [], False
-        for (value, _), result in zip(position, itertools.islice(results, len(position)), strict=True):
-            following, (out,) = result()
-            said = next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
+        for value, before in copies:
+            following, (out,) = push(before, (value, *front))
+            said = first_event(out)
             if not said.present:
                 silent.append((value, following))
-            broken = broken or said.value is self.breaks
+            elif said.value is self.breaks:
+                broken = True
         if broken:
             return self.breaks
         return tuple(silent) if silent else not self.breaks

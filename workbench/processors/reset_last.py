@@ -62,7 +62,7 @@ class ResetLast(Holder):
         return (out,)
 
     def initial(self) -> State:
-        return (self._inner.initial(), NOTHING)
+        return (self._begun, NOTHING)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         inner, last = state
@@ -71,7 +71,7 @@ class ResetLast(Holder):
         if not front[-1]:
             return (inner, last), (NOTHING,)
         (final,) = self._inner.finish(inner)
-        return self.initial(), (last_event(final, last),)
+        return (self._begun, NOTHING), (last_event(final, last),)
 
     def refusal(self, backend: str) -> str:
         return self._inner.refusal(backend)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Bool, Domain, FrozenMap, Map, Value
-from workbench.core.function import Function, TypedFunction, as_function
+from workbench.core.function import Function, TypedFunction, as_function, on_values
 from workbench.core.memory import Stored
 from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
@@ -24,11 +24,13 @@ from workbench.core.processor import (
     Machine,
     Maybe,
     Processor,
+    Push,
     State,
     Stepped,
     Stream,
     event,
-    pushes,
+    push_all,
+    pushed,
     typed_function,
 )
 from workbench.core.strict import computed
@@ -145,32 +147,39 @@ class Slice(Holder):
     def initial(self) -> State:
         return (FrozenMap(), FrozenMap())
 
+    @cached_property
+    def _key(self) -> Callable[..., Value]:
+        return on_values(self.key)
+
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         inner, last = state
-        if self.to_all is None or not self.to_all(*front):
-            key = self.key(*front)
-            before = inner.get(key)
-            begun = partial(self._inner.step, self._inner.initial() if before is None else before, front)
-            inner, last = self._fed(inner, last, key, begun)
-            return (inner, last), (event(last),)
-        keys = list(inner)
-        befores = [inner.get(key) for key in keys]
-        jobs = [(self._inner.initial() if before is None else before, front) for before in befores]
-        for key, result in zip(keys, pushes(self._inner, jobs), strict=True):
-            inner, last = self._fed(inner, last, key, result)
+        if self.to_all is not None and self.to_all(*front):
+            inner, last = self._all_fed(inner, last, front)
+        else:
+            key = self._key(*front)
+            inner, last = self._fed(inner, last, key, self._inner.step(inner.get(key, self._begun), front))
         return (inner, last), (event(last),)
 
-    def _fed(self, inner: Any, last: Any, key: Value, result: Callable[[], Stepped]) -> tuple[Any, Any]:
+    def _all_fed(self, inner: Any, last: Any, front: tuple[Any, ...]) -> tuple[Any, Any]:
+        """The maps after all slices have seen a front."""
+        push: Push = self._inner.step
+        copies: list[Any] = list(inner.values())
+        if self._inner.overlaps:
+            push, copies = pushed, push_all(self._inner, [(before, front) for before in copies])
+        for key, copy in zip(inner, copies, strict=True):
+            inner, last = self._fed(inner, last, key, push(copy, front))
+        return inner, last
+
+    def _fed(self, inner: Any, last: Any, key: Value, stepped: Stepped) -> tuple[Any, Any]:
         """The maps after a slice has seen a front."""
-        before = inner.get(key)
-        after, (out,) = result()
-        found = last_event(out, NOTHING)
-        if not found.present:
+        after, (out,) = stepped
+        present, value = last_event(out, NOTHING)
+        if not present:
             return inner.set(key, after), last
-        if self.until is None or not self.until(found.value):
-            return inner.set(key, after), last.set(key, found.value)
+        if self.until is None or not self.until(value):
+            return inner.set(key, after), last.set(key, value)
         kept = last.delete(key) if key in last else last
-        return inner if before is None else inner.delete(key), kept if self.forget else last.set(key, found.value)
+        return inner.delete(key) if key in inner else inner, kept if self.forget else last.set(key, value)
 
     @property
     def finishes(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -47,7 +46,7 @@ class SliceLast(Slice):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         out, lives = self._said(streams)
         final = {key: self._events(life, ended=True)[len(self._events(life)) :] for key, life in lives.items()}
-        return ([*out, *self._sorted((key, events[-1]) for key, events in final.items() if events)],)
+        return ([*out, *self._sorted([(key, events[-1]) for key, events in final.items() if events])],)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (self._said(streams)[0],)
@@ -69,16 +68,15 @@ class SliceLast(Slice):
             out += self._sorted(said)
         return out, lives
 
-    def _sorted(self, said: Iterable[tuple[Value, Value]]) -> list[tuple[Value, Value]]:
+    def _sorted(self, said: list[tuple[Value, Value]]) -> list[tuple[Value, Value]]:
         """In the order of the keys' domain, or of the keys themselves where it has no end."""
-        found = list(said)
-        domain = getattr(self.key, "result", None)
-        if len(found) < 2 or domain is None:
-            return found
+        domain = None if len(said) < 2 else getattr(self.key, "result", None)
+        if domain is None:
+            return said
         if domain.finite:
             rank = {key: i for i, key in enumerate(domain.values())}
-            return sorted(found, key=lambda pair: rank[pair[0]])
-        return sorted(found, key=lambda pair: (type(pair[0]).__name__, pair[0]))
+            return sorted(said, key=lambda pair: rank[pair[0]])
+        return sorted(said, key=lambda pair: (type(pair[0]).__name__, pair[0]))
 
     def initial(self) -> State:
         return (FrozenMap(),)
@@ -87,14 +85,13 @@ class SliceLast(Slice):
         (inner,) = state
         everywhere = self.to_all is not None and self.to_all(*front)
         said = []
-        for key in list(inner) if everywhere else [self.key(*front)]:
-            before = inner.get(key)
-            after, (out,) = self._inner.step(self._inner.initial() if before is None else before, front)
+        for key in list(inner) if everywhere else (self._key(*front),):
+            after, (out,) = self._inner.step(inner.get(key, self._begun), front)
             found = last_event(out, NOTHING)
             if found.present:
                 said.append((key, found.value))
             if found.present and self.until is not None and self.until(found.value):
-                inner = inner if before is None else inner.delete(key)
+                inner = inner.delete(key) if key in inner else inner
             else:
                 inner = inner.set(key, after)
         return (inner,), (emission(self._sorted(said)),)

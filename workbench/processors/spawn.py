@@ -9,6 +9,7 @@ on a stream of truth values, where no copies are needed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -20,15 +21,16 @@ from workbench.core.processor import (
     RUNS_PYTHON,
     Emission,
     Processor,
+    Push,
     State,
     Stream,
     emission,
-    pushes,
-    slots_of,
+    push_all,
+    pushed,
 )
 from workbench.errors import TypingError
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held import Holder, wrapped
+from workbench.processors.held import Holder, first_event, wrapped
 from workbench.processors.trim import Trim
 
 
@@ -75,17 +77,22 @@ class GloballyOf(Holder):
         """The state is the number of positions that wait, and the copies with the positions at which they began."""
         waiting, copies = state
         following, decided = [], 0
-        begun = (*copies, (waiting, self._inner.initial()))
-        results = pushes(self._inner, [(before, front) for _, before in begun])
-        for (position, _), result in zip(begun, results, strict=True):
-            after, (out,) = result()
-            said = next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
+        begun: Sequence[tuple[int, Any]] = (*copies, (waiting, self._begun))
+        push: Push = self._inner.step
+        if self._inner.overlaps:
+            done = push_all(self._inner, [(before, front) for _, before in begun])
+            push, begun = pushed, [(position, each) for (position, _), each in zip(begun, done, strict=True)]
+        for position, before in begun:
+            after, (out,) = push(before, front)
+            said = first_event(out)
             if not said.present:
                 following.append((position, after))
             elif said.value is self.breaks:
                 decided = position + 1
-        kept = tuple((position - decided, after) for position, after in following if position >= decided)
-        return (waiting + 1 - decided, kept), (emission([self.breaks] * decided),)
+        if not decided:
+            return (waiting + 1, tuple(following)), (NOTHING,)
+        kept = tuple([(position - decided, after) for position, after in following if position >= decided])
+        return (waiting + 1 - decided, kept), (emission((self.breaks,) * decided),)
 
     def refusal(self, backend: str) -> str:
         if backend in RUNS_PYTHON:

@@ -22,6 +22,7 @@ from workbench.core.processor import (
     RUNS_PYTHON,
     Burst,
     Emission,
+    Events,
     Machine,
     Maybe,
     Processor,
@@ -146,8 +147,8 @@ class Streaming(Truth):
             said = Burst(Maybe(both(decided, GE(waiting, i)), verdict) for i in range(self.pending + 1))
             return (ite(decided, 0, waiting + 1),), (said,)
         if decided:
-            verdict = event(self.rule.verdict(*front))
-            return (0,), (Burst((verdict,) * (waiting + 1)) if waiting else verdict,)
+            verdict = self.rule.verdict(*front)
+            return (0,), (Events((verdict,) * (waiting + 1)) if waiting else event(verdict),)
         if waiting == self.pending:
             raise self._overflow()
         return (waiting + 1,), (NOTHING,)

@@ -50,9 +50,9 @@ class Unpack(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         (values,) = front
-        if is_symbolic(front) and len(values) > 1:
+        if is_symbolic(values) and len(values) > 1:
             return state, (Burst(event(value) for value in values),)
-        return state, (emission(list(values)),)
+        return state, (emission(values if isinstance(values, tuple) else list(values)),)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

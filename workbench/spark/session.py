@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -20,6 +21,8 @@ LOCAL = "local[*]"
 JAVA_OPTIONS = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 """What every Java gets; further options of a driver are to be added to these."""
 INSTALL_JAVA = "install a Java runtime, 17 or newer (Debian: apt-get install default-jre-headless)"
+_HERE = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
+_CLUSTER = re.compile(r"spark://[^\s,]+:\d+(,[^\s,]+:\d+)*")
 _WAIT = 8.0
 _EXECUTORS = 120.0
 
@@ -52,10 +55,12 @@ def reachable(master: str) -> None:
 
     Raises
     ------
-    SparkError: nothing does.
+    SparkError: nothing does, or this is no master.
     """
-    if not master.startswith("spark://"):
+    if _HERE.fullmatch(master):
         return
+    if not _CLUSTER.fullmatch(master):
+        raise SparkError(f"'{master}' is no Spark master", hint="there are local[2], local[*], and spark://host:port")
     for place in master.removeprefix("spark://").split(","):
         host, _, port = place.rpartition(":")
         with contextlib.suppress(OSError, ValueError), socket.create_connection((host, int(port)), timeout=_WAIT):

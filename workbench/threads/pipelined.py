@@ -17,7 +17,7 @@ from workbench.backends.reference_pull import Pipe, Source
 from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Emission, Processor, slots_of
+from workbench.core.processor import Emission, Processor, events_of
 from workbench.errors import PipelineError
 from workbench.processors.group import Group, flatten
 from workbench.threads.certificate import Certificate
@@ -196,4 +196,4 @@ class Pipelined(Pulled):
 
     def _emit(self, emitted: tuple[Emission, ...]) -> None:
         for name, emission in zip(self._outputs, emitted, strict=True):
-            self._ready[name].extend(value for present, value in slots_of(emission) if present)
+            self._ready[name].extend(events_of(emission))

@@ -19,11 +19,14 @@ from workbench.errors import EngineMissing, Refused, WorkbenchError
 from workbench.lab.calls import call
 from workbench.lab.experiment import SEED, Experiment, Prerequisite
 from workbench.lab.measure.tree import forget_peak, own_cpu, own_peak_mb
+from workbench.lab.region import fits
 from workbench.lab.result import Status, plain
 from workbench.lab.suite import Suite
 from workbench.verify.engines.frames import Frame, take_frames, write_frame
 
-LAST_WORDS = 12  # lines of a traceback
+LAST_WORDS = 12
+"""The most calls that are told of an error."""
+_CALLS = call.__code__.co_filename
 
 
 def serve(suite: Suite, jobs: int, answers: int, log: int) -> NoReturn:
@@ -143,6 +146,8 @@ def checked(experiment: Experiment, given: Any) -> dict[str, Any]:
         infinite = isinstance(value, str) and output.kind is float and not isinstance(given[name], float)
         if value is not None and (not isinstance(value, kinds) or odd_bool or infinite):
             raise TypeError(f"output '{name}' is {given[name]!r}, and was declared as {output.kind.__name__}")
+        if isinstance(value, int) and not fits(value):
+            raise TypeError(f"output '{name}' is {value}, which has more than 64 bits: declare it as float or str")
     return outputs
 
 
@@ -152,10 +157,17 @@ def _raised(error: BaseException) -> dict[str, Any]:
         return {"status": str(Status.MEMORY), "reason": "MemoryError"}
     if isinstance(error, Refused | EngineMissing):
         return {"status": str(Status.REFUSED), "reason": error.message}
-    lines = traceback.format_exception(error)
-    with contextlib.suppress(OSError):
-        os.write(2, "".join(lines).encode(errors="replace"))
     if isinstance(error, WorkbenchError):
+        with contextlib.suppress(OSError):
+            os.write(2, "".join(traceback.format_exception(error)).encode(errors="replace"))
         return {"status": str(Status.CRASH), "reason": f"{type(error).__name__}: {error.message}"}
-    words = "".join(lines).rstrip().splitlines()
-    return {"status": str(Status.CRASH), "reason": "\n".join(words[-LAST_WORDS:])}
+    said = "".join(traceback.format_exception_only(error)).strip()
+    return {"status": str(Status.CRASH), "reason": "\n".join([said, *_way(error)])}
+
+
+def _way(error: BaseException) -> list[str]:
+    """The calls that led to an error, without those that the lab made to get to the experiment."""
+    calls = traceback.extract_tb(error.__traceback__)
+    while calls and calls[0].filename in (__file__, _CALLS):
+        del calls[0]
+    return [f"{frame.filename}:{frame.lineno} in {frame.name}: {frame.line}" for frame in calls[-LAST_WORDS:]]

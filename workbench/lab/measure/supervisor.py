@@ -198,6 +198,8 @@ class Supervisor:
             found = Status(final["status"])
             if found is Status.CRASH and out_of_memory(reason):
                 found = Status.MEMORY
+            if found is Status.MEMORY and limits.memory_mb is not None:
+                reason = f"limit of {limits.memory_mb} MB: {reason}"
             return {"status": found, "reason": reason, "outputs": outputs}
         if ended == "seconds":
             return {"status": Status.TIMEOUT, "reason": f"more than {limits.seconds:g} s of wall-clock time"}

@@ -15,7 +15,18 @@ from workbench.core.domain import BOOL, Domain, Tuple
 from workbench.core.function import Function
 from workbench.core.ops import both, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Burst, Emission, Machine, Maybe, Processor, State, Stream, event, slots_of
+from workbench.core.processor import (
+    Burst,
+    Emission,
+    Machine,
+    Maybe,
+    Processor,
+    State,
+    Stream,
+    event,
+    events_of,
+    slots_of,
+)
 from workbench.core.term import const
 from workbench.faults.unreliable import Unreliable
 
@@ -172,12 +183,12 @@ def _plain(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
 
 def _with_tag(out: Emission, tag: Any) -> Emission:
     found = [Maybe(slot.present, (slot.value, tag)) for slot in slots_of(out)]
-    return Burst(found) if isinstance(out, Burst) else found[0]
+    return found[0] if isinstance(out, Maybe) else Burst(found)
 
 
 def _collect(found: tuple[list[Any], ...], emitted: tuple[Emission, ...]) -> None:
     for stream, out in zip(found, emitted, strict=True):
-        stream.extend(value for present, value in slots_of(out) if present)
+        stream.extend(events_of(out))
 
 
 def _following(processor: Processor) -> Processor:
