@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.errors import FailedHealthCheck
 
+import workbench as wb
+from workbench.conformance.contenders import terms
 from workbench.conformance.differential import agree, check, check_streams
-from workbench.conformance.executables import Denoting, Running, Seen
+from workbench.conformance.executables import Denoting, Pulled, Running, Seen, Streams
 from workbench.conformance.functions import fixed_right
 from workbench.conformance.source import program
 from workbench.conformance.strategies import pipelines_and_traces
@@ -188,3 +190,36 @@ def test_unknown_functions_are_named():
     assert "ApplyFunction(function=unknown('+ 1'))" in text
     with pytest.raises(PipelineError, match=r"the source of the function '\+ 1' is not known"):
         exec(text, {})
+
+
+UNREAD = """
+pipeline unread(x: int checked 4) -> bool {
+    total = cumulate(x, +)
+    return even(x)
+}
+"""
+
+
+def test_what_pulling_does_not_ask_for_overflows_only_where_it_is_pushed() -> None:
+    pipeline = wb.parse(UNREAD).get().pipeline
+    steps = [{"x": 3}, {"x": 3}, wb.END]
+    ours = Streams(Running(pipeline, {}), pipeline)
+    assert agree(pipeline, steps, ours, Pulled(pipeline), terms(pipeline)) is None
+    again = agree(pipeline, steps, ours, Streams(Lenient(pipeline), pipeline), terms(pipeline))
+    assert again
+    assert (again.what, again.step) == ("the run", 2)
+
+
+class Lenient:
+    """Runs on where something overflows."""
+
+    name = "lenient"
+
+    def __init__(self, pipeline: wb.Pipeline) -> None:
+        self.running = Running(pipeline, {})
+
+    def trace(self, steps):
+        try:
+            yield from self.running.trace(steps)
+        except Overflow:
+            return

@@ -101,7 +101,8 @@ def agree(
     for position in range(len(steps)):
         ours, theirs = next(runs[0]), next(runs[1])
         failures = [side for side in (ours, theirs) if isinstance(side, Exception)]
-        if _over(failures, terms):
+        lazily = isinstance(ours, Overflow) and not isinstance(theirs, Exception) and getattr(right, "lazy", False)
+        if lazily or _over(failures, terms):
             return None
         found = _difference(pipeline, ours, theirs, terms)
         if found is not None:

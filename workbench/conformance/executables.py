@@ -7,7 +7,7 @@ steps before it (`trace` is a generator, or a list where nothing can overflow).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from workbench.backends.compiled_batch import Batch
@@ -48,7 +48,10 @@ class Seen(NamedTuple):
 
 
 class Executable(Protocol):
-    """A pipeline that can be run."""
+    """A pipeline that can be run.
+
+    One with an attribute `lazy` that is true computes only what its outputs need, and so overflows nowhere else.
+    """
 
     def trace(self, steps: Steps) -> Iterable[Observation]:
         """What is seen at each of these steps, from the initial state on."""
@@ -187,25 +190,29 @@ class Streams:
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """Nothing at every step but the last."""
+        return at_the_end(self.pipeline, steps, self._streams)
+
+    def _streams(self, steps: Steps) -> Mapping[str, list[Value]]:
         found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
         for seen in self.executable.trace(steps):
             for pipe, events in found.items():
                 content = seen.pipes[pipe]
                 events += content if isinstance(content, list) else [] if content is None else [content]
-        yield from at_the_end(steps, found)
+        return found
 
 
-def at_the_end(steps: Steps, found: Mapping[str, list[Value]]) -> Iterator[Seen]:
-    """Output streams as observations: at the last step, the whole streams."""
-    yield from [Seen(dict.fromkeys(found), {})] * (len(steps) - 1)
+def at_the_end(pipeline: Pipeline, steps: Steps, run: Callable[[Steps], Mapping[str, list[Value]]]) -> Iterator[Seen]:
+    """What `run` makes of the steps, as observations: at the last step the whole output streams, or its error."""
+    yield from [Seen({pipe: None for _, pipe in pipeline.outputs}, {})] * (len(steps) - 1)
     if steps:
-        yield Seen(dict(found), {})
+        yield Seen(dict(run(steps)), {})
 
 
 class Pulled:
     """The reference executor in pull mode, one event of each output in turn; for traces that end."""
 
     name = "pull"
+    lazy = True
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.executor = Reference(pipeline, capacities={})
@@ -215,6 +222,9 @@ class Pulled:
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """All that comes out, at the last step."""
+        return at_the_end(self.pipeline, steps, self._streams)
+
+    def _streams(self, steps: Steps) -> Mapping[str, list[Value]]:
         self.executor.reset()
         given = {name: [s[name] for s in steps if name in s] for name, _ in self.pipeline.inputs}
         self.executor.connect(**given)
@@ -229,7 +239,7 @@ class Pulled:
                     del waiting[name]
         for name, pipe in self.pipeline.outputs:
             found[pipe] = shown[name]
-        yield from at_the_end(steps, found)
+        return found
 
 
 class Pieces:
@@ -301,6 +311,9 @@ class OnGpu:
 
     def trace(self, steps: Steps) -> Iterator[Seen]:
         """All that comes out, at the last step."""
+        return at_the_end(self.pipeline, steps, self._streams)
+
+    def _streams(self, steps: Steps) -> Mapping[str, list[Value]]:
         from workbench.backends.compiled_columns import column
 
         ends = bool(steps) and steps[-1] is END
@@ -315,7 +328,7 @@ class OnGpu:
         shown = [{pipe: found[name].events(trace) for name, pipe in self.pipeline.outputs} for trace in (0, 1)]
         if shown[0] != shown[1]:
             raise AssertionError(f"two threads with one trace differ: {shown}")
-        yield from at_the_end(steps, shown[0])
+        return shown[0]
 
 
 def _twice(part: Any) -> Any:
