@@ -47,6 +47,19 @@ pipeline slice_of_event(x: int) -> int {{
     return of_it
 }}
 
+# A hundred slices, each of which counts; one event in a hundred goes to all of them. How many have been counted.
+function of_hundred(x) = x mod 100
+function for_all(x) = x >= 990
+pipeline slice_to_all(x: int) -> int {{
+    counts = slice(x, of_hundred, count, to_all = for_all)
+    return sum_values(counts)
+}}
+
+# A condition on each of the four neighbours of a number.
+function neighbours(x) = (x - 1, x + 1, x - 30, x + 30)
+pipeline passable(v: int, x: int) -> bool {{ return v mod 7 != 3 }}
+pipeline four_neighbours(x: int) -> bool {{ return forall(x, neighbours, passable) }}
+
 pipeline always_true(x: bool) -> bool {{ return globally(x) }}
 pipeline until_true(x: bool, y: bool) -> bool {{
     capacity queue(u.left) = 0
@@ -201,6 +214,28 @@ def hand_count_of_event(state: Any, x: Any, y: Any) -> int:
     return len(x)
 
 
+def hand_slice_to_all(state: Any, x: Any, y: Any) -> int:
+    total = state[100]
+    for i in range(x.size):
+        if x[i] >= 990:
+            for k in range(100):
+                if state[k] > 0:
+                    state[k] += 1
+                    total += 1
+        else:
+            state[x[i] % 100] += 1
+            total += 1
+        y[i] = total
+    state[100] = total
+    return len(x)
+
+
+def hand_four_neighbours(_: Any, x: Any, y: Any) -> int:
+    for i in range(x.size):
+        y[i] = (x[i] - 1) % 7 != 3 and (x[i] + 1) % 7 != 3 and (x[i] - 30) % 7 != 3 and (x[i] + 30) % 7 != 3
+    return len(x)
+
+
 def hand_always_true(state: Any, x: Any, y: Any) -> int:
     n, waiting = 0, state[0]
     for i in range(x.size):
@@ -269,6 +304,8 @@ CASES = (
     Case("slice_counts", hand_counts, 5.9, 30, columns=2),
     Case("slice_changes", hand_counts, 5.9, 30, columns=2),
     Case("slice_of_event", hand_count_of_event, 5.9, 30),
+    Case("slice_to_all", hand_slice_to_all, None, 1),
+    Case("four_neighbours", hand_four_neighbours, None, 1),
     Case("always_true", hand_always_true, 20, 10),
     Case("until_true", hand_until_true, 10, 10),
     Case("moore", hand_moore, 14, 30),

@@ -30,6 +30,7 @@ AT_MODULE_LEVEL = {
     ("backends/compiled_cuda.py", "numpy"),
     ("backends/compiled_kernels.py", "numba"),
     ("backends/compiled_kernels.py", "numpy"),
+    ("backends/compiled_values.py", "numpy"),
     ("conformance/conform.py", "hypothesis"),
     ("conformance/domains.py", "hypothesis"),
     ("conformance/growing.py", "hypothesis"),

@@ -16,7 +16,7 @@ from workbench.core.ops import ADD, EVEN, MUL, SUB
 from workbench.core.processor import END
 from workbench.core.term import leaves, var
 from workbench.errors import Refused
-from workbench.ir.compose import END_NAME
+from workbench.ir.ends import END_NAME
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, Variable
 

@@ -242,11 +242,26 @@ def test_streams_of_different_lengths() -> None:
     assert plainly(pipeline).run(streams) == wb.Reference(pipeline).run(streams) == {"out": [11]}
 
 
-def test_one_input_does_not_end_alone() -> None:
-    executor = plainly(parsed("pipeline p(x: int, y: int) -> int, int { return x, y }"))
-    with pytest.raises(Refused, match="end all inputs together"):
-        executor.end("x")
-    assert executor.end() == {"out1": [], "out2": []}
+def test_inputs_end_one_after_the_other() -> None:
+    """What reads x alone finishes with x, what reads both when both have ended."""
+    last = "keep_last(x), keep_last(y), keep_last(multiplex(x, y))"
+    executor = plainly(parsed(f"pipeline p(x: int, y: int) -> int, int, int {{ return {last} }}"))
+    executor.feed({"x": [1, 2], "y": [8, 9]})
+    assert executor.end("x") == {"out1": [2], "out2": [], "out3": []}
+    with pytest.raises(PipelineError, match="step 3: input 'x' has ended"):
+        executor.feed({"x": [3], "y": [7]})
+    with pytest.raises(PipelineError, match="step 3: input 'x' has ended"):
+        executor.outputs([{"y": 7}, {"x": 3}])
+    other = plainly(executor.pipeline)
+    other.restore(executor.snapshot())
+    for each in (executor, other):
+        assert each.feed({"x": [0, 0], "y": [6, 7]}, {"x": [False, False]})["out2"].events() == []
+        assert each.end("y") == {"out1": [], "out2": [7], "out3": [7]}
+        with pytest.raises(PipelineError, match="have ended"):
+            each.end()
+    executor.reset()
+    executor.feed({"x": [1], "y": [2]})
+    assert executor.end() == {"out1": [1], "out2": [2], "out3": [2]}
 
 
 def test_a_full_queue() -> None:

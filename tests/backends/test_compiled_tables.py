@@ -22,6 +22,21 @@ pipeline products(x: int) -> {key: int, value: int} { return slice_last(x, itsel
 pipeline third(x: int) -> map(int, int) { return slice(x, itself, count, until = large, forget = true) }
 pipeline counts(x: int) -> map(int, int) { return slice(x, itself, count) }
 pipeline number(x: int) -> int { return size(slice(x, itself, count)) }
+pipeline at_the_end(x: int) -> map(int, int) { return slice(x, itself, keep_last) }
+function share(x) = x.1
+function owner(x) = x.0
+pipeline shares(x: (int, float)) -> float { return apply(x, share) }
+pipeline total(x: (int, float)) -> float { return sum_values(slice(x, owner, shares)) }
+pipeline everyone_last(x: int) -> {key: int, value: int} { return slice_last(x, itself, count, to_all = ends) }
+pipeline growing(x: int) -> int {
+    slices = slice(x, itself, grown, to_all = ends)
+    return sum_values(slices)
+}
+pipeline grown(x: int) -> int { return cumulate(freeze(x), +) }
+pipeline both(x: int) -> int { said = everyone_last(x) return said.key + said.value }
+pipeline nested(x: int) -> {key: int, value: int} { said = everyone_last(x) return slice_last(said.key, itself, count) }
+pipeline ones(x: bool) -> int { return cumulate(turn(x, 1), +) }
+pipeline of_verdicts(x: bool) -> {key: bool, value: int} { return slice_last(globally(x), itself, ones) }
 pipeline kept(x: int) -> map(int, int) { return trim(slice(x, itself, count), 1) }
 pipeline everyone(x: int) -> map(int, int) { return slice(x, itself, count, to_all = ends) }
 """
@@ -94,6 +109,44 @@ def test_the_map_goes_on_from_one_piece_to_the_next():
     assert maps == [[{5: 1}, {5: 1, 900: 1}], [{5: 1, 900: 2}], [{900: 1}]]
 
 
+def test_an_event_that_goes_to_all_slices():
+    """By hand: 5 and 900 have been seen when the first 0 comes, which makes no slice of its own."""
+    running = executor("everyone")
+    pieces = [running.feed([5, 900, 0])["out"], running.feed([0, 7], steps=True)["out"]]
+    assert [dict(found) for found in pieces[0].events()] == [{5: 1}, {5: 1, 900: 1}, {5: 2, 900: 2}]
+    assert [dict(found) for found in pieces[1].events()] == [{5: 3, 900: 3}, {5: 3, 900: 3, 7: 1}]
+    assert pieces[1].steps.tolist() == [3, 4]
+    assert list(map(len, pieces)) == [3, 2]
+
+
+@pytest.mark.parametrize("patience", [-1, 10**6])
+def test_slices_emit_in_the_order_of_their_keys(patience):
+    """In machine code, and in Python; more events in a step than there was room for."""
+    running = executor("everyone_last", patience=patience)
+    keys = [3, -2, 70, 2**40, -(2**40), 64, *range(1000, 1200)]
+    running.feed(keys)
+    made = running.feed([0, 3, 0], steps=True)["out"]
+    first = [(key, 2) for key in sorted(keys)]
+    last = [(key, 4 if key == 3 else 3) for key in sorted(keys)]
+    assert made.events() == [*first, (3, 3), *last]
+    assert made.steps.tolist() == [206] * 206 + [207] + [208] * 206
+
+
+def test_many_traces_with_events_for_all_slices():
+    batch = wb.Batch(wb.parse(TEXT).get("everyone").pipeline, device="cpu")
+    made = batch.run(np.array([[1, 2], [3, 2], [0, 0], [1, 5]]))["out"]
+    assert [dict(found) for found in made.events(0)] == [{1: 1}, {1: 1, 3: 1}, {1: 2, 3: 2}, {1: 3, 3: 2}]
+    assert [dict(found) for found in made.events(1)] == [{2: 1}, {2: 2}, {2: 3}, {2: 3, 5: 1}]
+
+
+def test_a_sum_of_many_entries_that_leaves_64_bits():
+    """After n events for all, the entries are n + 1 times 2**60: with three the sum is 2**63, and too large."""
+    running = executor("growing")
+    with pytest.raises(Overflow, match=r"step 4: processor 'slices'.*64 bits"):
+        running.feed([2**60, 2**60 + 1, 0, 0, 0])
+    assert running.feed([2**60, 2**60 + 1, 0])["out"].array.tolist() == [2**60, 2**61 + 1, 2**62 + 2]
+
+
 def test_an_error_leaves_the_table_as_it_was():
     running = executor("products", machine=False)
     running.feed([2] * 62)
@@ -104,7 +157,14 @@ def test_an_error_leaves_the_table_as_it_was():
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("number", "whole of a map"), ("kept", "not finite"), ("everyone", "an event that goes to all slices")],
+    [
+        ("kept", "not finite"),
+        ("both", "any number of events can reach"),
+        ("nested", "any number of events can reach"),
+        ("of_verdicts", "any number of events can reach"),
+        ("at_the_end", "slices that emit at the end"),
+        ("total", "of floats depends on their order"),
+    ],
 )
 def test_what_is_refused(name, reason):
     with pytest.raises(Refused, match=reason):

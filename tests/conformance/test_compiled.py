@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -19,7 +19,7 @@ from workbench.conformance.strategies import pipelines, traces
 from workbench.core.domain import FrozenMap
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
-from workbench.errors import Overflow
+from workbench.errors import Overflow, PipelineError
 from workbench.processors.group import flatten
 from workbench.processors.insert import Insert
 
@@ -104,6 +104,44 @@ def test_outputs_of_pieces_of_a_stream(data: st.DataObject, q: int, together: bo
     bounds = capacities(pipeline, q)
     executor = Compiled(pipeline, bounds, patience=-1, machine=False)
     agree(made(executor, steps, cuts), expected(pipeline, bounds, steps))
+
+
+@given(data=st.data(), q=st.integers(0, 3))
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_inputs_that_end_one_by_one(data: st.DataObject, q: int) -> None:
+    """Between steps inputs end, each for itself; those that are left go on, and in the end all have ended."""
+    pipeline = data.draw(pipelines(max_nodes=5))
+    steps = [events for events in data.draw(traces(pipeline, max_steps=8)) if events is not END]
+    ends = {name: data.draw(st.integers(0, len(steps))) for name, _ in pipeline.inputs}
+    bounds = capacities(pipeline, q)
+    reference, compiled = Reference(pipeline, bounds), Compiled(pipeline, bounds, machine=False)
+    for number in range(len(steps) + 1):
+        for name in (name for name, end in ends.items() if end == number):
+            if not same(lambda: reference.end(name), lambda: compiled.end(name)):  # noqa: B023  called at once
+                return
+            with pytest.raises(PipelineError, match="ended"):
+                compiled.end(name)
+        if number < len(steps):
+            events = {name: value for name, value in steps[number].items() if ends[name] > number}
+            # where all have ended, the reference executor still takes steps that bring nothing
+            if any(end > number for end in ends.values()) and not same(
+                lambda: dict(reference.step(events).outputs),  # noqa: B023
+                lambda: compiled.outputs([events])[0],  # noqa: B023
+            ):
+                return
+
+
+def same(ours: Callable[[], Any], theirs: Callable[[], Any]) -> bool:
+    """Whether it goes on: both show the same, or both overflow."""
+    try:
+        expected = ours()
+    except Overflow as error:
+        if not excused(error):
+            with pytest.raises(Overflow):
+                theirs()
+        return False
+    assert theirs() == expected
+    return True
 
 
 @pytest.mark.slow

@@ -30,8 +30,7 @@ def capacities(pipeline: Pipeline) -> dict[str, int]:
 @pytest.fixture(params=[1, 8], autouse=True)
 def rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many slices a table has room for at first: growing is tested with few of them."""
-    monkeypatch.setattr("workbench.processors.slice.FIRST", request.param)
-    monkeypatch.setattr("workbench.processors.slice_last.FIRST", request.param)
+    monkeypatch.setattr("workbench.processors.slice_table.FIRST", request.param)
 
 
 @given(pipeline=unbounded(), steps=steps_of())

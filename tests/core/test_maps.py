@@ -14,6 +14,7 @@ from workbench.core.domain import (
     FrozenMap,
     Integer,
     Map,
+    Overflowing,
     Range,
     Record,
     Tuple,
@@ -23,7 +24,7 @@ from workbench.core.domain import (
     split,
 )
 from workbench.core.term import const, domain_of, var
-from workbench.errors import DomainError, TypingError
+from workbench.errors import DomainError, Overflow, TypingError
 
 COLOURS = Enum(("red", "green", "blue"))
 PRICES = Map(COLOURS, Range(0, 2))
@@ -39,6 +40,15 @@ def test_numbers(m, key, default):
         assert f.SIZE.typed((domain,))(m) == len(plain)
         assert f.SUM_VALUES.typed((domain,))(m) == sum(plain.values())
         assert f.EQ.typed((domain, domain))(m, FrozenMap(plain)) is True
+
+
+def test_a_sum_of_checked_values_that_leaves_their_domain():
+    few = Integer(5, Overflowing.CHECKED)
+    for domain in (Map(COLOURS, few), Map(STR, few)):  # written out over the keys, and as Python runs it
+        total = f.SUM_VALUES.typed((domain,))
+        assert total(FrozenMap({"red": 1, "blue": 3})) == 4
+        with pytest.raises(Overflow, match="leaves the checked domain"):
+            total(FrozenMap({"red": 2, "blue": 3}))
 
 
 @given(values(FLAGS))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments import auction_trace
+from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
 from workbench.language import read_file
 from workbench.verify.check import Settings
@@ -21,9 +22,14 @@ TRACE = ROOT.parent / "shared" / "data" / "auction_trace_invalid1.csv.gz"
 
 
 def first_false(events):
-    """The number of the first event (from 1) after which some item has broken the property, and all that have."""
+    """The number of the first event (from 1) after which some item has broken the property, and all that have.
+
+    In the reference executor; the compiled one says the same.
+    """
     out = Reference(read_file(FILE).get("auctions").pipeline).run(events)["out"]
+    assert Compiled(read_file(FILE).get("auctions").pipeline).run(events)["out"] == out
     items = Reference(read_file(FILE).get("broken").pipeline).run(events)["out"]
+    assert Compiled(read_file(FILE).get("broken").pipeline).run(events)["out"] == items
     return out.index(False) + 1 if False in out else None, set(items)
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from workbench.backends.compiled_rows import ROW, Statements
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
-from workbench.core.evaluate import Source, straight_line
+from workbench.core.evaluate import Source, evaluated_once, straight_line
 from workbench.core.fold import Substitute, postorder
-from workbench.core.memory import USED
+from workbench.core.memory import USED, row_of
 from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
@@ -38,6 +39,8 @@ class StepCode:
     late: assignments that need an input, too; they come after the early ones.
     after: an expression per variable, its value after the step.
     labels: an expression per term that was asked for.
+    inside: per such term the assignments it needs, before it, in a loop over the rows of a table (`core.memory`);
+        that is where a term belongs that has any.
     """
 
     state: tuple[str, ...]
@@ -46,12 +49,20 @@ class StepCode:
     late: tuple[str, ...]
     after: tuple[str, ...]
     labels: tuple[str, ...]
+    inside: tuple[tuple[str, ...], ...]
 
-    def function(self, name: str = "step") -> str:
-        """Source of a function of the state and the inputs that returns the state after it and the labels, flat."""
-        body = "".join(f"    {line}\n" for line in (*self.early, *self.late))
+    def function(self, name: str = "step", *, row: bool = False) -> str:
+        """Source of a function of the state and the inputs that returns the state after it and the labels, flat.
+
+        Parameters
+        ----------
+        row: whether it has one parameter more, the number of a row, to which labels may refer.
+        """
+        inside = dict.fromkeys(line for lines in self.inside for line in lines)
+        body = "".join(f"    {line}\n" for line in (*self.early, *self.late, *inside))
         results = "".join(f"{result}, " for result in (*self.after, *self.labels))
-        return f"def {name}({', '.join((*self.state, *self.inputs))}):\n{body}    return ({results})\n"
+        given = (*self.state, *self.inputs, *([ROW] if row else []))
+        return f"def {name}({', '.join(given)}):\n{body}    return ({results})\n"
 
 
 def step_code(
@@ -82,20 +93,26 @@ def step_code(
     if given:
         fixed = Substitute(dict(given))
         roots = [fixed(root) for root in roots]
-    fed: set[Term] = set()
+    rows = {row_of(memory.name): ROW for memory in system.memories if memory.fresh is not None}
+    fed, inside = set[Term](), set[Term]()
     for node in postorder(roots):
         refuse_large(node)
         if node in inputs or not fed.isdisjoint(node.args):
             fed.add(node)
-    lines, results = straight_line(roots, (Scalars if jumps else _Selects)({**state, **inputs}))
+        if node in rows or not inside.isdisjoint(evaluated_once(node)):
+            inside.add(node)
+    source = (Scalars if jumps else _Selects)({**state, **inputs, **rows})
+    assignments, results = straight_line(roots, source)
     count = len(system.variables)
+    statements = Statements(assignments, inside, fed, source)
     return StepCode(
         tuple(state.values()),
         tuple(inputs.values()),
-        tuple(f"{name} = {text}" for name, text, term in lines if term not in fed),
-        tuple(f"{name} = {text}" for name, text, term in lines if term in fed),
+        tuple(statements.early),
+        tuple(statements.late),
         tuple(results[:count]),
         tuple(results[count:]),
+        tuple(tuple(statements.needed(root)) for root in roots[count:]),
     )
 
 
@@ -225,7 +242,7 @@ def refuse_large(term: Term) -> None:
 def exact_ends(term: Term) -> list[int]:
     """Numbers among which the exact results of an operation lie, before they are fitted; [] where none are known."""
     exact: Any = term.op.exact if term.op and (term.op in _EXACT or term.op.name.startswith("escapes_")) else None
-    if exact is None and term.op is not CAST:
+    if exact is None and (term.op is not CAST or isinstance(term.args[0].domain, Integers)):
         return []
     ends = [_bounds(arg.domain, arg) for arg in term.args]
     if exact is None:

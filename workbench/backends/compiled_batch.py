@@ -30,7 +30,8 @@ class Traces:
 
     Attributes
     ----------
-    fields: per scalar field an array with a column per trace; of column t the first `counts[t]` entries are events.
+    fields: per scalar field an array with a column per trace; of column t the first `counts[t]` entries are events
+        (or changes, of maps that are not finite).
     """
 
     domain: Domain
@@ -174,7 +175,7 @@ class Batch:
         shown = {}
         for name, domain, _ in self._one.results:
             rows = found.get(name, [])
-            counts = np.array([sum(map(len, pieces)) for pieces in rows], np.int64)
+            counts = np.array([sum(len(piece.fields[0]) for piece in pieces) for pieces in rows], np.int64)
             fields = []
             for number, kind in enumerate(self._fields[name]):
                 table = np.zeros((int(counts.max(initial=0)), work.traces), self._columns.dtype(kind))

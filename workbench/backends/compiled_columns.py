@@ -6,6 +6,7 @@ their labels), and nothing that is no value of the input's domain gets into one.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.backends.compiled_observe import decode_any, encode_any
+from workbench.backends.compiled_values import arrays_of
 from workbench.core.domain import (
     BOOL,
     INT,
@@ -67,6 +69,13 @@ def empty(size: int, domain: Domain = INT) -> Any:
 def zeros(size: int, domain: Domain = INT) -> Any:
     """An array for a scalar domain."""
     return np.zeros(size, dtype(domain))
+
+
+def longer(array: Any, used: int, size: int) -> Any:
+    """An array of this size that begins with what is used of another."""
+    made = np.empty(size, array.dtype)
+    made[:used] = array[:used]
+    return made
 
 
 def from_bytes(data: bytes, kind: Any) -> Any:
@@ -165,6 +174,10 @@ def _first(a: tuple[int, DomainError] | None, b: tuple[int, DomainError] | None)
 
 
 def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any) -> Column:
+    there = events if present is None else [v if p else domain.default for v, p in zip(events, present, strict=False)]
+    arrays = arrays_of(domain, there) if len(there) == len(events) else None
+    if arrays is not None:
+        return Column(tuple(arrays), present, None)
     rows, wrong = [], None
     nothing = tuple(encode_any(part, part.default) for part in parts)
     for position, value in enumerate(events):
@@ -203,7 +216,8 @@ class Output:
     fields: an array per scalar field, an entry per event.
     steps: the step of each event, where it was asked for.
     before: for maps that are not finite: gives the map before the first event. The fields are then changes: whether
-        an entry is written or taken away, its key, and its value.
+        an entry is written or taken away, its key, and its value; and, where an event can be several changes, whether
+        one belongs to the event of the change before it.
     """
 
     domain: Domain
@@ -217,8 +231,15 @@ class Output:
         (array,) = self.fields
         return array
 
+    @classmethod
+    def of(cls, domain: Domain, fields: tuple[Any, ...], steps: Any, before: Callable[[], Any] | None) -> Output:
+        """What a loop has written, with the step of each row of the fields."""
+        own = _own_changes(domain, fields)
+        return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
+
     def __len__(self) -> int:
-        return len(self.fields[0])
+        own = _own_changes(self.domain, self.fields)
+        return len(self.fields[0]) if own is None else int(own.sum())
 
     def events(self) -> list[Value]:
         """The events as Python values of the domain."""
@@ -235,8 +256,21 @@ class Output:
     def _maps(self, domain: Map) -> list[Value]:
         """The map after each change."""
         present = FrozenMap[Value, Value]() if self.before is None else self.before()
-        found = []
-        for there, key, value in Output(domain.change, self.fields).events():
+        found: list[Value] = []
+        own = _own_changes(domain, self.fields)
+        first = itertools.repeat(True) if own is None else own.tolist()
+        changes = Output(domain.change, self.fields[: len(scalars(domain.change))]).events()
+        for begins, (there, key, value) in zip(first, changes, strict=False):
             present = present.set(key, value) if there else present.delete(key) if key in present else present
-            found.append(present)
+            if begins:
+                found.append(present)
+            else:
+                found[-1] = present
         return found
+
+
+def _own_changes(domain: Domain, fields: tuple[Any, ...]) -> Any:
+    """Of changes, where an event can be several: which begin an event."""
+    if not isinstance(domain, Map) or domain.finite or len(fields) == len(scalars(domain.change)):
+        return None
+    return ~fields[-1]

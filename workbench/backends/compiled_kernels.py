@@ -38,6 +38,12 @@ def at(position):
     return np.uintp(position)
 
 
+@numba.njit(nogil=True)
+def room(array):
+    """How many entries an output can have: one place more is there to be written to."""
+    return len(array) - 1
+
+
 def _sum_overflows(a, b):
     """Whether a + b leaves 64 bits: both have another sign than it (Hacker's Delight, 2-13)."""
     total = a + b
@@ -111,7 +117,14 @@ def find(used, keys, key):
     return 0
 
 
-SCOPE = {f.__name__: f for f in (at, find, quotient_overflows, pick)} | {
+@numba.njit(nogil=True)
+def ordered(used, keys):
+    """The rows of a table that are used, in the order of their keys."""
+    rows: Any = np.flatnonzero(used[1:]) + 1
+    return rows[np.argsort(keys[rows])]
+
+
+SCOPE = {f.__name__: f for f in (at, find, ordered, room, quotient_overflows, pick)} | {
     "sum_overflows": sum_overflows,
     "difference_overflows": difference_overflows,
     "product_overflows": product_overflows,

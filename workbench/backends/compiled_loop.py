@@ -7,16 +7,18 @@ are events is there to be written to (an output that is absent is written and no
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workbench.backends.compiled import StepCode, step_code
+from workbench.backends.compiled_rows import ROW, over_rows
 from workbench.backends.compiled_system import fixed, hazards
 from workbench.core.domain import BOOL, Domain, Reals, scalars
 from workbench.core.ops import OR
-from workbench.core.term import FALSE, TRUE, Term, leaves, var
+from workbench.core.term import FALSE, TRUE, Change, Others, Term, leaves, var
 from workbench.ir.system import Pipe, System
 
 AHEAD = 4
@@ -65,27 +67,40 @@ def shape(system: System) -> Shape:
 
 
 def _fields(pipe: Pipe) -> tuple[Domain, ...]:
-    return tuple(leaf.domain for leaf in leaves(pipe.slots[0].value))
+    fields = tuple(leaf.domain for leaf in leaves(pipe.slots[0].value))
+    return fields if rows_of(pipe) is pipe.rows else (*fields, BOOL)
+
+
+def rows_of(pipe: Pipe) -> Others | None:
+    """What a step can bring of many rows of a table: events of a pipe, or changes of the map that is its event."""
+    value = pipe.slots[0].value
+    return value.content.others if isinstance(value, Change) else pipe.rows
 
 
 def dense(system: System) -> dict[Term, Term]:
     """What is known of a step in which every input has an event."""
-    return {source.present: TRUE for source in system.inputs} | sparse(system)
+    open_ = {end.over: FALSE for end in system.ends.values()}
+    return {source.present: TRUE for source in system.inputs} | open_ | sparse(system)
 
 
 def sparse(system: System) -> dict[Term, Term]:
-    """What is known of a step that is not the end of the streams."""
-    return fixed(system) | ({} if system.end is None else {system.end.now: FALSE, system.end.over: FALSE})
+    """What is known of a step that is not the end of a stream."""
+    over = {end.over: FALSE for end in system.ends.values() if len(system.inputs) == 1}
+    return fixed(system) | {end.now: FALSE for end in system.ends.values()} | over
 
 
-def ending(system: System) -> dict[Term, Term]:
-    """What is known of the step at which the streams end."""
-    now = {} if system.end is None else {system.end.now: TRUE, system.end.over: FALSE}
-    return fixed(system) | {source.present: FALSE for source in system.inputs} | now
+def ending(system: System, names: Container[str] | None = None) -> dict[Term, Term]:
+    """What is known of the step at which these inputs end: by default all that have not."""
+    now = {end.now: TRUE if names is None or name in names else FALSE for name, end in system.ends.items()}
+    return sparse(system) | {source.present: FALSE for source in system.inputs} | now
 
 
-KINDS: Mapping[str, Callable[[System], Given]] = {"dense": dense, "sparse": sparse, "ending": ending}
-"""What is known of every step of a loop of this kind."""
+def known(system: System, kind: str) -> dict[Term, Term]:
+    """What is known of every step of a loop of this kind: `dense`, `sparse`, `ending`, `ending NAME` of one input."""
+    _, _, name = kind.partition(" ")
+    if name:
+        return ending(system, [name])
+    return {"dense": dense, "sparse": sparse, "ending": ending}[kind](system)
 
 
 def loop_source(
@@ -100,8 +115,9 @@ def loop_source(
 ) -> str:
     """Source of `name(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
 
-    It makes the steps `first` .. `last` - 1 and returns whether a hazard occurred; whatever it has written is then
-    void. `whole` and `real` hold the state, `counts` how many events each output has.
+    It makes the steps `first` .. `last` - 1 and returns whether a hazard occurred, or an output would have needed more
+    room than it has; whatever it has written is then void. `whole` and `real` hold the state, `counts` how many events
+    each output has, or would have.
 
     Parameters
     ----------
@@ -127,6 +143,8 @@ def loop_source(
             test = " != 0" if system.variables[i].domain == BOOL else ""
             lines.append(f"    s{i} = {array}[{k}]{test}")
     lines += [f"    n{j} = counts[{j}]" for j in range(len(form.results))]
+    many = [j for j, (_, pipe) in enumerate(system.outputs) if rows_of(system.pipes[pipe]) is not None]
+    lines += [f"    r{j} = room(y{j}_0)" for j in many]
     lines += ["    bad = False", f"    for {'i' if len(codes) == 1 else 'start'} in range(first, last, {len(codes)}):"]
     bodies = []
     for number, code in enumerate(codes):
@@ -137,12 +155,13 @@ def loop_source(
             lines += [f"        {name}_{number} = {read}" for name, read in arrivals]
             arrivals = [(name, f"{name}_{number}") for name, _ in arrivals]
         body += [f"{name} = {read}" for name, read in arrivals]
-        bodies += body + _body(system, form, code, named, places)
+        bodies += body + _body(system, code, named, places)
     lines += [f"        {line}" for line in bodies or ["pass"]]
     for array, k, i in states:
         if named[i]:
             lines.append(f"    {array}[{k}] = s{i}")
     lines += [f"    counts[{j}] = n{j}" for j in range(len(form.results))]
+    lines += [f"    bad = bad | (n{j} > r{j})" for j in many]
     return "\n".join([*lines, "    return bad"]) + "\n"
 
 
@@ -158,39 +177,100 @@ def parameters(system: System, given: Given, *, places: bool) -> list[str]:
 
 
 def _labels(system: System, *, watch: bool) -> list[Term]:
-    """What a step shows: the hazard, presence and leaves of each output slot, the parts of each writing to memory."""
+    """What a step shows: the hazard, presence and leaves of each output slot, the parts of all writing to memory."""
     hazard: Term = FALSE
     for each in hazards(system) if watch else ():
         hazard = OR(hazard, each.happens)
     for memory in system.memories:
         hazard = OR(hazard, system.inlined(memory.full))
-    pipes = [system.pipes[pipe] for _, pipe in system.outputs]
-    shown = tuple((pipe.slots, () if pipe.more is None else pipe.more) for pipe in pipes)
+    shown = []
+    for _, name in system.outputs:
+        pipe = system.pipes[name]
+        rows = rows_of(pipe)
+        others = () if rows is None else system.inlined(tuple(rows[:3]))
+        shown.append((pipe.slots, () if pipe.more is None else pipe.more, others))
     writes = tuple(tuple(write[:3]) for memory in system.memories for write in memory.writes)
-    return [hazard, *leaves((shown, writes))]
+    updates = tuple(tuple(update[:3]) for memory in system.memories for update in memory.updates)
+    return [hazard, *leaves((tuple(shown), writes, updates))]
 
 
-def _body(system: System, form: Shape, code: StepCode, named: Sequence[bool], places: bool) -> list[str]:
+class _Texts:
+    """The labels of a step one after the other, with what each needs in a loop over rows."""
+
+    def __init__(self, code: StepCode) -> None:
+        self._rest = iter(zip(code.labels, code.inside, strict=True))
+
+    def take(self, count: int) -> list[str]:
+        """The next expressions."""
+        return self.within(count)[0]
+
+    def within(self, count: int) -> tuple[list[str], list[str]]:
+        """The next expressions, and the assignments before them in a loop over rows."""
+        taken = list(itertools.islice(self._rest, count))
+        return [text for text, _ in taken], list(dict.fromkeys(line for _, lines in taken for line in lines))
+
+
+def _body(system: System, code: StepCode, named: Sequence[bool], places: bool) -> list[str]:
     """The statements of one step behind its arrivals; `i` is its number."""
     lines = [*code.early, *code.late]
-    hazard, *results = code.labels
+    texts = _Texts(code)
+    (hazard,) = texts.take(1)
     if hazard != "False":
         lines.append(f"bad = bad | {hazard}")
-    rest = iter(results)
-    for j, ((_, fields), (_, pipe)) in enumerate(zip(form.results, system.outputs, strict=True)):
-        for _ in system.pipes[pipe].slots:
-            present, *values = (next(rest) for _ in range(1 + len(fields)))
-            columns = [(f"y{j}_{k}", value) for k, value in enumerate(values)] + ([(f"z{j}", "i")] if places else [])
-            if system.pipes[pipe].more is not None:
-                lines += _repeated(j, present, next(rest), columns)
-            elif present != "False":
-                lines += [f"{array}[at(n{j})] = {value}" for array, value in columns]
-                lines.append(f"n{j} += {'1' if present == 'True' else present}")
-    computed, written = _writes(system, rest)
+    for j, (_, name) in enumerate(system.outputs):
+        lines += _shown(j, system.pipes[name], texts, places)
+    computed, written = _writes(system, texts)
+    updated = _updates(system, texts)
     changed = [(f"s{i}", after) for i, after in enumerate(code.after) if named[i] and after != f"s{i}"]
-    if changed:
-        computed.append(f"{', '.join(s for s, _ in changed)} = {', '.join(after for _, after in changed)}")
+    states, after = ", ".join(s for s, _ in changed), ", ".join(after for _, after in changed)
+    if changed and updated:  # the state is read while tables are written, and tables for the state after the step
+        names = ", ".join(f"v{k}" for k, _ in enumerate(changed))
+        computed += [f"{names} = {after}", *updated, f"{states} = {names}"]
+    else:
+        computed += updated + [f"{states} = {after}"] * bool(changed)
     return lines + computed + written
+
+
+def _shown(j: int, pipe: Pipe, texts: _Texts, places: bool) -> list[str]:
+    """Statements that write what an output carries."""
+    lines: list[str] = []
+    count = len(list(leaves(pipe.slots[0].value)))
+    place = [(f"z{j}", "i")] if places else []
+    rows = rows_of(pipe)
+    for _ in pipe.slots:
+        present, *values = texts.take(1 + count)
+        columns = [(f"y{j}_{k}", value) for k, value in enumerate(values)] + place
+        if pipe.more is not None:
+            lines += _repeated(j, present, texts.take(1)[0], columns)
+        elif rows is not None:
+            lines += _many(j, present, columns, rows, texts, events=pipe.rows is not None)
+        elif present != "False":
+            lines += [f"{array}[at(n{j})] = {value}" for array, value in columns]
+            lines.append(f"n{j} += {'1' if present == 'True' else present}")
+    return lines
+
+
+def _many(
+    j: int, present: str, columns: Sequence[tuple[str, str]], rows: Others, texts: _Texts, *, events: bool
+) -> list[str]:
+    """Statements that write an event, and what comes of many rows, as far as there is room.
+
+    Either these are events as well, in the order of keys; or all are changes of one map, and say so but for the first.
+    """
+    fields = [array for array, _ in columns if array.startswith("y")]
+    here = f"[at(min(n{j}, r{j}))]"
+    again = [] if events else [f"y{j}_{len(fields)}{here} = "]
+    (happens,) = texts.take(1)
+    (which, *values), inside = texts.within(1 + len(fields))
+    rest = [f"{array}{here} = {value}" for array, value in columns if array not in fields]
+    rest += [f"{start}True" for start in again]
+    stores = [f"{array}{here} = {value}" for array, value in zip(fields, values, strict=True)]
+    body = [*inside, f"if {which}:", *(f"    {line}" for line in (*stores, *rest, f"n{j} += 1"))]
+    first = [*(f"{array}{here} = {value}" for array, value in columns), *(f"{start}False" for start in again)]
+    first.append(f"n{j} += {present}")
+    if events:
+        return [*first, *over_rows(rows.used, happens, body, keys=rows.keys)]
+    return [*first, *over_rows(rows.used, f"{present} and {happens}", body)]
 
 
 def _repeated(j: int, present: str, more: str, columns: Sequence[tuple[str, str]]) -> list[str]:
@@ -208,7 +288,7 @@ def spare(pipe: Pipe) -> int:
     return 1 if pipe.more is None else AHEAD
 
 
-def _writes(system: System, texts: Iterator[str]) -> tuple[list[str], list[str]]:
+def _writes(system: System, texts: _Texts) -> tuple[list[str], list[str]]:
     """Statements that compute what is written to memory, and that write it: all of a step is read before."""
     computed: list[str] = []
     written: list[str] = []
@@ -216,7 +296,7 @@ def _writes(system: System, texts: Iterator[str]) -> tuple[list[str], list[str]]
         for write in memory.writes:
             number = len(computed)
             arrays = memory.arrays[write.first :][: len(list(leaves(write.value)))]
-            happens, position, *values = (next(texts) for _ in range(2 + len(arrays)))
+            happens, position, *values = texts.take(2 + len(arrays))
             if happens == "False":
                 continue
             names = [f"w{number}_{k}" for k in range(len(values))]
@@ -228,6 +308,22 @@ def _writes(system: System, texts: Iterator[str]) -> tuple[list[str], list[str]]
             indent = "" if happens == "True" else "    "
             written += [f"{indent}{array}[at(a{number})] = {name}" for array, name in zip(arrays, names, strict=True)]
     return computed, written
+
+
+def _updates(system: System, texts: _Texts) -> list[str]:
+    """Statements that write many rows of a table."""
+    lines: list[str] = []
+    for memory in system.memories:
+        for update in memory.updates:
+            arrays = memory.arrays[update.first :]
+            (happens,) = texts.take(1)
+            (which, *values), inside = texts.within(1 + len(arrays))
+            if happens == "False":
+                continue
+            body = [*inside, *(f"w_{k} = {value}" for k, value in enumerate(values)), f"if {which}:"]
+            body += [f"    {array}[at({ROW})] = w_{k}" for k, array in enumerate(arrays)]
+            lines += over_rows(memory.arrays[0], happens, body)
+    return lines
 
 
 def _arrivals(system: System, form: Shape, code: StepCode) -> list[tuple[str, str]]:

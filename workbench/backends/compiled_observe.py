@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from workbench.backends.compiled import decode, encode, step_code
 from workbench.backends.compiled_loop import Shape, executable
 from workbench.backends.compiled_plain import SCOPE, Cells
+from workbench.backends.compiled_tables import ordered
 from workbench.core.domain import BOOL, Domain, Reals, Value, joined, scalars, split
 from workbench.core.processor import Maybe, carried
 from workbench.core.term import Term, leaves
 from workbench.ir.system import Pipe, System
+
+if TYPE_CHECKING:
+    from workbench.backends.compiled_state import State
 
 
 class Observer:
@@ -20,16 +24,19 @@ class Observer:
     Parameters
     ----------
     state: the arrays of the executor: whole numbers, floats, and those of the memories.
+    row: whether the terms are over the number of a row, too.
     """
 
-    def __init__(self, system: System, form: Shape, state: Sequence[Any], terms: Sequence[Term]) -> None:
+    def __init__(
+        self, system: System, form: Shape, state: Sequence[Any], terms: Sequence[Term], *, row: bool = False
+    ) -> None:
         self._system, self._form, self._state = system, form, state
         self._cells = [Cells(array) for array in state[2:]]
         arrays = {name: cells for (name, *_), cells in zip(form.memories, self._cells, strict=True)}
         code = step_code(system, list(terms))
-        self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run"), {**SCOPE, **arrays})
+        self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run", row=row), {**SCOPE, **arrays})
 
-    def __call__(self, inputs: Mapping[str, Any]) -> tuple[Any, ...]:
+    def __call__(self, inputs: Mapping[str, Any], *row: int) -> tuple[Any, ...]:
         """The terms' values, as compiled code has them; inputs that are not named are absent."""
         whole, real = self._state[0].tolist(), self._state[1].tolist()
         for cells, array in zip(self._cells, self._state[2:], strict=True):
@@ -37,12 +44,12 @@ class Observer:
         numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
         state = [_typed(v.domain, numbers[i]) for i, v in enumerate(self._system.variables)]
         given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
-        return self._function(*state, *given)[len(state) :]
+        return self._function(*state, *given, *row)[len(state) :]
 
 
-def given_inputs(system: System, events: Mapping[str, Value], ends: bool) -> dict[str, Any]:
-    """The leaves of the inputs of a step with these events."""
-    found: dict[str, Any] = {} if system.end is None else {system.end.now.name: ends}
+def given_inputs(system: System, events: Mapping[str, Value], ends: Container[str] = ()) -> dict[str, Any]:
+    """The leaves of the inputs of a step with these events, or at which these inputs end."""
+    found: dict[str, Any] = {end.now.name: name in ends for name, end in system.ends.items()}
     for source in system.inputs:
         if source.name in events:
             found[source.present.name] = True
@@ -56,8 +63,22 @@ def watched(pipe: Pipe) -> Iterator[Term]:
     return leaves((pipe.slots, () if pipe.more is None else pipe.more))
 
 
-def shown(pipe: Pipe, domain: Domain, width: int | None, numbers: Iterator[Any]) -> Maybe:
-    """What a pipe of this width carries, from the values of the terms that say it."""
+def in_rows(pipe: Pipe, domain: Domain, observer: Observer, state: State, inputs: Mapping[str, Any]) -> list[Value]:
+    """The events that a pipe carries for rows of a table, given what observes its `rows`."""
+    found: list[Value] = []
+    if pipe.rows is None:
+        return found
+    used, keys = state.array(pipe.rows.used), state.array(pipe.rows.keys)
+    parts = [part for _, part in scalars(domain)]
+    for row in ordered(used, keys):
+        happens, which, *flat = observer(inputs, row)
+        if happens and which:
+            found.append(joined(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
+    return found
+
+
+def shown(pipe: Pipe, domain: Domain, width: int | None, numbers: Iterator[Any], more: Sequence[Value] = ()) -> Maybe:
+    """What a pipe of this width carries, from the values of the terms that say it, and for rows of a table."""
     parts = [part for _, part in scalars(domain)]
     events = []
     for _ in pipe.slots:
@@ -66,6 +87,7 @@ def shown(pipe: Pipe, domain: Domain, width: int | None, numbers: Iterator[Any])
             events.append(joined(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
     if pipe.more is not None:
         events *= 1 + next(numbers)
+    events += more
     return Maybe(bool(events), carried(events, width))
 
 

@@ -6,15 +6,19 @@ decided exactly, and nothing is written out of a block in which one does.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from workbench.backends.compiled_loop import Shape, executable
-from workbench.backends.compiled_tables import find
+from workbench.backends.compiled_tables import find, ordered
 from workbench.core.ops import OVERFLOWS
 
-SCOPE: Mapping[str, Any] = {"at": lambda position: position, "find": find} | {
-    op.name: op.exact for op in OVERFLOWS.values()
+SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
+    "at": lambda position: position,
+    "find": find,
+    "ordered": ordered,
+    "room": lambda _: sys.maxsize,
 }
 """What generated code calls, in plain Python."""
 
@@ -62,6 +66,8 @@ class PlainLoop:
                 *(array[first:last].tolist() for array in inputs), *lists,
             ):  # fmt: skip
                 return True
+            if self._wants_more(counts, made, written):
+                return True
             whole[:], real[:] = numbers, floats
         except OverflowError:  # a number that does not fit into an array
             return True
@@ -72,3 +78,11 @@ class PlainLoop:
         for j, number in enumerate(made):
             counts[j] += number
         return False
+
+    def _wants_more(self, counts: Any, made: list[int], written: tuple[Any, ...]) -> bool:
+        """Whether an output has no room for what it has got; then `counts` says how much it wants."""
+        room = {j: len(array) for j, array in zip(self._outputs, written, strict=False)}
+        if all(counts[j] + made[j] < size for j, size in room.items()):
+            return False
+        counts[:] += made
+        return True

@@ -7,28 +7,28 @@ once more in plain Python, in exact arithmetic.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.backends import compiled_tables
-from workbench.backends.base import StepRecord, Steps, by_input, input_position
+from workbench.backends.base import by_input, input_position
 from workbench.backends.compiled import decode
-from workbench.backends.compiled_loop import KINDS, Given, dense, loop_source, shape, spare
-from workbench.backends.compiled_observe import Observer, encode_any, given_inputs, shown, watched
+from workbench.backends.compiled_loop import Given, dense, known, loop_source, shape
+from workbench.backends.compiled_observe import Observer
 from workbench.backends.compiled_plain import PlainLoop
+from workbench.backends.compiled_steps import Stepping
 from workbench.backends.compiled_system import hazards, translate
+from workbench.backends.compiled_tables import CROWDED, FULL
 from workbench.backends.snapshot import HINT, fingerprint, opened, sealed
-from workbench.core.domain import FLOAT, INT, Domain, FrozenMap, Map, Tuple, Value
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, Maybe
-from workbench.core.term import Change, leaves
+from workbench.core.term import TRUE
 from workbench.errors import Overflow, PipelineError, Refused, StateError
 from workbench.ir.steady import MOST_PHASES, Steady, steady
-from workbench.ir.system import Pipe
 from workbench.processors.group import flatten
+
+if TYPE_CHECKING:
+    from workbench.backends.compiled_outputs import Outputs
 
 BLOCK = 1 << 18
 """Steps between two looks at whether something went wrong."""
@@ -36,16 +36,13 @@ BLOCK = 1 << 18
 PATIENCE = 20_000
 """Steps made in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
 
-CROWDED, FULL = 0.5, 1.0
-"""The part of a table's rows that may be used between two blocks of steps, and within one."""
-
 MOST_LINES = 1000
 """Most lines of a loop whose body is written several times, for successive steps."""
 
 Loop = Callable[..., bool]
 
 
-class Compiled:
+class Compiled(Stepping):
     """A running pipeline, compiled.
 
     Numbers of `int` are integers of 64 bits; a result outside them is an error. Those of `float` are doubles.
@@ -62,7 +59,6 @@ class Compiled:
     flat: the pipeline without groups.
     system: its transition system.
     form: the arrays of its loops.
-    state: those that hold its state: whole numbers, floats, and the memories.
     results: name, domain and pipe of each output.
 
     Raises
@@ -82,7 +78,8 @@ class Compiled:
     ) -> None:
         if find_spec("numba") is None:
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
-        from workbench.backends import compiled_columns
+        from workbench.backends import compiled_columns, compiled_outputs
+        from workbench.backends.compiled_state import State
 
         self._columns = compiled_columns
         self.pipeline = pipeline
@@ -91,27 +88,21 @@ class Compiled:
         self.form = shape(self.system)
         self.results = [(name, self.flat.domains[pipe], self.system.pipes[pipe]) for name, pipe in self.flat.outputs]
         self._patience, self._with_machine, self._warm, self._made = patience, machine, False, 0
-        self._pool: dict[tuple[int, Domain], Any] = {}
-        self._used = 0
+        self._pool = compiled_outputs.Pool()
         self._loops: dict[tuple[Any, ...], Loop] = {}
-        self.state = [
-            self._columns.empty(len(self.form.whole)),
-            self._columns.empty(len(self.form.real), FLOAT),
-            *(self._columns.zeros(size, domain) for _, domain, size, _ in self.form.memories),
-        ]
-        self._saved = _copies(self.state)
+        self._state = State(self.system, self.form)
         self._loop("sparse", False, machine=False)  # what has no code is refused now
         self.reset()
 
+    @property
+    def state(self) -> list[Any]:
+        """The arrays that hold the state: whole numbers, floats, and the memories."""
+        return self._state.arrays
+
     def reset(self) -> None:
         """Back to the state before the first event."""
-        first = [encode_any(v.domain, v.initial) for v in self.system.variables]
-        self.state[0][:] = [first[i] for i in self.form.whole]
-        self.state[1][:] = [first[i] for i in self.form.real]
-        for (_, domain, _, blank), array in zip(self.form.memories, self.state[2:], strict=True):
-            if blank:
-                array[:] = encode_any(domain, domain.default)
-        self._ended = False
+        self._state.reset()
+        self._ended = set[str]()
         self.steps = 0
         """Number of steps so far; the first one is step 0."""
 
@@ -140,7 +131,7 @@ class Compiled:
         ------
         DomainError, Overflow: in one of the steps; then none of them has happened.
         """
-        self._check_open()
+        self.check_open()
         flags = present or {}
         given = streams if isinstance(streams, Mapping) else by_input(self.flat, streams)
         for name in (*given, *flags):
@@ -150,6 +141,9 @@ class Compiled:
             for name, domain in self.flat.inputs
             if name in given
         }
+        for name, column in columns.items():
+            if name in self._ended and (column.present is None or column.present.any()):
+                self.check_open(name)
         lengths = {name: len(column.fields[0]) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
@@ -157,130 +151,81 @@ class Compiled:
                 f"the inputs are given different numbers of steps: {shown}",
                 hint="give them one length, and say with `present` where an input has no event",
             )
-        return self._fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
+        return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
 
-    def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
-        """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
-        self._check_open()
-        for name in {name for events in steps for name in events}:
+    def finish(self, name: str | None = None) -> dict[str, Any]:
+        """End one input, or all that are still open; what comes out because of it, as `feed` gives it.
+
+        A processor finishes when all its inputs have ended; what it emits then flows on before the processors
+        downstream finish in their turn.
+        """
+        if name is not None:
             input_position(self.flat, name)
-        columns = {}
-        for name, domain in self.flat.inputs:
-            here = [name in events for events in steps]
-            values = [events.get(name) for events in steps]
-            columns[name] = self._columns.column(name, domain, values, None if all(here) else here)
-        start = self.steps
-        rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.results} for _ in steps]
-        for name, output in self._fed(columns, len(steps), True).items():
-            for step, value in zip(output.steps.tolist(), output.events(), strict=True):
-                rows[step - start][name].append(value)
-        return rows
-
-    def finish(self) -> dict[str, Any]:
-        """End all inputs; what comes out because of it, as `feed` gives it."""
-        self._check_open()
-        columns = {name: self._columns.silent(domain, 1) for name, domain in self.flat.inputs}
-        made = self._fed(columns, 1, True, ends=True)
-        self._ended = True
+        self.check_open(name)
+        columns = {each: self._columns.silent(domain, 1) for each, domain in self.flat.inputs}
+        last = name is not None and len(self._ended) + 1 < len(self.flat.inputs)
+        made = self.fed(columns, 1, True, kind=f"ending {name}" if last else "ending")
+        self._ended |= {each for each in columns if name in (None, each)}
         return made
 
-    def _fed(
-        self, columns: dict[str, Any], count: int, places: bool, *, ends: bool = False, reuse: bool = False
+    def fed(
+        self, columns: dict[str, Any], count: int, places: bool, *, kind: str = "", reuse: bool = False
     ) -> dict[str, Any]:
-        saved, before = self._save(), self.steps
+        saved, before = self._state.save(), self.steps
         columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
         wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
         try:
-            made = self._run(columns, count if wrong is None else wrong[0], places, ends, reuse, saved)
+            made = self._run(columns, count if wrong is None else wrong[0], places, kind, reuse, saved)
             if wrong is not None:
                 raise type(wrong[1])(f"step {self.steps}: {wrong[1].what}", hint=wrong[1].hint)
         except BaseException:
-            self._restore(saved)
+            self._state.restore(saved)
             self.steps = before
             raise
         return made
 
     def _run(
-        self, columns: dict[str, Any], count: int, places: bool, ends: bool, reuse: bool, kept: list[Any]
+        self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, kept: list[Any]
     ) -> dict[str, Any]:
         """Make steps; the outputs."""
         ordered = [columns[name] for name, _ in self.flat.inputs]
         full = all(column.present is None for column in ordered)
         inputs = [array for column in ordered for array in column.fields]
-        if not full and not ends:
+        if not full and not kind:
             inputs += [self._columns.always(count) if c.present is None else c.present for c in ordered]
-        empty, start = self._reused if reuse else self._columns.empty, self.steps
-        self._used = 0
-        sizes = [self._room(pipe, count) for _, _, pipe in self.results]
-        fields = [domains for _, domains in self.form.results]
-        outputs = [empty(size, d) for size, domains in zip(sizes, fields, strict=True) for d in domains]
-        spots = [empty(size) for size in sizes] if places else []
-        counts = self._columns.array([0] * len(sizes))
-        kind = "ending" if ends else "dense" if full else "sparse"
-        before = [self._content(pipe.slots[0].value) for _, _, pipe in self.results]
+        start = self.steps
+        outputs = self._room(count, places, reuse=reuse)
+        kind = kind or ("dense" if full else "sparse")
+        before = [self._state.content(pipe.slots[0].value) for _, _, pipe in self.results]
         for first, last, loop in self._plan(count, kind, places):
             if self.steps > start:
-                kept = _copies(self.state)
-            made = counts.copy()
-            while loop(first, last, *self.state[:2], counts, *self.state[2:], *inputs, *outputs, *spots):
-                if not self._enlarge(kept, FULL):
+                kept = self._state.copy()
+            made = outputs.counts.copy()
+            while self._bad(loop, first, last, inputs, outputs):
+                if outputs.enlarge(made):
+                    self._state.restore(kept)
+                elif self._state.enlarge(kept, FULL):
+                    kept, outputs.counts[:] = self._state.copy(), made
+                else:
                     self._examine(kept, first, last, inputs, kind)
                     break
-                kept, counts[:] = _copies(self.state), made
-            self._enlarge(self.state, CROWDED)
+            self._state.enlarge(self.state, CROWDED)
             self.steps += last - first
-        rest, found = iter(outputs), {}
-        for j, (name, domain, _) in enumerate(self.results):
-            arrays = tuple(next(rest)[: counts[j]] for _ in fields[j])
-            steps = spots[j][: counts[j]] + start if places else None
-            found[name] = self._columns.Output(domain, arrays, steps, before[j])
-        return found
+        return outputs.found(start, before)
 
-    # --- tables ---------------------------------------------------------------------------------------------
+    def _bad(self, loop: Loop, first: int, last: int, inputs: Sequence[Any], outputs: Outputs) -> bool:
+        """Make steps with a loop; whether something went wrong in one of them."""
+        whole, real, *memories = self.state
+        return loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots)
 
-    def _enlarge(self, state: Sequence[Any], filled: float) -> bool:
-        """Whether some tables were filled that far, and now are larger; the rest of the state is then this one."""
-        tables, first = [], 2
-        for memory in self.system.memories:
-            after = first + len(memory.arrays)
-            if memory.fresh is not None and compiled_tables.filled(self.state[first]) >= filled:
-                tables.append((memory.fresh, slice(first, after)))
-            first = after
-        if tables:
-            self._restore(state)
-        for fresh, place in tables:
-            domains = [domain for _, domain, *_ in self.form.memories[place.start - 2 : place.stop - 2]]
-            flat = [encode_any(domain, value) for domain, value in zip(domains[2:], leaves(fresh), strict=False)]
-            least = 4 * compiled_tables.size(self.state[place.start]) if filled == FULL else 0
-            self.state[place] = compiled_tables.enlarged(self.state[place], flat, least)
-        return bool(tables)
+    def _room(self, count: int, places: bool, *, reuse: bool = False) -> Outputs:
+        """Room for what comes out of so many steps from here."""
+        from workbench.backends.compiled_outputs import Outputs, room
 
-    def _content(self, value: Any) -> Callable[[], Any] | None:
-        """Gives the map that a table holds now, if this is the value of such a map."""
-        if not isinstance(value, Change):
-            return None
-        names = [name for name, *_ in self.form.memories]
-        used, present, *fields = (self.state[2 + names.index(name)].copy() for name in value.arrays)
-        there = used & present
-        entry = Tuple((value.domain.key, value.domain.value))
-        rows = self._columns.Output(entry, tuple(field[1:][there[1:]] for field in fields))
-        return lambda: FrozenMap(rows.events())
-
-    def _room(self, pipe: Pipe, count: int) -> int:
-        """How much room an output needs for so many steps from the present state."""
-        waiting = 0
-        if pipe.more is not None:
-            position = [v.name for v in self.system.variables].index(pipe.more.name)
-            waiting = self.state[0].item(self.form.whole.index(position))
-        return waiting + count * pipe.width + spare(pipe)
-
-    def _reused(self, size: int, domain: Domain = INT) -> Any:
-        """An array for outputs, the same in each `feed` that reuses them."""
-        key = (self._used, domain)
-        self._used += 1
-        if key not in self._pool or len(self._pool[key]) < size:
-            self._pool[key] = self._columns.empty(size, domain)
-        return self._pool[key][:size]
+        self._pool.begin()
+        sizes = [room(pipe, count, self._state) for _, _, pipe in self.results]
+        empty = self._pool.empty if reuse else self._columns.empty
+        return Outputs(self.results, [fields for _, fields in self.form.results], sizes, empty, places=places)
 
     # --- which loop makes which steps -----------------------------------------------------------------------
 
@@ -288,7 +233,7 @@ class Compiled:
         """Successive ranges of steps and the loops to make them, decided as the state goes on."""
         self._made += count
         self._warm = self._warm or self._made > self._patience
-        made, machine = 0, self._warm and kind != "ending"
+        made, machine = 0, self._warm and not kind.startswith("ending")
         if machine and kind == "dense" and self._steady.variables and self._distance() is not None:
             # the way to the steady part, and what remains of its last round, is short: it needs no machine code
             first, last = self.steady_part(count)
@@ -318,8 +263,8 @@ class Compiled:
         return self._steady.distance.get(tuple(decode(v.domain, self.state[0].item(at)) for v, at in variables))
 
     def phases(self, kind: str) -> Sequence[Given]:
-        """What is known of successive steps in a loop of this kind: one of `KINDS`, or `steady`."""
-        return self._steady.phases if kind == "steady" else [KINDS[kind](self.system)]
+        """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""
+        return self._steady.phases if kind == "steady" else [known(self.system, kind)]
 
     def steady_part(self, count: int) -> tuple[int, int]:
         """Of so many steps in which every input has an event: where the steady part begins, and where it ends."""
@@ -345,72 +290,51 @@ class Compiled:
 
     def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
         """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""
-        after = _copies(self.state)
-        self._restore(before)
-        loop, counts = self._loop(kind, False, machine=False), self._columns.array([0] * len(self.results))
-        fields = [domains for _, domains in self.form.results]
+        after = self._state.copy()
+        self._state.restore(before)
+        loop = self._loop(kind, False, machine=False)
         for position in range(first, last):
             here = [array[position : position + 1] for array in inputs]
-            unseen = [
-                self._columns.empty(self._room(pipe, 1), domain)
-                for (_, _, pipe), domains in zip(self.results, fields, strict=True)
-                for domain in domains
-            ]
-            saved, (whole, real, *memories) = _copies(self.state), self.state
-            if loop(0, 1, whole, real, counts, *memories, *here, *unseen):
-                if self._enlarge(saved, FULL):
-                    continue
-                self._restore(saved)
-                raise self._overflow(self.steps + position - first, here, kind)
-            counts[:] = 0
-        self._restore(after)
+            saved = self._state.copy()
+            while self._bad(loop, 0, 1, here, self._room(1, False)):
+                if not self._state.enlarge(saved, FULL):
+                    self._state.restore(saved)
+                    raise self._overflow(self.steps + position - first, here, kind)
+                saved = self._state.copy()
+        self._state.restore(after)
 
     def _overflow(self, step: int, inputs: Sequence[Any], kind: str) -> Overflow:
         """The error of a step from the present state, given the entries of the columns."""
         numbers = [array.item(0) for array in inputs]
         given = dict(zip((name for name, _ in self.form.values), numbers, strict=False))
-        flags = numbers[len(self.form.values) :] or [kind == "dense"] * len(self.system.inputs)
-        given.update((source.present.name, flag) for source, flag in zip(self.system.inputs, flags, strict=True))
-        if self.system.end:
-            given[self.system.end.now.name] = kind == "ending"
+        flags = numbers[len(self.form.values) :]
+        given.update((source.present.name, flag) for source, flag in zip(self.system.inputs, flags, strict=False))
+        given.update(
+            (term.name, value is TRUE)
+            for term, value in known(self.system, kind).items()
+            if term.name in self.system.free
+        )
         found = hazards(self.system)
         happens = Observer(self.system, self.form, self.state, [hazard.happens for hazard in found])(given)
         hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
         return Overflow(f"step {step}: {hazard.what}", hint=hazard.hint)
 
-    def _save(self) -> list[Any]:
-        """The state, in arrays that are there for it."""
-        for position, (content, array) in enumerate(zip(self._saved, self.state, strict=True)):
-            if len(content) != len(array):
-                self._saved[position] = array.copy()
-            else:
-                content[:] = array
-        return self._saved
-
-    def _restore(self, saved: Sequence[Any]) -> None:
-        for position, (array, content) in enumerate(zip(self.state, saved, strict=True)):
-            if len(array) != len(content):  # a table that has grown since
-                self.state[position] = content.copy()
-            else:
-                array[:] = content
-
-    def _check_open(self) -> None:
-        if self._ended:
-            raise PipelineError(
-                f"step {self.steps}: the inputs of pipeline {self.flat.name} have ended",
-                hint="call reset() to start afresh",
-            )
+    def check_open(self, name: str | None = None) -> None:
+        """Refuse to go on where an input has ended, or all of them."""
+        if len(self._ended) < len(self.flat.inputs) and name not in self._ended:
+            return
+        several = len(self._ended) == len(self.flat.inputs)
+        what = f"the inputs of pipeline {self.flat.name} have" if several else f"input '{name}' has"
+        raise PipelineError(f"step {self.steps}: {what} ended", hint="call reset() to start afresh")
 
     def snapshot(self) -> bytes:
         """The state between two steps, for `restore` of an executor of the same pipeline; `backends/snapshot.py`.
 
-        The number of steps (8 bytes), whether the inputs have ended (1 byte), the length of each array of `state` (8
-        bytes), and the arrays, little endian.
+        The number of steps (8 bytes), whether each input has ended (1 byte each), the length of each array of `state`
+        (8 bytes), and the arrays, little endian.
         """
-        head = self.steps.to_bytes(8, "little") + bytes([self._ended])
-        head += b"".join(len(array).to_bytes(8, "little") for array in self.state)
-        arrays = [array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.state]
-        return sealed(self.fingerprint, b"".join([head, *arrays]))
+        head = self.steps.to_bytes(8, "little") + bytes(name in self._ended for name, _ in self.flat.inputs)
+        return sealed(self.fingerprint, head + self._state.to_bytes())
 
     def restore(self, snapshot: bytes) -> None:
         """Go on from a saved state.
@@ -420,83 +344,13 @@ class Compiled:
         StateError: it is damaged, or of another pipeline; then nothing has changed.
         """
         payload = opened(self.fingerprint, snapshot)
-        start = 9 + 8 * len(self.state)
-        sizes = [int.from_bytes(payload[at : at + 8], "little") for at in range(9, start, 8)]
-        if len(payload) != start + sum(n * array.itemsize for n, array in zip(sizes, self.state, strict=True)):
+        start = 8 + len(self.flat.inputs)
+        if not self._state.read(payload[start:]):
             raise StateError("this state is damaged: it has another length", hint=HINT)
-        contents = []
-        for size, array in zip(sizes, self.state, strict=True):
-            contents.append(self._columns.from_bytes(payload[start : start + size * array.itemsize], array.dtype))
-            start += size * array.itemsize
-        self._restore(contents)  # of other lengths than here where a table has grown
-        self.steps, self._ended = int.from_bytes(payload[:8], "little"), bool(payload[8])
+        self.steps = int.from_bytes(payload[:8], "little")
+        self._ended = {name for (name, _), over in zip(self.flat.inputs, payload[8:start], strict=True) if over}
 
     @cached_property
     def fingerprint(self) -> bytes:
         """What tells the states of this pipeline from those of others: its loop says what each variable means."""
         return fingerprint(self.name, self.flat, loop_source(self.system, self.phases("sparse")))
-
-    # --- as the reference executor has it -------------------------------------------------------------------
-
-    def step(self, events: Mapping[str, Value]) -> StepRecord:
-        """One step with these events, in plain Python, and what every pipe carries; `END` ends all inputs."""
-        for name in events:
-            input_position(self.flat, name)
-        columns = {n: self._columns.column(n, d, [events[n]]) for n, d in self.flat.inputs if n in events}
-        numbers = None
-        if not any(column.wrong for column in columns.values()):
-            numbers = iter(self._observer(given_inputs(self.system, events, events is END)))
-        self._check_open()
-        made = self.finish() if events is END else self._fed(columns, 1, False)
-        assert numbers is not None
-        pipes = {name: self._carried(name, pipe, numbers) for name, pipe in self.system.pipes.items()}
-        queues = dict(zip(self.system.queues, numbers, strict=True))
-        return StepRecord(pipes, {name: output.events() for name, output in made.items()}, queues)
-
-    def _carried(self, name: str, pipe: Pipe, numbers: Iterator[Any]) -> Maybe:
-        """What a pipe carried in the step that has been made, from the values of the terms that say it."""
-        domain, content = self.flat.domains[name], self._content(pipe.slots[0].value)
-        if content is None:
-            return shown(pipe, domain, self.flat.widths[name], numbers)
-        assert isinstance(domain, Map)
-        changed = shown(pipe, domain.change, 1, numbers)
-        return Maybe(True, content()) if changed.present else changed
-
-    @cached_property
-    def _observer(self) -> Observer:
-        pipes = (leaf for pipe in self.system.pipes.values() for leaf in watched(pipe))
-        lengths = (queue.length for queue in self.system.queues.values())
-        return Observer(self.system, self.form, self.state, [*pipes, *lengths])
-
-    def trace(self, steps: Steps) -> list[StepRecord]:
-        """The records of several steps."""
-        return [self.step(events) for events in steps]
-
-    def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
-        """Whole streams in lockstep (step i carries the i-th event of each), then their end, as lists of values."""
-        found: dict[str, list[Value]] = {name: [] for name, _, _ in self.results}
-        sources = {name: iter(stream) for name, stream in by_input(self.flat, streams).items()}
-        while True:
-            parts = {name: list(itertools.islice(source, BLOCK)) for name, source in sources.items()}
-            size = max(map(len, parts.values()), default=0)
-            if size == 0:
-                break
-            short = {name: [True] * len(p) + [False] * (size - len(p)) for name, p in parts.items() if len(p) < size}
-            padded = {name: part + [None] * (size - len(part)) for name, part in parts.items()}
-            for name, output in self.feed(padded, short).items():
-                found[name] += output.events()
-        for name, values in (self.end() if end else {}).items():
-            found[name] += values
-        return found
-
-    def end(self, name: str | None = None) -> dict[str, list[Value]]:
-        """End all inputs (one by one is what the reference executor does); the outputs' events that this causes."""
-        if name is not None and input_position(self.flat, name) + len(self.flat.inputs) > 1:
-            raise Refused(
-                "compiled executors end all inputs together", hint="call end(), or use the reference executor"
-            )
-        return {output: column.events() for output, column in self.finish().items()}
-
-
-def _copies(arrays: Sequence[Any]) -> list[Any]:
-    return [array.copy() for array in arrays]

@@ -6,20 +6,21 @@ gives it, or provably never holds an event; a pipeline with any other queue is r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from workbench.backends.base import check_support, suggestion
 from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals, scalars
-from workbench.core.evaluate import escape_condition
+from workbench.core.evaluate import Kind, escape_condition
 from workbench.core.fold import Substitute
-from workbench.core.ops import disjunction
+from workbench.core.memory import gather
+from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import FALSE, Term, const, var
+from workbench.core.term import FALSE, Others, Term, const, var
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
-from workbench.ir.system import System, instance_of
+from workbench.ir.system import Memory, System, instance_of
 from workbench.processors.group import flatten
 
 
@@ -86,6 +87,23 @@ def fixed(system: System) -> dict[Term, Term]:
     return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
 
 
+def _escaping(memory: Memory, kind: Kind) -> Iterator[Term]:
+    """When what is written to a memory leaves a domain of this kind."""
+    for write in memory.writes:
+        yield escape_condition([write.happens], kind)
+        yield escape_condition([write.position, write.value], kind, write.happens)
+    for update in memory.updates:
+        yield escape_condition([update.happens], kind)
+        somewhere = gather("any", memory.name, memory.arrays[0])
+        yield somewhere.build((update.happens, escape_condition([update.value], kind, update.which)))
+
+
+def _escaping_in(rows: Others, kind: Kind) -> Term:
+    """When what comes of many rows of a table leaves a domain of this kind."""
+    condition = OR(escape_condition([rows.which], kind), escape_condition([rows.value], kind, rows.which))
+    return gather("any", rows.table, rows.used).build((rows.happens, condition))
+
+
 def _held(domain: Domain) -> bool:
     return domain.finite or isinstance(domain, Integers | Reals)
 
@@ -106,8 +124,10 @@ def hazards(system: System) -> tuple[Hazard, ...]:
             escapes = escape_in(system, names, kind)
             for memory in system.memories:
                 if instance_of(memory.name) == instance:
-                    written = (escape_condition([w.value], kind, w.happens) for w in memory.writes)
-                    escapes = disjunction([escapes, *written])
+                    escapes = disjunction([escapes, *_escaping(memory, kind)])
+            for pipe in system.pipes.values():
+                if pipe.rows is not None and instance_of(pipe.slots[0].present.name) == instance:
+                    escapes = disjunction([escapes, _escaping_in(pipe.rows, kind)])
             if escapes is not FALSE:
                 found.append(Hazard(f"processor '{instance}': a result {what}", hint, escapes))
     happening = zip(found, system.inlined(tuple(h.happens for h in found)), strict=True)

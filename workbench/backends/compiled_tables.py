@@ -20,6 +20,10 @@ SCATTER = 0x9E3779B97F4A7C15
 """
 
 
+CROWDED, FULL = 0.5, 1.0
+"""The part of a table's rows that may be used between two blocks of steps, and within one."""
+
+
 def find(used: Any, keys: Any, key: Any) -> int:
     """The row of a key, or the free one where it belongs; 0 where none is free."""
     if 0 <= key < DIRECT:
@@ -32,6 +36,11 @@ def find(used: Any, keys: Any, key: Any) -> int:
             return row
         place = place + 1 & room - 1
     return 0
+
+
+def ordered(used: Any, keys: Any) -> list[int]:
+    """The rows that are used, in the order of their keys."""
+    return sorted((row for row in range(1, len(used)) if used[row]), key=keys.__getitem__)
 
 
 def size(used: Any) -> int:

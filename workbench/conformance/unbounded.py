@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from workbench.conformance import functions as g
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Value
+from workbench.core.domain import BOOL, INT, Integer, Overflowing, Value
 from workbench.core.function import Function
-from workbench.core.ops import MOD, MUL
+from workbench.core.ops import ADD, MOD, MUL, SUB
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor
 from workbench.processors.apply import ApplyFunction
@@ -23,6 +23,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.group import Group
 from workbench.processors.moore import Moore, Transition, Variable
 from workbench.processors.passthrough import Passthrough
+from workbench.processors.quantifiers import Exists, ForAll
 from workbench.processors.slice import Slice
 from workbench.processors.slice_last import SliceLast
 from workbench.processors.stream import Builder
@@ -57,6 +58,9 @@ def _moore() -> Pipeline:
     return builder.build(said)
 
 
+FEW = Integer(5, Overflowing.CHECKED)
+"""Numbers of which a count runs out."""
+
 INNER: tuple[Processor, ...] = (
     Cumulate(f.ADD),
     Passthrough(),
@@ -73,12 +77,47 @@ INNER: tuple[Processor, ...] = (
 
 @st.composite
 def _inner(draw: st.DrawFn) -> Processor:
-    """A processor of integers: one, or a chain of two."""
+    """A processor of integers: one, or a chain of them, perhaps with a count at its end that can leave its domain."""
     chain = draw(st.lists(st.sampled_from(INNER), min_size=1, max_size=2))
+    if draw(st.sampled_from((False, False, True))):
+        chain += [TurnInto(1, FEW), Cumulate(f.ADD)]
     if len(chain) == 1:
         return chain[0]
     builder = Builder("chain")
-    return Group(builder.build(chain[1](chain[0](builder.input("x", INT)))))
+    stream = builder.input("x", INT)
+    for processor in chain:
+        stream = processor(stream)
+    return Group(builder.build(stream))
+
+
+WHOLE = st.lists(st.sampled_from((f.SIZE, f.SUM_VALUES)), min_size=1, max_size=2, unique=True)
+"""Functions of all entries of a map of integers."""
+
+
+VALUES = (
+    g.NEIGHBOURS,
+    Function("four", 1, lambda a: (MUL(a, 2), MOD(a, 3), SUB(2, a), ADD(a, 1))),
+    Function("one", 1, lambda a: (a,)),
+)
+"""Values of an integer to range over."""
+
+
+@st.composite
+def _condition(draw: st.DrawFn) -> Processor:
+    """A condition on a value and an integer, which is known at once."""
+    compared = ApplyFunction(draw(st.sampled_from((f.LT, f.NE, f.GE))))
+    if draw(st.booleans()):
+        return compared
+    builder = Builder("condition")
+    value, x = builder.input("v", INT), builder.input("x", INT)
+    changed = draw(st.sampled_from((Cumulate(f.ADD), TurnInto(1, INT), ApplyFunction(g.fixed_left("-", 5)))))(x)
+    return Group(builder.build(compared(value, changed)))
+
+
+def _truths(inner: Processor) -> Pipeline:
+    """Whether what a processor emits is small."""
+    builder = Builder("truths")
+    return builder.build(ApplyFunction(g.fixed_right("<", 4))(inner(builder.input("x", INT))))
 
 
 @st.composite
@@ -86,7 +125,7 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
     """A pipeline over `x: int` and `b: bool`, whose queues never hold a map."""
     builder = Builder("p")
     x, b = builder.input("x", INT), builder.input("b", BOOL)
-    kind = draw(st.sampled_from(("verdict", "verdicts", "map", "entry", "last")))
+    kind = draw(st.sampled_from(("verdict", "verdicts", "quantifier", "map", "entry", "whole", "truths", "last")))
     if kind in ("verdict", "verdicts"):
         low = ApplyFunction(g.fixed_right("<", draw(st.integers(-1, 5))))(x)
         if kind == "verdict":
@@ -94,16 +133,27 @@ def unbounded(draw: st.DrawFn) -> Pipeline:
         else:
             found = draw(st.sampled_from((Until(), Release())))(low, b)
         return builder.build(ApplyFunction(f.NOT)(found) if draw(st.booleans()) else found)
+    if kind == "quantifier":
+        return builder.build(
+            draw(st.sampled_from((ForAll, Exists)))(draw(st.sampled_from(VALUES)), draw(_condition()))(x)
+        )
     key, inner = draw(st.sampled_from(KEYS)), draw(_inner())
     until = draw(st.sampled_from((None, f.EVEN, g.fixed_right("<", 3))))
+    to_all = draw(st.sampled_from((None, f.ODD, g.fixed_right("<", 0))))
     if kind == "last":
-        return builder.build(SliceLast(key, inner, until=until)(x))
+        found = SliceLast(key, inner, to_all, until)(x)
+        return builder.build({"said": found, "of": ApplyFunction(g.field(draw(st.integers(0, 1))))(found)})
     forget = until is not None and draw(st.booleans())
-    slices = Slice(key, inner, until=until, forget=forget)(x)
+    slices = Slice(key, inner, to_all, until, forget)(x)
     if kind == "map":
         return builder.build(slices)
+    if kind == "whole":
+        return builder.build({f"out{i}": ApplyFunction(each)(slices) for i, each in enumerate(draw(WHOLE))})
+    if kind == "truths":
+        truths = Slice(key, Group(_truths(inner)), to_all, until and f.NOT, forget)(x)
+        return builder.build(ApplyFunction(draw(st.sampled_from((f.ALL_VALUES, f.ANY_VALUE))))(truths))
     other = ApplyFunction(draw(st.sampled_from(KEYS[:3] if key in KEYS[:3] else KEYS[3:])))(Trim(0)(x))
-    asked = Function("entry", 2, lambda m, k: f.GET(m, k, 7)) if draw(st.booleans()) else f.HAS
+    asked = Function("entry", 2, lambda m, k: f.GET(m, k, 3)) if draw(st.booleans()) else f.HAS
     return builder.build(ApplyFunction(asked)(slices, other))
 
 

@@ -79,7 +79,8 @@ def straight_line(roots: Sequence[Term], source: Source) -> tuple[list[Assignmen
     for node in postorder(roots):
         text = source(node)
         depth[node] = 1 + max((depth[arg] for arg in node.args), default=0)
-        if node.args and (uses[node] >= SHARE_FROM or depth[node] >= DEEPEST):
+        loops = node.op is not None and node.op.binds
+        if node.args and (uses[node] >= SHARE_FROM or depth[node] >= DEEPEST or loops):
             depth[node] = 0
             lines.append(Assignment(f"t{len(lines)}", text, node))
             source.memo[node] = lines[-1].name
@@ -143,7 +144,8 @@ def _shaped(shape: Any, results: Iterator[str]) -> str:
 def escape_condition(roots: Sequence[Any], kind: Kind, given: Term = TRUE) -> Term:
     """When evaluating the roots, where `given` holds, leaves a domain of this kind: a condition over their variables.
 
-    An operation counts only where its result is used, i.e. under the conditions of the conditionals above it.
+    An operation counts only where its result is used, i.e. under the conditions of the conditionals above it. What
+    an operator with a variable of its own does is left out: a condition on that variable has no meaning outside.
     """
     return escapes_of([(root, given) for root in roots], kind)
 
@@ -161,7 +163,7 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Kind) -> Term:
         return FALSE
     above: set[Term] = set()  # the culprits and every node whose value depends on one
     for node in order:
-        if node in culprits or not above.isdisjoint(node.args):
+        if node in culprits or not above.isdisjoint(evaluated_once(node)):
             above.add(node)
     reached = dict.fromkeys(above, FALSE)
     for root, given in terms:
@@ -174,10 +176,15 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Kind) -> Term:
         here = reached[node]
         if node in culprits:
             found = OR(found, AND(here, culprits[node]))
-        for position, arg in enumerate(node.args):
+        for position, arg in enumerate(evaluated_once(node)):
             if arg in above:
                 reached[arg] = OR(reached[arg], AND(here, _branch(node, position)))
     return found
+
+
+def evaluated_once(node: Term) -> Sequence[Term]:
+    """The arguments that are evaluated once where the term is."""
+    return node.args[:-1] if node.op is not None and node.op.binds else node.args
 
 
 def _is_of(domain: Domain, kind: Kind) -> bool:

@@ -1,7 +1,8 @@
 """Functions on maps, for plain values and for terms.
 
 The rule of this module: a map over a finite domain is a flag and a value per key in a model (`term.Entries`), and
-a function on it is written out over the keys. A map that is not finite is a scalar term that only runs.
+a function on it is written out over the keys. A map that is not finite is a scalar term that only runs; compiled code
+has what changes in it (`term.Change`), and keeps what functions of all of its entries need.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.core.domain import BOOL, INT, Bool, Domain, FrozenMap, Map, Range, Tuple, Value
+from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, FrozenMap, Map, Range, Reals, Tuple, Value
 from workbench.core.ops import (
     ADD,
+    GT,
     Operator,
+    as_term,
     both,
     conjunction,
     disjunction,
@@ -65,6 +68,12 @@ def _truth(op: Operator, args: tuple[Term, ...]) -> Domain:
 
 
 def _total(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """The domain of a sum before it is put into that of the values."""
+    return FLOAT if isinstance(_summed(op, args), Reals) else INT
+
+
+def _summed(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """The domain of a sum."""
     domain = _scalar(op, _map_of(op, args[0]).value)
     if not domain.numeric:
         raise TypingError(f"'{op.symbol}' needs a map of numbers, not of {domain}")
@@ -81,11 +90,6 @@ _SUM = Operator("map_sum", 1, "sum_values", _total, lambda m: sum(m.values()), "
 
 def _expanded(op: Operator, m: Any) -> bool:
     """Whether a map is there key by key; TypingError for what is no map."""
-    if isinstance(m, Change):
-        raise Refused(
-            f"'{op.symbol}' looks at the whole of a map, and compiled code at the entries of one that is not finite",
-            hint="give the slices finitely many keys and values, or get what a key has",
-        )
     if isinstance(m, Term):
         _map_of(op, m)
     elif not isinstance(m, Entries | FrozenMap):
@@ -109,7 +113,7 @@ def _key(op: Operator, m: Entries, key: Any) -> Callable[[Value], Any]:
 def get(m: Any, key: Any, default: Any) -> Any:
     """The value of a key, `default` where the map does not have it."""
     if isinstance(m, Change):
-        present, value = m.look(_literal(key, m.domain.key))
+        present, value = m.content.look(_literal(key, m.domain.key))
         return ite(present, value, _literal(default, m.domain.value))
     if not _expanded(_GET, m):
         if isinstance(m, Term):
@@ -125,7 +129,7 @@ def get(m: Any, key: Any, default: Any) -> Any:
 def has(m: Any, key: Any) -> Any:
     """Whether the map has a key."""
     if isinstance(m, Change):
-        return m.look(_literal(key, m.domain.key))[0]
+        return m.content.look(_literal(key, m.domain.key))[0]
     if not _expanded(_HAS, m):
         return _HAS(m, _literal(key, _map_of(_HAS, m).key) if isinstance(m, Term) else key)
     same = _key(_HAS, m, key)
@@ -134,6 +138,8 @@ def has(m: Any, key: Any) -> Any:
 
 def size(m: Any) -> Any:
     """The number of keys that the map has."""
+    if isinstance(m, Change):
+        return m.content.total("size", lambda _: 1)
     if not _expanded(_SIZE, m):
         return _SIZE(m)
     total: Any = const(0, Range(0, 0))
@@ -144,6 +150,9 @@ def size(m: Any) -> Any:
 
 def all_values(m: Any) -> Any:
     """Whether all values are true; true for the empty map."""
+    if isinstance(m, Change):
+        _truth(_ALL, (_stand_in(m),))
+        return equal(m.content.total("false", lambda value: ite(value, 0, 1)), 0)
     if not _expanded(_ALL, m):
         return _ALL(m)
     _truth(_ALL, (_stand_in(m),))
@@ -152,6 +161,9 @@ def all_values(m: Any) -> Any:
 
 def any_value(m: Any) -> Any:
     """Whether some value is true; false for the empty map."""
+    if isinstance(m, Change):
+        _truth(_ANY, (_stand_in(m),))
+        return GT(m.content.total("true", lambda value: ite(value, 1, 0)), 0)
     if not _expanded(_ANY, m):
         return _ANY(m)
     _truth(_ANY, (_stand_in(m),))
@@ -160,9 +172,17 @@ def any_value(m: Any) -> Any:
 
 def sum_values(m: Any) -> Any:
     """The sum of the values, in their domain; 0 for the empty map. A map from ranges runs with the sum as `int`."""
+    if isinstance(m, Change):
+        domain = _summed(_SUM, (_stand_in(m),))
+        if isinstance(domain, Reals):
+            raise Refused(
+                f"'{_SUM.symbol}' of floats depends on their order, and compiled code keeps the sum as entries change",
+                hint="let the slices emit int",
+            )
+        return as_term(m.content.total("sum", lambda value: as_term(value, INT)), domain)
     if not _expanded(_SUM, m):
-        return _SUM(m)
-    _total(_SUM, (_stand_in(m),))
+        return as_term(_SUM(m), _summed(_SUM, (m,))) if isinstance(m, Term) else _SUM(m)
+    _summed(_SUM, (_stand_in(m),))
     domain, total = m.domain.value, None
     zero = const(0, domain if 0 in domain else Range(0, 0))
     for _, (present, value) in m.items():
@@ -171,6 +191,6 @@ def sum_values(m: Any) -> Any:
     return total
 
 
-def _stand_in(m: Entries) -> Term:
+def _stand_in(m: Entries | Change) -> Term:
     """A term of the map's domain, for the typing rules."""
     return intern(None, (), m.domain, Name("map"))

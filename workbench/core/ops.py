@@ -49,6 +49,8 @@ class Operator:
     exact: Callable[..., Any]
     python: str
     simplify: Callable[[tuple[Term, ...]], Term | None] = lambda _: None
+    binds: bool = False
+    """Whether it has a variable of its own, for which its last argument is evaluated many times (`memory.Gather`)."""
 
     def __call__(self, *args: Any) -> Any:
         """Apply to values, terms or streams."""
@@ -82,6 +84,11 @@ class Operator:
     def rebuild(self, args: tuple[Term, ...], domain: Domain) -> Term:
         """The same node over new arguments (used by substitution)."""
         return Cast.to(args[0], domain) if self is CAST else self.build(args)
+
+    def leaves_word(self, args: tuple[Term, ...]) -> Term:
+        """Where it `binds`: whether its result is outside the words of compiled code."""
+        del args
+        return FALSE
 
     def __repr__(self) -> str:
         return self.symbol
@@ -316,6 +323,8 @@ def escapes(term: Term) -> Term:
 
     For integers without bounds: whether it lies outside the words of compiled code.
     """
+    if term.op is not None and term.op.binds:
+        return term.op.leaves_word(term.args)
     if term.op is not None and isinstance(term.domain, Integers) and term.op.name in OVERFLOWS:
         return intern(OVERFLOWS[term.op.name], term.args, BOOL)
     if not isinstance(term.domain, Integer) or term.op is None:

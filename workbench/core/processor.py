@@ -24,6 +24,7 @@ from workbench.errors import PipelineError, Refused
 
 if TYPE_CHECKING:
     from workbench.core.memory import Stored
+    from workbench.core.term import Others
 
 RUNS_PYTHON = ("reference", "threaded")
 """Backends that call any Python function as it is; the others need its term."""
@@ -60,6 +61,14 @@ class Repeated(NamedTuple):
     value: Any
     more: Any
     """A variable of the machine's state, and so known before the step."""
+
+
+class Scattered(NamedTuple):
+    """What a machine for compiled code emits where rows of a table do: an event, or one of each, by their keys."""
+
+    present: Any
+    value: Any
+    rows: Others
 
 
 Emission = Maybe | Burst | Events

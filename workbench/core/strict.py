@@ -8,14 +8,14 @@ processors it names what they emit (`computed`), and `Computed` says when that l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.core.domain import BOOL, Overflowing
 from workbench.core.evaluate import escapes_of
-from workbench.core.ops import as_term, both
+from workbench.core.ops import as_term, both, disjunction
 from workbench.core.term import TRUE, Term
 
 
@@ -26,11 +26,14 @@ class Computed:
     guard: Term = TRUE
     """What holds where the step is just now."""
     found: list[tuple[Any, Term]] = field(default_factory=list)
+    known: list[Term] = field(default_factory=list)
+    """When something else leaves a checked domain."""
 
     @property
     def escape(self) -> Term:
         """When any of it leaves a checked domain."""
-        return escapes_of(self.found, Overflowing.CHECKED)
+        found: Term = disjunction([*self.known, escapes_of(self.found, Overflowing.CHECKED)])
+        return found
 
 
 _ASKED: ContextVar[Computed | None] = ContextVar("computed", default=None)
@@ -68,3 +71,15 @@ def computed(values: Iterable[Any], present: Any = True) -> None:
     if asked is not None:
         guard = both(asked.guard, as_term(present, BOOL))
         asked.found += [(value, guard) for value in values]
+
+
+def leaves_domain(condition: Term) -> None:
+    """Something that is computed here leaves a checked domain under this condition."""
+    asked = _ASKED.get()
+    if asked is not None:
+        asked.known.append(both(asked.guard, condition))
+
+
+def aside() -> AbstractContextManager[Computed]:
+    """In this context nothing is computed: terms are made of what has been computed elsewhere."""
+    return strictly(TRUE)

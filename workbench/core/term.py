@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Map, Reals, Record, Tuple, Value, joined, parts, scalars, split
 from workbench.errors import TypingError
@@ -120,35 +120,65 @@ class Entries(tuple[Any, ...]):
         return zip((key for key, _ in self.domain.slots), self, strict=True)
 
 
-class Change(tuple[Any, ...]):
-    """A symbolic value of a map that lies in a memory: what a step changes in it, `(present, key, value)`.
+class Others(NamedTuple):
+    """What a step makes of many rows of a table: terms over the number of a row (`core.memory`).
 
-    It is the map at the end of its step and at no other time, so that it cannot be kept.
+    Attributes
+    ----------
+    happens: whether it does; does not depend on the row.
+    which: of the rows that are used, those of which there is something.
+    value: of a row.
+    table: its name.
+    used, keys: what code calls its arrays that say which rows are used, and their keys.
+    """
+
+    happens: Term
+    which: Term
+    value: Any
+    table: str
+    used: str
+    keys: str
+
+
+class Content(NamedTuple):
+    """What can be asked of a map that lies in a memory.
 
     Attributes
     ----------
     look: from a key to whether it is present, and its value.
+    total: the sum over all entries of a measure, a function from a value to a number, which is known by a name.
     arrays: of the memory: whether a row is used, whether its key is present, the key, and the parts of the value.
+    others: what else a step changes, as in `Change`, where it can change several entries.
+    """
+
+    look: Callable[[Any], tuple[Any, Any]]
+    total: Callable[[str, Callable[[Any], Any]], Any]
+    arrays: tuple[str, ...]
+    others: Others | None
+
+
+class Change(tuple[Any, ...]):
+    """A symbolic value of a map that lies in a memory: an entry after a step, `(present, key, value)`.
+
+    Where the step changes one entry it is that one. The map is meant as it is at the end of its step and at no other
+    time, so that it cannot be kept.
     """
 
     domain: Map
-    look: Callable[[Any], tuple[Any, Any]]
-    arrays: tuple[str, ...]
+    content: Content
 
     @classmethod
-    def of(
-        cls, domain: Map, items: Iterable[Any], look: Callable[[Any], tuple[Any, Any]], arrays: tuple[str, ...]
-    ) -> Change:
-        """This change, `items`, of a map that answers `look`."""
+    def of(cls, domain: Map, items: Iterable[Any], content: Content) -> Change:
+        """This entry, `items`, of a map."""
         made = cls(items)
-        made.domain, made.look, made.arrays = domain, look, arrays
+        made.domain, made.content = domain, content
         return made
 
 
 def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
     """A tuple of these items; the value of a map if `shape` is one."""
     if isinstance(shape, Change):
-        return Change.of(shape.domain, items, shape.look, shape.arrays)
+        return Change.of(shape.domain, items, shape.content)
     return Entries.of(shape.domain, items) if isinstance(shape, Entries) else tuple(items)
 
 

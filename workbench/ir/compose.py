@@ -12,22 +12,20 @@ from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals, parts, scalars, split, within
 from workbench.core.join import Join, JoinRounds
-from workbench.core.memory import Cells, Store
-from workbench.core.ops import AND, NOT, OR, as_term, ite
+from workbench.core.memory import Cells, Store, gather
+from workbench.core.ops import AND, NOT, OR, as_term, both, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
 from workbench.core.ring import FEW, Ring
 from workbench.core.strict import Computed, strictly
-from workbench.core.term import FALSE, TRUE, Change, Term, const, leaves, like, var
+from workbench.core.term import FALSE, TRUE, Change, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
-from workbench.ir.system import Definition, End, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
+from workbench.ir.ends import END_NAME, Ends, finishing
+from workbench.ir.system import Definition, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
 from workbench.processors.group import flatten
 
 Round = tuple[Any, tuple[Any, ...]]
 """Whether a front is consumed, and its events: terms."""
-
-END_NAME = "end of stream"
-"""The instance of the end of the input streams; no pipe can be called so."""
 
 DEFAULT_CAPACITY = 2
 """The queue capacity where none is chosen, as in the paper's examples."""
@@ -70,23 +68,27 @@ class _Crawl:
         self.queues: dict[str, Queue] = {}
         self.uses: dict[str, Term] = {}
         self.strict: set[str] = set()
-        self.end: End | None = None
-        self.memories: list[Memory] = []
+        self.ends = Ends(pipeline, apart=compiled)
+        self.kept: list[Cells] = []
         self.pending: list[Term] = []
         self.more: dict[str, Term] = {}
         """Per instance that repeats its events: how many more times one comes."""
+        self.rows: dict[str, Others] = {}
+        """Per instance that emits an event for each of many rows of a table, these."""
 
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
             self._input(name, domain)
-        if self.pipeline.late:
-            self._end()
+        self.variables += self.ends.variables
+        if self.ends.all:
+            self.instances.append(Instance(END_NAME, "End", "the input streams end, now or before", ()))
         for node in self.pipeline.nodes:
             try:
                 self._node(node)
             except WorkbenchError as error:
                 error.where = error.where or node.where
                 raise
+        memories = [self._memory(cells) for cells in self.kept]
         return System(
             self.pipeline.name,
             tuple(self.inputs),
@@ -96,23 +98,18 @@ class _Crawl:
             self.pipes,
             self.pipeline.outputs,
             self.queues,
-            {leaf.name: leaf.domain for leaf in leaves((*self._arrivals(), self.end.now if self.end else ()))},
+            {leaf.name: leaf.domain for leaf in leaves((*self._arrivals(), *(end.now for end in self.ends.all)))},
             dict(self.pipeline.domains),
-            self.end,
+            self.ends.whole,
             self.uses,
             tuple(self.pending),
-            tuple(self.memories),
+            self.ends.each,
+            tuple(memories),
             frozenset(self.strict),
         )
 
     def _arrivals(self) -> Iterator[tuple[Term, Any]]:
         return ((i.present, i.value) for i in self.inputs)
-
-    def _end(self) -> None:
-        """The end of the streams, for the processors that act at it."""
-        self.end = End(var(f"{END_NAME}:now", BOOL), var(f"{END_NAME}:over", BOOL))
-        self.variables.append(Variable(self.end.over.name, BOOL, False, OR(self.end.over, self.end.now)))
-        self.instances.append(Instance(END_NAME, "End", "the input streams end, now or before", ()))
 
     def _input(self, name: str, domain: Domain) -> None:
         if not self._holds(domain):
@@ -140,8 +137,10 @@ class _Crawl:
         stored = self.pipeline.typed[node.name].stored(domains) if single else None
         cells = self._cells(node.name, stored.stores) if stored else []
         repeated = next((self.pipes[pipe].more for pipe in node.inputs if self.pipes[pipe].more is not None), None)
+        rows = next((self.pipes[pipe].rows for pipe in node.inputs if self.pipes[pipe].rows is not None), None)
+        many = repeated is not None or rows is not None
         unbounded = any(self.pipeline.widths[pipe] is None for pipe in node.outputs)
-        if self.compiled and unbounded and stored is None and repeated is None:
+        if self.compiled and unbounded and stored is None and not many:
             raise Refused(
                 f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and compiled"
                 " code needs a bound",
@@ -160,22 +159,36 @@ class _Crawl:
             rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
             roles = roles if node.processor.merges else (("input", roles[0][1]),)
         self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
+        for each in cells:
+            each.fires = rounds[0][0]
         emitted = self._ticked(node, machine) if node.processor.clocked else self._rounds(node, machine, rounds)
         if cells:
-            self._remember(cells, rounds[0][0])
+            self.kept += cells
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
         assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
-        if repeated is not None and (machine.slots or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
+        if many and (machine.slots or cells or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
             raise Refused(
                 f"any number of events can reach `{node.processor}` (processor '{node.name}') in a step, and in"
                 " compiled code only functions of one stream read such a pipe",
-                hint="say how many positions may wait: pending = 4",
+                hint="say how many positions may wait: pending = 4" if rows is None else "",
             )
+        if rows is not None:
+            self.rows[node.name] = self._in_rows(node, machine, rows)
         for position, (pipe, slots) in enumerate(zip(node.outputs, emitted, strict=True), 1):
             prefix = f"{node.name}:" + (f"out{position}." if len(node.outputs) > 1 else "")
             found = self._pipe(prefix, slots, self.pipeline.domains[pipe])
-            self.pipes[pipe] = replace(found, more=self.more.get(node.name, repeated))
+            more = self.more.get(node.name, repeated)
+            self.pipes[pipe] = replace(found, more=more, rows=self.rows.get(node.name))
             self.sources[pipe] = node.name
+
+    def _in_rows(self, node: Node, machine: Machine, rows: Others) -> Others:
+        """What a machine without memory makes of the events of rows of a table."""
+        with strictly(rows.which) as inside:
+            _, (out,) = machine.step((), (rows.value,))
+        (each,) = slots_of(out)
+        anywhere = gather("any", rows.table, rows.used).build((rows.happens, inside.escape))
+        self._escapes(f"{node.name}:inner_escape_in_rows", Computed(known=[anywhere]))
+        return rows._replace(which=both(rows.which, each.present), value=each.value)
 
     def _rounds(self, node: Node, machine: Machine, rounds: Sequence[Round]) -> list[list[Maybe]]:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
@@ -195,25 +208,25 @@ class _Crawl:
             for slots, out in zip(emitted, results, strict=True):
                 if getattr(out, "more", None) is not None:  # it is a `Repeated`
                     self.more[node.name] = out.more  # type: ignore[union-attr]
+                rows: Others | None = getattr(out, "rows", None)
+                if rows is not None:  # it is `Scattered`
+                    self.rows[node.name] = rows._replace(happens=AND(fires, rows.happens))
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self._store(slot, old, new)
-        if machine.finish and self.end:
-            late = bool(self.pipeline.late.intersection(node.inputs))
-            with strictly(self.end.now) as found:
+        if machine.finish and self.ends.all:
+            late, now = bool(self.pipeline.late.intersection(node.inputs)), self.ends.now(node)
+            with strictly(now) as found:
                 last = machine.finish(state)
             self._escapes(f"{node.name}:inner_escape_at_end", found)
-            return [
-                _finishing(self.end.now, slots, slots_of(out), late=late)
-                for slots, out in zip(emitted, last, strict=True)
-            ]
+            return [finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
         return emitted
 
     def _ticked(self, node: Node, machine: Machine) -> list[list[Maybe]]:
         """Run a clocked machine on what the step brings, even if that is nothing; what it emits on each output."""
         state = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         source, *oracles = node.inputs
-        ends = self.end.now if self.end else FALSE
+        ends = self.ends.now(node)
 
         def strike(number: int, possible: Any) -> Maybe:
             position, oracle = next((i, each) for i, each in enumerate(self.inputs) if each.name == oracles[number])
@@ -261,7 +274,7 @@ class _Crawl:
 
     def _cells(self, instance: str, stores: Sequence[Store]) -> list[Cells]:
         """The memories of an instance, to be read and written."""
-        start = len(self.memories)
+        start = len(self.kept)
         return [
             Cells(
                 store._replace(name=f"{instance}:{store.name}"),
@@ -270,11 +283,14 @@ class _Crawl:
             for i, store in enumerate(stores)
         ]
 
-    def _remember(self, cells: Sequence[Cells], fires: Any) -> None:
-        """Keep memories, with what is written to them where an instance fires."""
-        for each in cells:
-            writes = (write._replace(happens=AND(fires, write.happens)) for write in each.writes)
-            self.memories.append(Memory(*each.store, each.arrays, tuple(writes), AND(fires, each.full)))
+    def _memory(self, cells: Cells) -> Memory:
+        """A memory, with what is written to it where its instance fires; totals that are kept of it are variables."""
+        fires = cells.fires
+        for symbol, after in cells.totals.values():
+            self.variables.append(Variable(symbol.name, symbol.domain, 0, ite(fires, after, symbol)))
+        writes = tuple(write._replace(happens=AND(fires, write.happens)) for write in cells.writes)
+        updates = tuple(update._replace(happens=AND(fires, update.happens)) for update in cells.updates)
+        return Memory(*cells.store, cells.arrays, writes, updates, AND(fires, cells.full))
 
     def _holds(self, domain: Domain) -> bool:
         """Whether a variable can have this domain."""
@@ -309,7 +325,7 @@ class _Crawl:
         if isinstance(join, Ring):
             cells = self._cells(name, join.stores())
             done = join.step(state, [arrival for (arrival,) in arrivals], cells, share)
-            self._remember(cells, TRUE)
+            self.kept += cells
             result = JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
         else:
             result = join.rounds(state, arrivals, share)
@@ -364,21 +380,6 @@ class _Crawl:
             return like(value, [self._define_value(f"{name}.{n}", v, d, present) for v, (n, d) in fields])
         self.uses[name] = present
         return self._define(name, as_term(value, domain))
-
-
-def _finishing(now: Term, slots: list[Maybe], last: Sequence[Maybe], *, late: bool) -> list[Maybe]:
-    """The slots of a pipe whose processor emits `last` at the end of the stream.
-
-    Where nothing arrives at that step (not `late`), they take the place of what it emits at other steps.
-    """
-    ending = [Maybe(AND(now, as_term(each.present, BOOL)), each.value) for each in last]
-    if late:
-        return slots + ending
-    both = [
-        Maybe(OR(slot.present, end.present), ite(now, end.value, slot.value))
-        for slot, end in zip(slots, ending, strict=False)
-    ]
-    return [*both, *slots[len(ending) :], *ending[len(slots) :]]
 
 
 def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:

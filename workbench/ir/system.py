@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
-from workbench.core.memory import Write
+from workbench.core.memory import Update, Write
 from workbench.core.ops import both, disjunction, either, ite, negate
 from workbench.core.processor import Maybe, Processor
-from workbench.core.term import FALSE, TRUE, Term, leaves, var
+from workbench.core.term import FALSE, TRUE, Others, Term, leaves, var
 
 
 class Variable(NamedTuple):
@@ -60,6 +60,8 @@ class Pipe:
     slots: tuple[Maybe, ...]
     more: Term | None = None
     """In a system for compiled code: how many more times the event of its one slot comes; a variable."""
+    rows: Others | None = None
+    """In a system for compiled code: events that come after that of its one slot."""
 
     @property
     def width(self) -> int:
@@ -115,12 +117,13 @@ class Memory(NamedTuple):
     arrays: tuple[str, ...]
     """Per scalar part of the domain, what code calls its array."""
     writes: tuple[Write, ...]
+    updates: tuple[Update, ...]
     full: Term
     """Of a table: whether there is no row for what is written in this step."""
 
 
 class End(NamedTuple):
-    """The end of all input streams: an input of its own, and whether it has come in an earlier step."""
+    """The end of input streams: an input of its own, and whether it has come in an earlier step."""
 
     now: Term
     over: Term
@@ -153,12 +156,14 @@ class System:
     """The leaves of the inputs that are in the system: presence flags and values."""
     domains_of_pipes: Mapping[str, Domain] = field(default_factory=dict)
     end: End | None = None
-    """None where no processor acts at the end."""
+    """That of all inputs; None where no processor acts at the end."""
     uses: Mapping[str, Term] = field(default_factory=dict)
     """For definitions of values: when the value is used (its pipe's presence)."""
     pending: tuple[Term, ...] = ()
     """Conditions on the state under which a step that brings nothing can change something (else none does)."""
 
+    ends: Mapping[str, End] = field(default_factory=dict)
+    """In a system for compiled code, instead: that of each input, by its name."""
     memories: tuple[Memory, ...] = ()
     strict: frozenset[str] = frozenset()
     """Definitions that say when a number leaves its checked domain inside a processor (`core.strict`)."""

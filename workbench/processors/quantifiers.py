@@ -156,13 +156,17 @@ class ForAll(Holder):
         if inner or backend in RUNS_PYTHON:
             return inner
         if isinstance(self.domain, TypedFunction) and not self.domain.result.finite:
-            return f"the values it ranges over, {self.domain.result}, are not finitely many"
+            given = self.domain.result
+            if backend != "numba":
+                return f"the values it ranges over, {given}, are not finitely many"
+            if not isinstance(given, Tuple):
+                return f"nothing bounds the number of values that it ranges over, {given}"
         return "" if self.lag == 0 else "nothing bounds the number of copies that wait for a verdict"
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        reason = self.refusal("smv")
+        reason = self.refusal("numba")  # a model has been refused before, if its values are not finitely many
         if reason:
-            raise Refused(f"{self} is not supported by the model: {reason}")
+            raise Refused(f"{self} has no finite machine: {reason}")
         assert isinstance(self.domain, TypedFunction)
         element = _element(self.keyword, self.domain)
         inner = self._inner.machine((element, *inputs), 1)

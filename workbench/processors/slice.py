@@ -6,16 +6,16 @@ output is the map from each slice to the last event that it has emitted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, Bool, Domain, FrozenMap, Integers, Map, Tuple, Value, parts, scalars
+from workbench.core.domain import BOOL, Bool, Domain, FrozenMap, Map, Value
 from workbench.core.function import Function, TypedFunction, as_function, on_values
-from workbench.core.memory import Cells, Store, Stored, table_size
-from workbench.core.ops import as_term, both, disjunction, either, equal, ite, negate
+from workbench.core.memory import Stored
+from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
@@ -25,7 +25,6 @@ from workbench.core.processor import (
     Maybe,
     Processor,
     Push,
-    Slot,
     State,
     Stepped,
     Stream,
@@ -34,17 +33,16 @@ from workbench.core.processor import (
     pushed,
     typed_function,
 )
-from workbench.core.strict import computed, when
-from workbench.core.term import FALSE, TRUE, Change, Entries, const
+from workbench.core.strict import computed
+from workbench.core.term import FALSE
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held import Holder, advance, ended, last_event, symbolic_step, wrapped
+from workbench.processors.held import Holder, last_event, wrapped
+from workbench.processors.slice_copies import Copies
+from workbench.processors.slice_table import Table, scalar
 from workbench.processors.trim import Trim
-
-FIRST = 64
-"""Rows of a table of slices at first, beside those of small keys: a power of two."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +96,10 @@ class Slice(Holder):
         return replace(self, key=typed_function(self.key, inputs), inner=inner, to_all=to_all, until=until)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return (self._map(inputs),)
+        return (self.map_of(inputs),)
 
-    def _map(self, inputs: tuple[Domain, ...]) -> Map:
+    def map_of(self, inputs: tuple[Domain, ...]) -> Map:
+        """The domain of the maps from slices to what they emit."""
         assert isinstance(self.key, TypedFunction)
         return Map(self.key.result, self._inner.results(inputs)[0])
 
@@ -206,29 +205,22 @@ class Slice(Holder):
         if Map(keys, BOOL).finite or backend in RUNS_PYTHON:
             return ""
         if backend == "numba" and scalar(keys):
-            held = self.to_all is not None or self._inner.finishes
-            return "an event that goes to all slices needs a finite type of keys there" if held else ""
+            return (
+                "slices that emit at the end of the stream need a finite type of keys" if self._inner.finishes else ""
+            )
         return f"there may be too many slices, one for each value of {keys}"
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
         """Where the maps are not finite: a table of the slices."""
-        if (
-            self.to_all is not None
-            or self._inner.finishes
-            or not scalar(self._map(inputs).key)
-            or not self._tabled(inputs)
-        ):
+        if self._inner.finishes or not scalar(self.map_of(inputs).key) or self.map_of(inputs).finite:
             return None
-        return _Copies(self, self._inner.machine(inputs), inputs).table()
-
-    def _tabled(self, inputs: tuple[Domain, ...]) -> bool:
-        return not self._map(inputs).finite
+        return Table(Copies(self, self._inner.machine(inputs), inputs)).stored()
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         self._refuse()
-        return _Copies(self, self._inner.machine(inputs, horizon), inputs).machine()
+        return Copies(self, self._inner.machine(inputs, horizon), inputs).machine()
 
-    def _over(self, said: Maybe) -> Any:
+    def over(self, said: Maybe) -> Any:
         """Whether a slice ends with what it says."""
         if self.until is None:
             return FALSE
@@ -236,7 +228,7 @@ class Slice(Holder):
         computed((ends,), said.present)
         return both(said.present, ends)
 
-    def _addressed(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
+    def addressed(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
         """Of a symbolic front: its key, and whether it goes to all slices."""
         assert isinstance(self.key, TypedFunction)
         key = as_term(self.key(*front), self.key.result)
@@ -248,7 +240,7 @@ class Slice(Holder):
     def _refuse(self) -> None:
         reason = self.refusal("smv")
         if reason:
-            raise Refused(f"{self} is not supported by the model: {reason}")
+            raise Refused(f"{self} has no finite machine: {reason}")
 
     def __str__(self) -> str:
         options = [f"to_all={self.to_all.name}"] if self.to_all else []
@@ -269,149 +261,6 @@ class Slice(Holder):
             cls(even, CountDecimate(2, last=True)),
             cls(f.LT, ApplyFunction(f.MAX)),
         )
-
-
-class _Copies:
-    """The finite machine of a slice processor.
-
-    For each key: whether the slice is there (where that is not the same as to have been fed), the inner state,
-    and the last event. What is not there holds the initial state, and the default.
-    """
-
-    def __init__(self, slice: Slice, inner: Machine, inputs: tuple[Domain, ...]) -> None:
-        self.slice, self.inner = slice, inner
-        self.map = slice._map(inputs)
-        self.lives = slice.to_all is not None or inner.finish is not None
-        self.kept = self._kept(inputs)
-        own = [Slot("is_alive", BOOL, False)] if self.lives else []
-        own += [*inner.slots, Slot("is_present", BOOL, False)]
-        if self.kept is None:
-            own.append(Slot("shown", self.map.value, self.map.value.default))
-        self.own = own
-
-    def _kept(self, inputs: tuple[Domain, ...]) -> int | None:
-        """The inner slot that always holds the event emitted last, if there is one: it need not be kept twice."""
-        if self.slice.until is not None or self.inner.finish is not None:
-            return None
-        after, out = symbolic_step(self.inner, inputs)
-        if not isinstance(out, Maybe) or out.present not in (True, TRUE):
-            return None
-        slots = zip(after, self.inner.slots, strict=True)
-        return next(
-            (i for i, (new, slot) in enumerate(slots) if new == out.value and slot.domain == self.map.value), None
-        )
-
-    def machine(self) -> Machine:
-        slots = tuple(Slot(f"{s.name}.{word}", s.domain, s.initial) for _, word in self.map.slots for s in self.own)
-        return Machine(slots, self.step, self.finish if self.inner.finish else None)
-
-    def table(self) -> Stored:
-        """The machine with a row for each slice that there has been, for compiled code.
-
-        Where each front makes a slice emit, it is in the map if its row is used.
-        """
-        stored = self.own if self.kept is None else self.own[:-1]
-        fresh = tuple(slot.initial for slot in stored) if self.kept is None else ()
-        row = Tuple((BOOL, self.map.key, *(slot.domain for slot in stored)))
-
-        def machine(cells: Sequence[Cells]) -> Machine:
-            (slices,) = cells
-
-            def found(place: Any) -> tuple[Any, ...]:
-                used, _, *kept = slices.at(place)
-                new = (const(slot.initial, slot.domain) for slot in stored)
-                copy = tuple(ite(used, old, first) for old, first in zip(kept, new, strict=True))
-                return copy if self.kept is None else (*copy, used)
-
-            def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-                key, _ = self.slice._addressed(front)
-                place = slices.find(key)
-                new = self._fed(found(place), front)
-                slices.keep(place, key, new[: len(stored)])
-                present, value = self._entry(new)
-
-                def look(other: Any) -> tuple[Any, Any]:
-                    there, known = self._entry(found(slices.find(other)))
-                    same = equal(key, other)
-                    return ite(same, present, there), ite(same, value, known)
-
-                return state, (event(Change.of(self.map, (present, key, value), look, self._arrays(slices))),)
-
-            return Machine((), step)
-
-        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), machine)
-
-    def _arrays(self, slices: Cells) -> tuple[str, ...]:
-        """See `Change.arrays`."""
-        used, key, *rest = slices.arrays
-        names = {"is_present": [used]}
-        for slot in self.own if self.kept is None else self.own[:-1]:
-            names[slot.name] = [rest.pop(0) for _ in scalars(slot.domain)]
-        shown = "shown" if self.kept is None else self.inner.slots[self.kept].name
-        return (used, *names["is_present"], key, *names[shown])
-
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        key, everywhere = self.slice._addressed(front)
-        after: list[Any] = []
-        entries = []
-        for copy, (candidate, _) in zip(self._each(state), self.map.slots, strict=True):
-            chosen = both(negate(everywhere), equal(key, const(candidate, self.map.key)))
-            fed = either(chosen, both(everywhere, copy[0])) if self.lives else chosen
-            with when(fed):
-                new = self._fed(copy, front)
-            new = tuple(ite(fed, a, b) for a, b in zip(new, copy, strict=True))
-            after += new
-            entries.append(self._entry(new))
-        return tuple(after), (event(Entries.of(self.map, entries)),)
-
-    def finish(self, state: State) -> tuple[Emission, ...]:
-        spoke, entries = [], []
-        for copy in self._each(state):
-            alive, inner, shown = self._parts(copy)
-            with when(alive):
-                final = ended(self.inner, inner, Maybe(FALSE, const(self.map.value.default, self.map.value)))
-            said = both(alive, final.present)
-            spoke.append(said)
-            entries.append((either(said, shown.present), ite(said, final.value, shown.value)))
-        return (Maybe(disjunction(spoke), Entries.of(self.map, entries)),)
-
-    def _each(self, state: State) -> Iterator[tuple[Any, ...]]:
-        size = len(self.own)
-        return (tuple(state[i : i + size]) for i in range(0, len(state), size))
-
-    def _parts(self, copy: tuple[Any, ...]) -> tuple[Any, State, Maybe]:
-        """Whether the slice is there, its inner state, and the last event."""
-        first = int(self.lives)
-        inner = copy[first : first + len(self.inner.slots)]
-        return copy[0] if self.lives else TRUE, inner, Maybe(*self._entry(copy))
-
-    def _entry(self, copy: tuple[Any, ...]) -> tuple[Any, Any]:
-        """The slice in the map: whether it is there, and its value."""
-        if self.kept is None:
-            return copy[-2], copy[-1]
-        nothing = const(self.map.value.default, self.map.value)
-        return copy[-1], ite(copy[-1], copy[int(self.lives) + self.kept], nothing)
-
-    def _fed(self, copy: tuple[Any, ...], front: tuple[Any, ...]) -> tuple[Any, ...]:
-        """What is kept of a slice after it has seen the front."""
-        _, inner, shown = self._parts(copy)
-        nothing = Maybe(FALSE, const(self.map.value.default, self.map.value))
-        after, found = advance(self.inner, inner, nothing, front)
-        last = Maybe(either(found.present, shown.present), ite(found.present, found.value, shown.value))
-        alive: Any = TRUE
-        if self.slice.until is not None:
-            over = self.slice._over(found)
-            fresh = tuple(const(slot.initial, slot.domain) for slot in self.inner.slots)
-            alive, after = negate(over), ite(over, fresh, after)
-            if self.slice.forget:
-                last = Maybe(both(last.present, negate(over)), ite(over, nothing.value, last.value))
-        value = () if self.kept is not None else (last.value,)
-        return (*((alive,) if self.lives else ()), *after, last.present, *value)
-
-
-def scalar(keys: Domain) -> bool:
-    """Whether values of this domain can be keys of a table."""
-    return isinstance(keys, Integers) or (keys.finite and not parts(keys) and not isinstance(keys, Tuple))
 
 
 def _plain(function: Function | TypedFunction) -> Function:

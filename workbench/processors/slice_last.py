@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Tuple, Value
-from workbench.core.memory import Cells, Store, Stored, table_size
+from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Value
+from workbench.core.memory import Stored
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stream, emission
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.processors.held import advance, ended, last_event
-from workbench.processors.slice import FIRST, Slice
+from workbench.processors.slice import Slice
+from workbench.processors.slice_table import LastTable, scalar
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class SliceLast(Slice):
     lockstep: ClassVar[bool] = False
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        found = self._map(inputs)
+        found = self.map_of(inputs)
         return (Record((found.key, found.value), ("key", "value")),)
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        found = self._map(inputs)
+        found = self.map_of(inputs)
         if self.to_all is None and not self._inner.finishes:
             return 1
         return len(found.slots) if found.key.finite and found.finite else None
@@ -107,7 +107,7 @@ class SliceLast(Slice):
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         self._refuse()
-        inner, found = self._inner.machine(inputs, horizon), self._map(inputs)
+        inner, found = self._inner.machine(inputs, horizon), self.map_of(inputs)
         lives = self.to_all is not None or inner.finish is not None
         own = [*([Slot("is_alive", BOOL, False)] if lives else []), *inner.slots]
         slots = tuple(Slot(f"{s.name}.{word}", s.domain, s.initial) for _, word in found.slots for s in own)
@@ -118,7 +118,7 @@ class SliceLast(Slice):
             return [tuple(state[i * len(own) : (i + 1) * len(own)]) for i in range(len(found.slots))]
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-            key, everywhere = self._addressed(front)
+            key, everywhere = self.addressed(front)
             following: list[Any] = []
             said = []
             for copy, (candidate, _) in zip(copies(state), found.slots, strict=True):
@@ -126,7 +126,7 @@ class SliceLast(Slice):
                 fed = either(chosen, both(everywhere, copy[0])) if lives else chosen
                 with when(fed):
                     after, last = advance(inner, copy[int(lives) :], nothing, front)
-                    over = self._over(last)
+                    over = self.over(last)
                 new = (*((negate(over),) if lives else ()), *ite(over, fresh, after))
                 following += ite(fed, new, copy)
                 said.append(Maybe(both(fed, last.present), (const(candidate, found.key), last.value)))
@@ -143,31 +143,10 @@ class SliceLast(Slice):
         return Machine(slots, step, finish if inner.finish else None)
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
-        if not self._tabled(inputs):
+        found = self.map_of(inputs)
+        if found.finite or self._inner.finishes or not scalar(found.key):
             return None
-        found = self._map(inputs)
-        inner = self._inner.machine(inputs)
-        fresh = tuple(slot.initial for slot in inner.slots)
-        row = Tuple((BOOL, found.key, *(slot.domain for slot in inner.slots)))
-        nothing = Maybe(FALSE, const(found.value.default, found.value))
-        first = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
-
-        def machine(cells: Sequence[Cells]) -> Machine:
-            (slices,) = cells
-
-            def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-                key, _ = self._addressed(front)
-                place = slices.find(key)
-                used, _, *kept = slices.at(place)
-                before = tuple(ite(used, a, b) for a, b in zip(kept, first, strict=True))
-                after, last = advance(inner, before, nothing, front)
-                over = self._over(last)
-                slices.keep(place, key, ite(over, first, after))
-                return state, (Maybe(last.present, (key, last.value)),)
-
-            return Machine((), step)
-
-        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), machine)
+        return LastTable(self, self._inner.machine(inputs), found).stored()
 
     def _together(self, said: list[Maybe], inner: Machine) -> Emission:
         """What the slices say at one front: where only one is fed, as a single event."""

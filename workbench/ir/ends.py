@@ -1,0 +1,73 @@
+"""The end of the input streams, and which processors finish with it.
+
+The rule of this module: in a model all inputs end together; in compiled code each by itself, as in a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.core.domain import BOOL
+from workbench.core.ops import AND, OR, as_term, both, conjunction, either, ite, negate
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Maybe
+from workbench.core.term import FALSE, Term, var
+from workbench.ir.system import End, Variable
+
+END_NAME = "end of stream"
+"""The instance of the end of the input streams; no pipe can be called so."""
+
+
+class Ends:
+    """The ends of the inputs of a pipeline, if some processor acts at the end.
+
+    Parameters
+    ----------
+    apart: whether each input ends by itself.
+
+    Attributes
+    ----------
+    whole: the end of all inputs, where they end together.
+    each: that of each input, where they do not.
+    """
+
+    def __init__(self, pipeline: Pipeline, *, apart: bool) -> None:
+        self.whole = _end("") if pipeline.late and not apart else None
+        self.each = {name: _end(f" {name}") for name, _ in pipeline.inputs} if pipeline.late and apart else {}
+        self.all = [self.whole] if self.whole else list(self.each.values())
+        self.variables = [Variable(end.over.name, BOOL, False, OR(end.over, end.now)) for end in self.all]
+        self._of = {name: frozenset([name]) for name, _ in pipeline.inputs}
+        for node in pipeline.nodes:
+            self._of.update(dict.fromkeys(node.outputs, self._inputs(node)))
+
+    def _inputs(self, node: Node) -> frozenset[str]:
+        """The inputs of the pipeline on which a node depends."""
+        return frozenset().union(*(self._of[pipe] for pipe in node.inputs))
+
+    def now(self, node: Node) -> Term:
+        """Whether, with this step, all inputs on which a node depends have ended."""
+        if self.whole or not self.each:
+            return self.whole.now if self.whole else FALSE
+        ends = [self.each[name] for name in sorted(self._inputs(node))]
+        over = conjunction(end.over for end in ends)
+        now: Term = both(conjunction(either(end.over, end.now) for end in ends), negate(over))
+        return now
+
+
+def finishing(now: Term, slots: list[Maybe], last: Sequence[Maybe], *, late: bool) -> list[Maybe]:
+    """The slots of a pipe whose processor emits `last` at the end of the stream.
+
+    Where nothing arrives at that step (not `late`), they take the place of what it emits at other steps.
+    """
+    ending = [Maybe(AND(now, as_term(each.present, BOOL)), each.value) for each in last]
+    if late:
+        return slots + ending
+    both = [
+        Maybe(OR(slot.present, end.present), ite(now, end.value, slot.value))
+        for slot, end in zip(slots, ending, strict=False)
+    ]
+    return [*both, *slots[len(ending) :], *ending[len(slots) :]]
+
+
+def _end(what: str) -> End:
+    return End(var(f"{END_NAME}:now{what}", BOOL), var(f"{END_NAME}:over{what}", BOOL))
