@@ -21,6 +21,7 @@ EVENTS = st.tuples(
 @given(st.lists(EVENTS, max_size=5))
 def test_fields_are_those_of_the_events(events):
     arrays = arrays_of(NESTED, events)
+    assert arrays is not None
     parts = [part for _, part in scalars(NESTED)]
     for k, (array, part) in enumerate(zip(arrays, parts, strict=True)):
         assert array.tolist() == [encode_any(part, list(split(NESTED, event))[k]) for event in events]

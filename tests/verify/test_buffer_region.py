@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.conformance.strategies import pipelines
+from workbench.errors import Overflow
 from workbench.processors.group import flatten
 from workbench.verify import buffer_region
 from workbench.verify.buffer_region import Regions
@@ -39,6 +40,23 @@ def test_a_short_pipeline_as_if_it_were_long(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(buffer_region, "LONG", 0)
     source = "pipeline p(x: int) -> int { c = decimate(x, 2)  return trim(c, 2) - c }"
     assert [b.capacity for b in wb.buffers(wb.parse(source).get().pipeline).queues] == [0, 2]
+
+
+def test_a_number_that_overflows_on_the_busy_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum in the window leaves its domain at the third event; by then what came second has waited."""
+    monkeypatch.setattr(buffer_region, "LONG", 0)
+    source = """
+        pipeline p(x: 0..1) -> 0..2 {
+            one = cast(turn(x, 1), int checked 2)
+            unused = window(trim(one, 1), 2, cumulate(+))
+            return trim(x, 1) + x
+        }
+    """
+    pipeline = wb.parse(source).get().pipeline
+    executor = wb.Reference(pipeline)
+    with pytest.raises(Overflow):
+        executor.run([0] * 5)
+    assert [b.capacity for b in wb.buffers(pipeline).queues] == [0, 1]
 
 
 def test_no_single_pipe_decides() -> None:

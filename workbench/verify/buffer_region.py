@@ -10,12 +10,14 @@ Capacities proven of queues in the part may be too small for some events on the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
 from workbench.backends.reference import Reference
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Node, Pipeline
+from workbench.errors import Overflow
 from workbench.ir.compose import compose
 from workbench.ir.system import System
 from workbench.verify.buffer_search import Found, Inputs, Search, upstream
@@ -47,7 +49,7 @@ class Regions:
         if found.at_most is None or found.reason or found.model is None or found.model.integers:
             return None
         lengths = [held[queue] for held in self._busy]
-        if max(lengths) < found.at_most:
+        if max(lengths, default=-1) < found.at_most:
             return None
         reaching: Inputs = ()
         if found.at_most:
@@ -106,6 +108,10 @@ class Regions:
 
     @cached_property
     def _busy(self) -> list[Mapping[str, int]]:
-        """The lengths of all queues on a run with events on all inputs at every step."""
+        """The lengths of all queues on a run with events on all inputs at every step, until a number overflows."""
         executor = Reference(self.pipeline, {})
-        return [executor.step(self._events).queues for _ in range(len(self.pipeline.nodes) + LONG)]
+        found: list[Mapping[str, int]] = []
+        with suppress(Overflow):
+            for _ in range(len(self.pipeline.nodes) + LONG):
+                found.append(executor.step(self._events).queues)
+        return found
