@@ -70,16 +70,23 @@ def _serve(connection: Connection) -> None:
     """The life of a process: tasks in, verdicts out."""
     signal.signal(signal.SIGTERM, _stop)
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-        while True:
-            number, task = connection.recv()
-            try:
-                answer: Verdict | WorkbenchError = decide(task)
-            except WorkbenchError as error:
-                answer = error
-            connection.send((number, answer))
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+            _answer(connection)
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # an interpreter on its way out would print a traceback
     except (EOFError, OSError, KeyboardInterrupt):
         pass  # the parent has no more work, is gone, or wants us to stop
+
+
+def _answer(connection: Connection) -> None:
+    while True:
+        number, task = connection.recv()
+        try:
+            answer: Verdict | WorkbenchError = decide(task)
+        except WorkbenchError as error:
+            answer = error
+        connection.send((number, answer))
 
 
 def _stop(*_: object) -> None:
@@ -93,18 +100,24 @@ class _Member:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _held_back():
-            self.process.start()
-        theirs.close()
         self.number: int | None = None
+        try:
+            with _held_back():
+                self.process.start()
+            theirs.close()
+        except BaseException:  # interrupted meanwhile
+            self.stop(now=True)
+            raise
 
     def give(self, number: int, task: Task) -> None:
         self.number = number
         self.connection.send((number, task))
 
     def stop(self, *, now: bool) -> None:
+        if self.process.pid is None:
+            return
         if now:
-            self.process.terminate()  # while it still listens: the signal must not come when it is on its way out
+            self.process.terminate()
         self.connection.close()
         self.process.join(5)
         if self.process.is_alive():
