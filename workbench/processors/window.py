@@ -111,10 +111,10 @@ class Window(Holder):
         return fronts[1:], self._emitted(self._refold(fronts))
 
     def _refold(self, fronts: tuple[Any, ...]) -> Copy:
-        processor = self._inner
-        inner, last = processor.initial(), NOTHING
+        step = self._inner.step
+        inner, last = self._begun, NOTHING
         for events in fronts:
-            inner, (out,) = processor.step(inner, events)
+            inner, (out,) = step(inner, events)
             last = last_event(out, last)
         return inner, last
 
