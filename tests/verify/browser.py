@@ -98,10 +98,14 @@ class Page:
             self.send("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=KEYS[key])
 
     def click(self, selector: str) -> None:
-        """The middle of an element, with the mouse."""
-        self.ask(f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block: 'center'}})")
-        box = self.ask(f"(b => [b.x + b.width / 2, b.y + b.height / 2])"
-                       f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")  # fmt: skip
+        """The middle of an element, with the mouse, when it is there."""
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.wait_for(f"{element} !== null")
+        box = self.ask(f"""(element => {{
+            element.scrollIntoView({{block: 'center'}})
+            const b = element.getBoundingClientRect()
+            return [b.x + b.width / 2, b.y + b.height / 2]
+        }})({element})""")
         for kind in ("mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
 
