@@ -1,6 +1,7 @@
 """`workbench conform`, on a user's own files."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,10 +86,10 @@ def test_an_interruption_says_where_to_go_on(workbench: Run, monkeypatch: pytest
 
     once = engine.go_on
 
-    def interrupted(*args: object) -> object:
+    def interrupted(*args: Any) -> object:
         if args[-2] == 6:
             raise KeyboardInterrupt
-        return once(*args)  # type: ignore[arg-type]  # passed on as they came
+        return once(*args)
 
     monkeypatch.setattr(engine, "go_on", interrupted)
     done = workbench(

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from workbench.conformance.executables import Running
 from workbench.conformance.strategies import pipelines, traces
-from workbench.core.domain import Overflowing, split
+from workbench.core.domain import Overflowing
+from workbench.core.fields import split
 from workbench.core.ops import NE, NOT, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END

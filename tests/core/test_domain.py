@@ -1,20 +1,7 @@
 import pytest
 
-from workbench.core.domain import (
-    ANY,
-    BOOL,
-    FLOAT,
-    INT,
-    STR,
-    Enum,
-    Integer,
-    Overflowing,
-    Range,
-    Record,
-    Tuple,
-    resolve,
-    scalars,
-)
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range, Record, Tuple, resolve
+from workbench.core.fields import scalars
 from workbench.errors import DomainError
 
 FINITE = [

@@ -18,11 +18,9 @@ from workbench.core.domain import (
     Range,
     Record,
     Tuple,
-    joined,
     resolve,
-    scalars,
-    split,
 )
+from workbench.core.fields import joined, scalars, split
 from workbench.core.term import const, domain_of, var
 from workbench.errors import DomainError, Overflow, TypingError
 

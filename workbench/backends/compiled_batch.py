@@ -14,7 +14,8 @@ from typing import Any, Literal
 from workbench.backends.base import by_input
 from workbench.backends.compiled_loop import spare
 from workbench.backends.compiled_run import Compiled
-from workbench.core.domain import BOOL, Domain, Value, scalars
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError
 

@@ -15,22 +15,8 @@ import numpy as np
 
 from workbench.backends.compiled_observe import decode_any, encode_any
 from workbench.backends.compiled_values import arrays_of
-from workbench.core.domain import (
-    BOOL,
-    INT,
-    Domain,
-    Enum,
-    FrozenMap,
-    Integer,
-    Integers,
-    Map,
-    Range,
-    Reals,
-    Value,
-    joined,
-    scalars,
-    split,
-)
+from workbench.core.domain import BOOL, INT, Domain, Enum, FrozenMap, Integer, Integers, Map, Range, Reals, Value
+from workbench.core.fields import joined, scalars, split
 from workbench.errors import DomainError, InputError
 
 

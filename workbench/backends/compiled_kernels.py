@@ -13,9 +13,7 @@ import hashlib
 import importlib.util
 import os
 import sys
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,9 @@ from numba.extending import intrinsic
 
 from workbench.backends.compiled_loop import executable
 from workbench.backends.compiled_tables import SCATTER
+from workbench.backends.whole import replacing
 from workbench.core.memory import DIRECT
+from workbench.errors import InputError
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
@@ -143,7 +143,7 @@ def machine_code(source: str, name: str = "run") -> Any:
     """The function of a generated source, compiled when it is first called, and kept on disk for the next time."""
     try:
         function = _from_file(source, name)
-    except OSError:  # nowhere to keep it
+    except (OSError, InputError):  # nowhere to keep it
         return numba.njit(nogil=True, error_model="numpy")(executable(source, SCOPE, name))
     return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
 
@@ -155,15 +155,8 @@ def _from_file(source: str, name: str) -> Callable[..., Any]:
     path = cache_folder() / f"loop_{digest}.py"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(suffix=".py", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(HEADER + source)
-            os.replace(aside, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(aside)
-            raise
+        with replacing(path) as aside:
+            aside.write_text(HEADER + source, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(f"workbench_loop_{digest}", path)
     assert spec is not None
     assert spec.loader is not None

@@ -16,7 +16,8 @@ from typing import Any
 from workbench.backends.compiled import StepCode, step_code
 from workbench.backends.compiled_rows import ROW, over_rows
 from workbench.backends.compiled_system import fixed, hazards
-from workbench.core.domain import BOOL, Domain, Reals, scalars
+from workbench.core.domain import BOOL, Domain, Reals
+from workbench.core.fields import scalars
 from workbench.core.ops import OR
 from workbench.core.term import FALSE, TRUE, Change, Others, Term, leaves, var
 from workbench.ir.system import Pipe, System

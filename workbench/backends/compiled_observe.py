@@ -9,7 +9,8 @@ from workbench.backends.compiled import decode, encode, step_code
 from workbench.backends.compiled_loop import Shape, executable
 from workbench.backends.compiled_plain import SCOPE, Cells
 from workbench.backends.compiled_tables import ordered
-from workbench.core.domain import BOOL, Domain, Reals, Value, joined, scalars, split
+from workbench.core.domain import BOOL, Domain, Reals, Value
+from workbench.core.fields import joined, scalars, split
 from workbench.core.processor import Maybe, carried
 from workbench.core.term import Term, leaves
 from workbench.ir.system import Pipe, System

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from workbench.backends.base import check_support, suggestion
-from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals, scalars
+from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals
 from workbench.core.evaluate import Kind, escape_condition
+from workbench.core.fields import scalars
 from workbench.core.fold import Substitute
 from workbench.core.memory import gather
 from workbench.core.ops import OR, disjunction

@@ -14,8 +14,9 @@ from workbench.backends.compiled_batch import Batch
 from workbench.backends.compiled_parallel import Parallel
 from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
-from workbench.core.domain import BOOL, Domain, Value, joined, split
+from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.evaluate import compile_terms
+from workbench.core.fields import joined, split
 from workbench.core.ops import as_term
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Machine, Maybe, carried, slots_of

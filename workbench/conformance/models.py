@@ -10,7 +10,8 @@ from typing import Any
 
 from workbench.backends.smv import SmvModel, print_model
 from workbench.conformance.executables import Seen, Steps
-from workbench.core.domain import BOOL, Value, split
+from workbench.core.domain import BOOL, Value
+from workbench.core.fields import split
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, carried
 from workbench.core.term import concrete, leaves, var

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, INT, Domain, Map, Range, Tuple, Value, parts, scalars
+from workbench.core.domain import BOOL, INT, Domain, Map, Range, Tuple, Value
+from workbench.core.fields import parts, scalars
 from workbench.core.ops import CAST, EQ, SUB, Operator, as_term, both, ite, negate
 from workbench.core.processor import Machine
 from workbench.core.term import FALSE, TRUE, Entries, Others, Term, const, intern, var

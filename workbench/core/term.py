@@ -15,7 +15,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.core.domain import BOOL, Domain, Map, Reals, Record, Tuple, Value, joined, parts, scalars, split
+from workbench.core.domain import BOOL, Domain, Map, Reals, Record, Tuple, Value
+from workbench.core.fields import joined, parts, scalars, split
 from workbench.errors import TypingError
 
 if TYPE_CHECKING:

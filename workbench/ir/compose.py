@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals, parts, scalars, split, within
+from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals
+from workbench.core.fields import parts, scalars, split, within
 from workbench.core.join import Join, JoinRounds
 from workbench.core.memory import Cells, Store, gather
 from workbench.core.ops import AND, NOT, OR, as_term, both, ite

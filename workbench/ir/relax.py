@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.core.domain import Domain, Range, scalars
+from workbench.core.domain import Domain, Range
+from workbench.core.fields import scalars
 from workbench.core.join import Brim, Join
 from workbench.core.ops import EQ, GT, LT, both, ite
 from workbench.core.pipeline import Node, Pipeline

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Value, split
+from workbench.core.domain import Value
 from workbench.core.evaluate import compile_terms
+from workbench.core.fields import split
 from workbench.core.processor import END, carried
 from workbench.core.term import Term, concrete, var
 from workbench.errors import DomainError

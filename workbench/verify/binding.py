@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from workbench.backends.smv_terms import CAST_LIMIT, constant, type_of, word_width
-from workbench.core.domain import Bool, Domain, Enum, Integer, Range, scalars
+from workbench.core.domain import Bool, Domain, Enum, Integer, Range
+from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, EngineError, InputError, Location, Refused, TypingError, WorkbenchError
 from workbench.verify.driven import Driven, Wire

@@ -15,7 +15,8 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.backends.reference import Reference
-from workbench.core.domain import Domain, Value, scalars
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.core.domain import Bool, Domain, Enum, parts, within
+from workbench.core.domain import Bool, Domain, Enum
+from workbench.core.fields import parts, within
 from workbench.core.function import LIBRARY, Function
 from workbench.core.ops import EQ, conjunction, disjunction, either, negate
 from workbench.core.term import TRUE, Term, const, is_symbolic

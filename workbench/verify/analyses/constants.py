@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from workbench.core.domain import Value, split
+from workbench.core.domain import Value
+from workbench.core.fields import split
 from workbench.core.ops import EQ, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import domain_of, leaves
