@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import cuda, types
+from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
 from tests.backends.ptx import Kernel
 
@@ -25,8 +27,9 @@ compiled: list[Kernel] = []
 class OnDevice(np.ndarray):  # type: ignore[type-arg, misc, unused-ignore]
     """An array that lies on the device."""
 
-    def copy_to_host(self, **_: Any) -> Any:
+    def copy_to_host(self, *given: Any, **named: Any) -> Any:
         """The array in the computer's memory."""
+        inspect.signature(DeviceNDArray.copy_to_host).bind(self, *given, **named)
         return np.array(self)
 
 
@@ -51,13 +54,23 @@ class _Launched:
         self._kernels[kinds](blocks, threads, arguments)
 
 
+def _as(original: Any, other: Any) -> Callable[..., Any]:
+    """A function in the place of another, which takes what that would take."""
+
+    def called(*given: Any, **named: Any) -> Any:
+        inspect.signature(original).bind(*given, **named)
+        return other(*given, **named)
+
+    return called
+
+
 def install() -> None:
     """Make numba's CUDA target use it."""
     from numba.cuda import dispatcher
 
     jit = cuda.jit
     device = SimpleNamespace(compute_capability=CAPABILITY, name=NAME)
-    replaced = {
+    replaced: dict[str, Any] = {
         "jit": lambda function=None, **options: jit(**options) if options else _Launched(function),
         "is_available": lambda: True,
         "get_current_device": lambda: device,
@@ -67,5 +80,5 @@ def install() -> None:
         "device_array": lambda shape, kind, **_: np.full(shape, 77).astype(kind).view(OnDevice),
     }
     for name, value in replaced.items():
-        setattr(cuda, name, value)
+        setattr(cuda, name, _as(getattr(cuda, name), value))
     dispatcher.get_current_device = lambda: device
