@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from workbench.core import maps, ops
-from workbench.core.domain import Bool, Domain, Integer, Integers, Map, Overflowing, Range, Reals, Value, resolve
+from workbench.core.domain import Bool, Domain, Integer, Integers, Map, Overflowing, Range, Reals, Tuple, Value, resolve
 from workbench.core.evaluate import compile_terms, compile_value, escape_condition
 from workbench.core.fields import joined, split, within
 from workbench.core.fold import map_leaves, substitute
@@ -262,6 +262,8 @@ def fits(result: Domain, domain: Domain) -> bool:
         return True
     if isinstance(result, Range) and isinstance(domain, Range | Integer):
         return domain.lo <= result.lo and result.hi <= domain.hi
+    if isinstance(result, Tuple) and isinstance(domain, Tuple) and len(result.fields) == len(domain.fields):
+        return all(map(fits, result.fields, domain.fields))
     return False
 
 

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.core.domain import BOOL, Domain, Map, Reals, Record, Tuple, Value
+from workbench.core.domain import BOOL, Domain, Label, Map, Reals, Record, Tuple, Value
 from workbench.core.fields import joined, parts, scalars, split
 from workbench.errors import TypingError
 
@@ -209,8 +209,15 @@ def const(value: Value, domain: Domain) -> Any:
     domain.check(value)
     if parts(domain) or isinstance(domain, Tuple):
         pairs = zip(scalars(domain), split(domain, value), strict=True)
-        return _whole(domain, (intern(None, (), part, item) for (_, part), item in pairs))
-    return intern(None, (), domain, float(value) if isinstance(domain, Reals) else value)
+        return _whole(domain, (_scalar(part, item) for (_, part), item in pairs))
+    return _scalar(domain, value)
+
+
+def _scalar(domain: Domain, value: Value) -> Term:
+    """A constant, of the one Python type that its domain has: equal ones are one term."""
+    if isinstance(domain, Reals):
+        return intern(None, (), domain, float(value))
+    return intern(None, (), domain, str(value) if isinstance(value, Label) else value)
 
 
 def var(name: str, domain: Domain) -> Any:

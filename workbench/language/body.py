@@ -62,7 +62,7 @@ class Body(args.Reader):
     """One pipeline under elaboration. It reads the parameters of processors in its own scope."""
 
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
-        super().__init__({}, file.functions, file.labels)
+        super().__init__({}, file.functions, file.labels_in(syntax))
         self.file, self.syntax = file, syntax
         self.places: dict[str, Location] = {}
         bound = [name for b in syntax.statements if isinstance(b, s.Binding) for name in b.names]

@@ -96,11 +96,11 @@ def projection(position: int, label: str) -> Function:
 class Evaluator:
     """The value of an expression in a scope."""
 
-    def __init__(self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: frozenset[str]) -> None:
+    def __init__(self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
         self.scope = dict(scope)
         self.functions = functions
         self.labels = labels
-        """The constants of the enumerations in the file: names that mean themselves."""
+        """The constants of the enumerations in the file, which mean themselves (see `types.constants`)."""
 
     def value(self, e: s.Expression) -> Any:
         """The value of an expression."""
@@ -128,7 +128,7 @@ class Evaluator:
         if e.name in self.scope:
             return self.scope[e.name]
         if e.name in self.labels:
-            return e.name
+            return self.labels[e.name]
         raise self.unknown(e)
 
     def unknown(self, e: s.Name) -> LanguageError:
@@ -178,7 +178,9 @@ class FunctionBody(Evaluator):
             return function.build(*arguments)
 
 
-def defined_functions(file: s.FileSyntax, known: Mapping[str, Function], labels: frozenset[str]) -> dict[str, Function]:
+def defined_functions(
+    file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str]
+) -> dict[str, Function]:
     """The functions of a file beside those known already; names and recursion are checked at once."""
     functions = dict(known)
     written = {f.name: f for f in file.functions}
@@ -190,7 +192,7 @@ def defined_functions(file: s.FileSyntax, known: Mapping[str, Function], labels:
     return functions
 
 
-def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: frozenset[str]) -> Function:
+def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> Function:
     def build(*arguments: Any) -> Any:
         scope = dict(zip(f.arguments, arguments, strict=True))
         return FunctionBody(scope, functions, labels).value(f.body)
@@ -205,7 +207,7 @@ def walk(e: s.Expression) -> Iterator[s.Expression]:
         yield from walk(part)
 
 
-def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: frozenset[str]) -> None:
+def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
     body = FunctionBody(dict.fromkeys(f.arguments), functions, labels)
     for e in walk(f.body):
         if isinstance(e, s.Name):

@@ -357,6 +357,11 @@ class PipelineSyntax:
     machine: MachineSyntax | None = None
 
     @property
+    def variables(self) -> tuple[VariableSyntax, ...]:
+        """The variables of a machine."""
+        return self.machine.variables if self.machine is not None else ()
+
+    @property
     def signature(self) -> str:
         """How it is called: `window_sum<k = 3>(x: int)`."""
         given = f"<{', '.join(map(str, self.parameters))}>" if self.parameters else ""
