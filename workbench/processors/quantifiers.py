@@ -88,8 +88,11 @@ class ForAll(Holder):
         domain = typed_function(self.domain, inputs)
         inner = self._inner.typed((_element(self.keyword, domain), *inputs))
         (result,) = inner.results((_element(self.keyword, domain), *inputs))
-        if not isinstance(result, Bool | Anything):
-            raise TypingError(f"'{self.keyword}' takes a processor that emits bool, '{inner}' emits {result}")
+        if not isinstance(result, Bool):
+            raise TypingError(
+                f"'{self.keyword}' takes a processor that emits bool, '{inner}' emits {result}",
+                hint="let it compare, e.g. x > 0; of a Python function say what it gives: user_function(f, result=BOOL)",
+            )
         return replace(self, domain=domain, inner=inner)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
