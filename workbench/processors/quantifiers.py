@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Anything, Bool, Domain, Map, Tuple, Value
+from workbench.core.domain import BOOL, INT, Anything, Domain, Map, Tuple, Value
 from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
@@ -38,7 +38,7 @@ from workbench.core.term import FALSE, TRUE, Entries, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held import Holder, advance, first_event, wrapped
+from workbench.processors.held import Holder, advance, check_verdicts, first_event, wrapped
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,9 @@ class ForAll(Holder):
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         domain = typed_function(self.domain, inputs)
-        inner = self._inner.typed((_element(self.keyword, domain), *inputs))
-        (result,) = inner.results((_element(self.keyword, domain), *inputs))
-        if not isinstance(result, Bool):
-            raise TypingError(
-                f"'{self.keyword}' takes a processor that emits bool, '{inner}' emits {result}",
-                hint="let it compare, e.g. x > 0; of a Python function say what it gives: user_function(f, result=BOOL)",
-            )
+        given = (_element(self.keyword, domain), *inputs)
+        inner = self._inner.typed(given)
+        check_verdicts(self.keyword, inner, given)
         return replace(self, domain=domain, inner=inner)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
