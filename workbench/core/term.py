@@ -104,6 +104,19 @@ class Name(str):
     __slots__ = ()
 
 
+class Fields(tuple[Any, ...]):
+    """A symbolic value of a record, which knows the names of its fields."""
+
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, domain: Record, items: Iterable[Any]) -> Fields:
+        """These fields, in the order of the record's."""
+        made = cls(items)
+        made.labels = domain.labels
+        return made
+
+
 class Entries(tuple[Any, ...]):
     """A symbolic value of a finite map: per key whether it is present, and its value."""
 
@@ -177,9 +190,13 @@ class Change(tuple[Any, ...]):
 
 
 def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
-    """A tuple of these items; the value of a map if `shape` is one."""
+    """A tuple of these items; the value of a record or a map if `shape` is one."""
     if isinstance(shape, Change):
         return Change.of(shape.domain, items, shape.content)
+    if isinstance(shape, Fields):
+        made = Fields(items)
+        made.labels = shape.labels
+        return made
     return Entries.of(shape.domain, items) if isinstance(shape, Entries) else tuple(items)
 
 
@@ -232,7 +249,8 @@ def _whole(domain: Domain, flat: Iterator[Term]) -> Any:
     if isinstance(domain, Map) and domain.finite:
         return Entries.of(domain, [_whole(domain.slot, flat) for _ in domain.slots])
     if isinstance(domain, Tuple):
-        return tuple(_whole(field, flat) for field in domain.fields)
+        fields = [_whole(field, flat) for field in domain.fields]
+        return Fields.of(domain, fields) if isinstance(domain, Record) else tuple(fields)
     return next(flat)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.function import LIBRARY, Function
-from workbench.core.term import Term, const, is_symbolic, leaves
+from workbench.core.term import Fields, Term, const, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
@@ -159,8 +159,14 @@ class Evaluator:
         return self.apply(function, arguments, e)
 
     def field(self, e: s.Field) -> Any:
-        """A field of a tuple, by position."""
+        """A field of a record by its name, of a tuple by its position."""
         value = self.value(e.value)
+        names = value.labels if isinstance(value, Fields) else ()
+        if e.name in names:
+            return value[names.index(e.name)]
+        if names and not e.name.isdigit():
+            hint = suggestion(e.name, names, "its fields are: ")
+            raise LanguageError(f"'{e.value}' has no field '{e.name}'", where=e.where, hint=hint)
         if not isinstance(value, tuple) or not e.name.isdigit() or int(e.name) >= len(value):
             raise LanguageError(
                 f"'{e.value}' has no field '{e.name}' here",

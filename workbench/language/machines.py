@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Enum, Tuple, Value
+from workbench.core.domain import Domain, Enum, Value
 from workbench.core.fields import within
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
@@ -24,38 +24,6 @@ if TYPE_CHECKING:
 
 STATE = "state"
 """The pipe that carries the state of a machine."""
-
-
-class _Action(FunctionBody):
-    """An expression over inputs, variables and parameters; fields have the names that the domains give them."""
-
-    def __init__(
-        self,
-        scope: Mapping[str, Any],
-        functions: Mapping[str, Function],
-        labels: Mapping[str, str],
-        domains: Mapping[str, Domain],
-    ) -> None:
-        super().__init__(scope, functions, labels)
-        self.domains = domains
-
-    def field(self, e: s.Field) -> Any:
-        found = self._domain(e.value)
-        if isinstance(found, Tuple):
-            if e.name in found.names():
-                return self.value(e.value)[found.names().index(e.name)]
-            hint = suggestion(e.name, found.names(), "its fields are: ")
-            raise LanguageError(f"'{e.value}' ({found}) has no field '{e.name}'", where=e.where, hint=hint)
-        return super().field(e)
-
-    def _domain(self, e: s.Expression) -> Domain | None:
-        """The domain of an input, a variable, or a field of one."""
-        if isinstance(e, s.Name):
-            return self.domains.get(e.name)
-        outer = self._domain(e.value) if isinstance(e, s.Field) else None
-        if isinstance(outer, Tuple) and isinstance(e, s.Field) and e.name in outer.names():
-            return outer.fields[outer.names().index(e.name)]
-        return None
 
 
 class _Machine:
@@ -137,7 +105,7 @@ class _Machine:
         names = (*(name for name, _ in self.inputs), *(v.name for v in self.syntax.machine.variables))
         wanted = within(result) if result is not None else ()
         labels = {**self.labels, **enumerated(part for part in wanted if isinstance(part, Enum))}
-        body = _Action({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels, self.domains)
+        body = FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels)
         for part in walk(e):
             if isinstance(part, s.Name):
                 body.named(part)
@@ -146,7 +114,7 @@ class _Machine:
 
         def build(*arguments: Any) -> Any:
             scope = {**self.constants, **dict(zip(names, arguments, strict=True))}
-            return _Action(scope, self.file.functions, labels, self.domains).value(e)
+            return FunctionBody(scope, self.file.functions, labels).value(e)
 
         return Function(str(e), len(names), build)
 

@@ -189,7 +189,7 @@ class ForAll(Holder):
     def samples(cls) -> tuple[Self, ...]:
         pair, single = Function("pair", 2, lambda a, b: (a, b)), Function("single", 1, lambda a: (a,))
         smallest = Function("smallest", 3, lambda v, a, b: both(v <= a, v <= b))
-        return cls(pair, ApplyFunction(smallest)), cls(single, _greater()), cls(single, ApplyFunction(f.EQ))
+        return cls(single, _greater()), cls(pair, ApplyFunction(smallest)), cls(single, ApplyFunction(f.EQ))
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({self.domain.name}, {self.inner})"
