@@ -97,3 +97,22 @@ def test_the_hint_about_a_name_does_not_depend_on_hashes():
     with pytest.raises(LanguageError) as caught:
         parse(text).get()
     assert caught.value.hint == "there are: x, u, v, w, lo, hi, a, b"
+
+
+def test_constants_called_like_the_parts_of_a_model():
+    text = """
+    machine p(x: {input, left, data, waiting, shown}) -> bool {
+        var left_over: {input, left, data, waiting, shown} = left
+        state data_seen: left_over = input
+        data_seen -> data_seen / left_over := x
+    }
+    check always (x = input -> out)
+    pipeline q(x: {input, left, data, waiting, shown}) -> bool {
+        return globally(filter(x, x != data) != left, pending = 2)
+    }
+    check never-false
+    """
+    source = parse(text)
+    for name, outcome in (("p", "holds"), ("q", "fails")):
+        loaded = source.get(name)
+        assert check(loaded.pipeline, property_from(loaded.checks[0]), Settings()).outcome == outcome

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Enum, Value
+from workbench.core.domain import Domain, Enum, FrozenMap, Map, Value
 from workbench.core.fields import within
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
@@ -62,9 +62,15 @@ class _Machine:
         if v.name in taken:
             raise LanguageError(f"the name '{v.name}' is taken", where=v.where, hint="choose another")
         taken.add(v.name)
-        found = Variable(v.name, domain(v.type, self.value), self.value(v.start))
-        self.domains[v.name] = found.domain
-        return found
+        kind = domain(v.type, self.value)
+        if isinstance(kind, Map) != (v.start is None):
+            raise LanguageError(
+                f"the map '{v.name}' begins empty" if v.start else f"the variable '{v.name}' has no first value",
+                where=v.where,
+                hint=f"write var {v.name}: {kind}" + ("" if v.start else " = ..."),
+            )
+        self.domains[v.name] = kind
+        return Variable(v.name, kind, FrozenMap() if v.start is None else self.value(v.start))
 
     def _check_outputs(self, body: s.MachineSyntax) -> None:
         if not body.states:

@@ -291,11 +291,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class VariableSyntax:
-    """`var last: int = 0` in a machine."""
+    """`var last: int = 0` in a machine; a map has no start, it begins empty."""
 
     name: str
     type: Expression
-    start: Expression
+    start: Expression | None
     where: Location = _where()
 
 
