@@ -160,7 +160,9 @@ class ForAll(Holder):
                 return f"the values it ranges over, {given}, are not finitely many"
             if not isinstance(given, Tuple):
                 return f"nothing bounds the number of values that it ranges over, {given}"
-        return "" if self.lag == 0 else "nothing bounds the number of copies that wait for a verdict"
+        if self.lag == 0:
+            return ""
+        return f"nothing bounds the number of copies that wait for a verdict; let '{self._inner}' give it at once"
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         reason = self.refusal("numba")  # a model has been refused before, if its values are not finitely many
