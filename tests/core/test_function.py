@@ -13,7 +13,7 @@ from workbench.errors import DomainError, Overflow, PipelineError, Refused, Typi
 CHECKED = Integer(4, Overflowing.CHECKED)
 
 
-ON_MAPS = {"get", "has", "size", "all_values", "any_value", "sum_values"}  # tests/core/test_maps.py
+ON_MAPS = {"get", "has", "put", "remove", "size", "all_values", "any_value", "sum_values"}  # tests/core/test_maps.py
 
 
 @pytest.mark.parametrize("name", [name for name in LIBRARY if name not in ON_MAPS])

@@ -38,6 +38,9 @@ def test_numbers(m, key, default):
         assert f.SIZE.typed((domain,))(m) == len(plain)
         assert f.SUM_VALUES.typed((domain,))(m) == sum(plain.values())
         assert f.EQ.typed((domain, domain))(m, FrozenMap(plain)) is True
+        assert f.PUT.typed((domain, domain.key, domain.value))(m, key, default) == FrozenMap({**plain, key: default})
+        left = FrozenMap({k: v for k, v in plain.items() if k != key})
+        assert f.REMOVE.typed((domain, domain.key))(m, key) == left
 
 
 def test_a_sum_of_checked_values_that_leaves_their_domain():

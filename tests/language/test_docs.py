@@ -11,7 +11,9 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.language import parse, parse_expression
+from workbench.language.arguments import slots
 from workbench.language.evaluate import Evaluator
+from workbench.processors import PROCESSORS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
@@ -21,7 +23,7 @@ PAIRS = [(kind, text, *BLOCKS[i + 1]) for i, (kind, text) in enumerate(BLOCKS[:-
 
 def stream(text):
     """`1, (2, true)` as a list of values."""
-    value = Evaluator({}, {}, frozenset()).value
+    value = Evaluator({}, {}, {}).value
     return list(value(parse_expression(f"({text}, 0)")))[:-1] if text.strip() else []
 
 
@@ -57,7 +59,20 @@ def test_no_block_is_left_out():
 
 
 def test_every_processor_is_in_the_table():
-    from workbench.processors import PROCESSORS
 
     missing = [name for name in PROCESSORS if f"`{name}(" not in PAGE]
     assert not missing
+
+
+def test_the_table_of_processors_names_their_parameters():
+    """`name(streams, parameters)`: parameters can be given by name, so the page has their names."""
+    (table,) = re.findall(r"\| call \| gives \|\n(.*?)\n\n", PAGE, re.DOTALL)
+    calls = re.findall(r"`(\w+)\(([^)]*)\)`", "\n".join(row.split("|")[1] for row in table.splitlines()))
+    wrong = []
+    for name, written in calls:
+        known = [slot.name for slot in slots(PROCESSORS[name])]
+        given = [word for word in written.split(", ") if word != "..."]
+        streams = 1 if name == "apply" else max(1, PROCESSORS[name].samples()[0].in_arity)
+        wrong += [f"{name}: {word}" for word in given[streams:] if known and word not in known]
+    assert len(calls) > 40
+    assert not wrong

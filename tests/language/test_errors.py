@@ -218,6 +218,26 @@ TYPES = {
         "'function' of cumulate is a function, not '3'",
         "functions are",
     ),
+    "function not there": (
+        "pipeline p(x: int) -> any { return slice(x, §k, cumulate(+)) }",
+        "'key' of slice is a function, not 'k'",
+        "write it above: function k(...) = ...; functions and names are: min, max",
+    ),
+    "parameter misspelt": (
+        "pipeline p(x: bool) -> bool { return globally(x, §pendng = 3) }",
+        "'globally' has no parameter 'pendng', and there is no stream of that name",
+        "did you mean 'pending'?",
+    ),
+    "parameter of another": (
+        "pipeline p(x: bool) -> bool { return globally(x, §width = 3) }",
+        "'globally' has no parameter 'width'",
+        "parameters and streams are: pending, x",
+    ),
+    "quantifier without its parts": (
+        "pipeline p(x: (int, int)) -> bool { return §forall(x) }",
+        "'forall' needs 'domain'",
+        "write forall(x, domain, inner)",
+    ),
     "inner expected": (body("return window(x, 3, §+)"), "a processor or pipeline, not '+'", "cumulate(+)"),
     "no field": (
         body("return x.§price"),

@@ -112,6 +112,8 @@ def test_mistakes():
         typed(Exists(FIELDS, ApplyFunction(f.EQ)), mixed)
     with pytest.raises(TypingError, match=r"emits 0\.\.3"):
         typed(ForAll(FIELDS, ApplyFunction(Function("first", 2, lambda v, e: v))), PAIR)
+    with pytest.raises(TypingError, match="emits any"):
+        typed(ForAll(FIELDS, ApplyFunction(Function("first", 2, lambda v, e: v))), Tuple((ANY, ANY)))
     with pytest.raises(PipelineError, match="one input"):
         ForAll(FIELDS, ApplyFunction(f.NOT))
     with pytest.raises(PipelineError, match="one output"):

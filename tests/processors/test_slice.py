@@ -175,7 +175,9 @@ def test_maps_do_not_change_afterwards():
 def test_what_the_model_refuses():
     names = typed(Slice(NAME, amounts(Tuple((STR, INT)))), Tuple((STR, INT)))
     assert names.refusal("reference") == ""
-    assert names.refusal("smv") == "there may be too many slices, one for each value of str"
+    assert names.refusal("smv") == (
+        "there may be too many slices, one for each value of str, and a model has 64 at most"
+    )
     with pytest.raises(Refused, match="too many slices"):
         names.machine((Tuple((STR, INT)),))
     secret = user_function(lambda a: a > 1, result=BOOL, name="secret")

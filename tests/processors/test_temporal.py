@@ -12,13 +12,14 @@ from workbench.conformance.differential import check
 from workbench.conformance.executables import Denoting, Running
 from workbench.conformance.models import Evaluated, Simulated
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Integer
+from workbench.core.domain import ANY, BOOL, INT, Integer
 from workbench.errors import Overflow, PipelineError, Refused, TypingError
 from workbench.ir.compose import compose
 from workbench.language import parse
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.fork import Fork
 from workbench.processors.group import Group
+from workbench.processors.past import Once
 from workbench.processors.spawn import EventuallyOf, GloballyOf
 from workbench.processors.stream import Builder
 from workbench.processors.temporal import (
@@ -182,8 +183,14 @@ def test_what_the_model_refuses():
 def test_mistakes():
     with pytest.raises(TypingError, match="'globally' takes bool, not int"):
         typed(Globally(), INT)
+    for operator in (Eventually(), Globally3(), Next(), Once()):
+        with pytest.raises(TypingError, match="takes bool, not any") as caught:  # its values need not be truth values
+            typed(operator, ANY)
+        assert caught.value.hint == "compare it, x = true"
     with pytest.raises(TypingError, match="emits int mod 3"):
         typed(GloballyOf(Trim(1)), Integer(3))
+    with pytest.raises(TypingError, match="emits any"):
+        typed(GloballyOf(Trim(1)), ANY)
     with pytest.raises(PipelineError, match="one output"):
         GloballyOf(Fork(2))
     with pytest.raises(PipelineError, match="at least one"):

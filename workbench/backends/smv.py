@@ -107,7 +107,8 @@ class _Printer:
         self.domains = system.domains
         self.instance_names = _unique([i.name for i in system.instances], self.taken)
         known = [*self.domains.values(), *_domains_within(system)]
-        self.labels = enum_labels(known, {*self.instance_names.values(), *RESERVED, *(LOCALS - self.taken)})
+        inside = {*map(_local, self.domains), *(role for i in system.instances for role, _ in i.roles)}
+        self.labels = enum_labels(known, {*self.instance_names.values(), *RESERVED, *(inside - self.taken)})
         self.names = {name: self._global(name) for name in self.domains}
         self.initial = {v.name: v for v in system.variables}
         self.bodies: dict[str, str] = {}
@@ -230,9 +231,6 @@ class _Printer:
         deepest = max((width[n] for n in data), default=0)
         mixed = [_bits(self.names[n], width[n])[level] for level in range(deepest) for n in data if level < width[n]]
         return (*first, *mixed)
-
-
-LOCALS = frozenset({"present", "value", "happened", "now", "fires", "lead", "seen", "total", "position"})
 
 
 SIGNS = {

@@ -302,6 +302,19 @@ class Enum(Domain):
         return "{" + ", ".join(self.labels) + "}"
 
 
+class Label(str):
+    """A constant of an enumeration that knows which one, where nothing beside it says so."""
+
+    domain: Enum
+
+    @classmethod
+    def of(cls, text: str, domain: Enum) -> Label:
+        """The constant of this enumeration."""
+        made = cls(text)
+        made.domain = domain
+        return made
+
+
 @dataclass(frozen=True)
 class Tuple(Domain):
     """Fixed-length tuples, one domain a field. A value is a Python tuple."""

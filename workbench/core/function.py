@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from workbench.core import maps, ops
-from workbench.core.domain import Bool, Domain, Integer, Integers, Map, Overflowing, Range, Reals, Value, resolve
+from workbench.core.domain import Bool, Domain, Integer, Integers, Map, Overflowing, Range, Reals, Tuple, Value, resolve
 from workbench.core.evaluate import compile_terms, compile_value, escape_condition
 from workbench.core.fields import joined, split, within
 from workbench.core.fold import map_leaves, substitute
@@ -262,6 +262,8 @@ def fits(result: Domain, domain: Domain) -> bool:
         return True
     if isinstance(result, Range) and isinstance(domain, Range | Integer):
         return domain.lo <= result.lo and result.hi <= domain.hi
+    if isinstance(result, Tuple) and isinstance(domain, Tuple) and len(result.fields) == len(domain.fields):
+        return all(map(fits, result.fields, domain.fields))
     return False
 
 
@@ -320,6 +322,7 @@ AND, OR = _of(ops.AND, True, associative=_truth), _of(ops.OR, False, associative
 IF = Function("if", 3, ops.ite)
 GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Function("size", 1, maps.size)
 ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
+PUT, REMOVE = Function("put", 3, maps.put), Function("remove", 2, maps.remove)
 SUM_VALUES = Function("sum_values", 1, maps.sum_values, rounds=_rounded_sum)
 NEG = Function("neg", 1, lambda a: ops.SUB(0, a))
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LT(a, 0), ops.SUB(0, a), a))
@@ -328,7 +331,7 @@ LIBRARY: dict[str, Function] = {
     f.name: f
     for f in (
         ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, IF, NEG, ABS,
-        GET, HAS, SIZE, ALL_VALUES, ANY_VALUE, SUM_VALUES,
+        GET, HAS, PUT, REMOVE, SIZE, ALL_VALUES, ANY_VALUE, SUM_VALUES,
     )
 }  # fmt: skip
 """The functions that have a name in the language."""

@@ -80,6 +80,28 @@ def _summed(op: Operator, args: tuple[Term, ...]) -> Domain:
     return INT if isinstance(domain, Range) else domain
 
 
+def _kept(op: Operator, args: tuple[Term, ...]) -> Domain:
+    """The map itself; what is put into it is of its own domains."""
+    found = _map_of(op, args[0])
+    for own, arg in zip((found.key, found.value), args[1:], strict=False):
+        _check_kept(op, own, arg.domain)
+    return found
+
+
+def _check_kept(op: Operator, own: Domain, given: Domain) -> None:
+    """That values of one domain are values of that of a map's keys or values."""
+    if unify(f"'{op.symbol}'", own, given) != own:
+        raise TypingError(
+            f"'{op.symbol}' keeps values of {given} in a map of {own}",
+            hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain",
+        )
+
+
+_PUT = Operator("map_put", 3, "put", _kept, lambda m, k, v: m.set(k, v), "{0}.set({1}, {2})")
+_REMOVE = Operator(
+    "map_remove", 2, "remove", _kept, lambda m, k: m.delete(k) if k in m else m,
+    "({0}.delete({1}) if {1} in {0} else {0})",
+)  # fmt: skip
 _GET = Operator("map_get", 3, "get", _got, lambda m, k, d: m.get(k, d), "{0}.get({1}, {2})")
 _HAS = Operator("map_has", 2, "has", _has, lambda m, k: k in m, "({1} in {0})")
 _SIZE = Operator("map_size", 1, "size", _size, len, "len({0})")
@@ -134,6 +156,45 @@ def has(m: Any, key: Any) -> Any:
         return _HAS(m, _literal(key, _map_of(_HAS, m).key) if isinstance(m, Term) else key)
     same = _key(_HAS, m, key)
     return disjunction(both(present, same(candidate)) for candidate, (present, _) in m.items())
+
+
+def put(m: Any, key: Any, value: Any) -> Any:
+    """The map with this value for the key, whether it had one or not."""
+    if not _changeable(_PUT, m):
+        if isinstance(m, Term):
+            domain = _map_of(_PUT, m)
+            _scalar(_PUT, domain.value)
+            key, value = _literal(key, domain.key), _literal(value, domain.value)
+        return _PUT(m, key, value)
+    same, value = _key(_PUT, m, key), _literal(value, m.domain.value)
+    if isinstance(value, Term):
+        _check_kept(_PUT, m.domain.value, value.domain)
+    value = as_term(value, m.domain.value)
+    return Entries.of(
+        m.domain,
+        [(either(there, same(own)), ite(same(own), value, before)) for own, (there, before) in m.items()],
+    )
+
+
+def remove(m: Any, key: Any) -> Any:
+    """The map without the key, which it need not have."""
+    if not _changeable(_REMOVE, m):
+        return _REMOVE(m, _literal(key, _map_of(_REMOVE, m).key) if isinstance(m, Term) else key)
+    same, nothing = _key(_REMOVE, m, key), const(m.domain.value.default, m.domain.value)
+    return Entries.of(
+        m.domain,
+        [(both(there, negate(same(own))), ite(same(own), nothing, before)) for own, (there, before) in m.items()],
+    )
+
+
+def _changeable(op: Operator, m: Any) -> bool:
+    """Whether a map is there key by key, see `_expanded`; a table of compiled code is not changed by functions."""
+    if isinstance(m, Change):
+        raise Refused(
+            f"'{op.symbol}' has no translation on {m.domain}: it would change a table of slices",
+            hint="let the map have keys of a small finite type",
+        )
+    return _expanded(op, m)
 
 
 def size(m: Any) -> Any:

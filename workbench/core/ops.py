@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from workbench.core import typing_rules as rules
-from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Range
+from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Range, Record
 from workbench.core.fields import parts
-from workbench.core.term import FALSE, TRUE, Term, const, intern, is_symbolic, like
+from workbench.core.term import FALSE, TRUE, Fields, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
 
@@ -410,7 +410,8 @@ def disjunction(items: Any) -> Any:
 def as_term(value: Any, domain: Domain) -> Any:
     """A value or term as a term of exactly this domain (conversion where the domains differ)."""
     if isinstance(value, tuple) and is_symbolic(value):
-        return like(value, (as_term(v, d) for v, (_, d) in zip(value, parts(domain), strict=True)))
+        items = (as_term(v, d) for v, (_, d) in zip(value, parts(domain), strict=True))
+        return Fields.of(domain, items) if isinstance(domain, Record) else like(value, items)
     if not isinstance(value, Term):
         return const(value, domain)
     return value if value.domain == domain else Cast.to(value, domain)

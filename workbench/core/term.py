@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.core.domain import BOOL, Domain, Map, Reals, Record, Tuple, Value
+from workbench.core.domain import BOOL, Domain, Label, Map, Reals, Record, Tuple, Value
 from workbench.core.fields import joined, parts, scalars, split
 from workbench.errors import TypingError
 
@@ -104,6 +104,19 @@ class Name(str):
     __slots__ = ()
 
 
+class Fields(tuple[Any, ...]):
+    """A symbolic value of a record, which knows the names of its fields."""
+
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, domain: Record, items: Iterable[Any]) -> Fields:
+        """These fields, in the order of the record's."""
+        made = cls(items)
+        made.labels = domain.labels
+        return made
+
+
 class Entries(tuple[Any, ...]):
     """A symbolic value of a finite map: per key whether it is present, and its value."""
 
@@ -177,9 +190,13 @@ class Change(tuple[Any, ...]):
 
 
 def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
-    """A tuple of these items; the value of a map if `shape` is one."""
+    """A tuple of these items; the value of a record or a map if `shape` is one."""
     if isinstance(shape, Change):
         return Change.of(shape.domain, items, shape.content)
+    if isinstance(shape, Fields):
+        made = Fields(items)
+        made.labels = shape.labels
+        return made
     return Entries.of(shape.domain, items) if isinstance(shape, Entries) else tuple(items)
 
 
@@ -209,8 +226,15 @@ def const(value: Value, domain: Domain) -> Any:
     domain.check(value)
     if parts(domain) or isinstance(domain, Tuple):
         pairs = zip(scalars(domain), split(domain, value), strict=True)
-        return _whole(domain, (intern(None, (), part, item) for (_, part), item in pairs))
-    return intern(None, (), domain, float(value) if isinstance(domain, Reals) else value)
+        return _whole(domain, (_scalar(part, item) for (_, part), item in pairs))
+    return _scalar(domain, value)
+
+
+def _scalar(domain: Domain, value: Value) -> Term:
+    """A constant, of the one Python type that its domain has: equal ones are one term."""
+    if isinstance(domain, Reals):
+        return intern(None, (), domain, float(value))
+    return intern(None, (), domain, str(value) if isinstance(value, Label) else value)
 
 
 def var(name: str, domain: Domain) -> Any:
@@ -225,7 +249,8 @@ def _whole(domain: Domain, flat: Iterator[Term]) -> Any:
     if isinstance(domain, Map) and domain.finite:
         return Entries.of(domain, [_whole(domain.slot, flat) for _ in domain.slots])
     if isinstance(domain, Tuple):
-        return tuple(_whole(field, flat) for field in domain.fields)
+        fields = [_whole(field, flat) for field in domain.fields]
+        return Fields.of(domain, fields) if isinstance(domain, Record) else tuple(fields)
     return next(flat)
 
 

@@ -20,6 +20,7 @@ from workbench.core.domain import (
     Enum,
     Integer,
     Integers,
+    Label,
     Range,
     Reals,
     Texts,
@@ -52,6 +53,8 @@ def literal_domain(value: Any, like: Domain | None = None) -> Domain:
         return Range(value, value)
     if isinstance(value, float):
         return FLOAT
+    if isinstance(value, Label) and not isinstance(like, Texts):
+        return value.domain
     return Texts() if isinstance(value, str) else ANY
 
 

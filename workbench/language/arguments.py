@@ -169,6 +169,8 @@ class Reader(Evaluator):
             names = [*evaluate.words(self.functions), *self.scope]
             hint = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
             hint = suggestion(name, names, "functions and names are: ") if name else hint
+            if not hint.startswith("did you mean"):
+                hint = f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
             raise LanguageError(f"{what} is a function, not '{e}'", where=e.where, hint=hint)
         return found
 

@@ -62,7 +62,7 @@ class Body(args.Reader):
     """One pipeline under elaboration. It reads the parameters of processors in its own scope."""
 
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
-        super().__init__({}, file.functions, file.labels)
+        super().__init__({}, file.functions, file.labels_in(syntax))
         self.file, self.syntax = file, syntax
         self.places: dict[str, Location] = {}
         bound = [name for b in syntax.statements if isinstance(b, s.Binding) for name in b.names]
@@ -249,6 +249,8 @@ class Body(args.Reader):
     def _leading_streams(self, cls: type[Processor], e: s.Call) -> int:
         """How many arguments are streams; they all stand before the parameters."""
         words = args.words(cls)
+        for argument in e.arguments:
+            self._check_parameter(cls, argument)
         found = [
             args.keyword_argument(cls, a, self) is None and self._is_stream(a, words | _own_name(cls, i, a))
             for i, a in enumerate(e.arguments)
@@ -262,6 +264,17 @@ class Body(args.Reader):
                 hint=f"write {args.signature(cls)}",
             )
         return count
+
+    def _check_parameter(self, cls: type[Processor], e: s.Expression) -> None:
+        """That `name = value`, where nothing is called `name`, is not the name of a parameter misspelt."""
+        first = e.operands[0] if isinstance(e, s.Operation) and e.operator == "=" else None
+        names = [slot.name for slot in args.slots(cls)]
+        if isinstance(first, s.Name) and first.name not in {*self.scope, *self.labels, *names}:
+            raise LanguageError(
+                f"'{cls.keyword}' has no parameter '{first.name}', and there is no stream of that name",
+                where=first.where,
+                hint=suggestion(first.name, [*names, *self.scope], "parameters and streams are: "),
+            )
 
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
         if isinstance(e, s.Name):

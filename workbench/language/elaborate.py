@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.core.domain import Anything, Domain, Value
+from workbench.core.domain import Anything, Domain, Enum, Texts, Value
 from workbench.core.function import LIBRARY, Function, same_domain
 from workbench.core.pipeline import Pipeline
 from workbench.errors import LanguageError, Location
@@ -17,7 +17,7 @@ from workbench.language.body import Body
 from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, walk, words
 from workbench.language.faults import fault
 from workbench.language.machines import machine
-from workbench.language.types import labels
+from workbench.language.types import constants, enumerations
 from workbench.processors import PROCESSORS
 from workbench.processors.stream import Stream
 
@@ -30,11 +30,14 @@ class Elaborator:
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
         bodies = [e for p in file.pipelines for x in p.statements for e in _expressions(x)]
         machines = [p.machine for p in file.pipelines if p.machine is not None]
-        ports += [v.type for machine in machines for v in machine.variables]
+        ports += [v.type for p in file.pipelines for v in p.variables]
         called = {part.name for e in bodies for part in walk(e) if isinstance(part, s.Call)}
         made = (PROCESSORS[name].constants for name in sorted(called & set(PROCESSORS)))
-        self.labels = frozenset[str]().union(*map(labels, [*ports, *bodies]), *made)
-        self.labels |= {state.name for machine in machines for state in machine.states}
+        states = (tuple(dict.fromkeys(state.name for state in machine.states)) for machine in machines)
+        self.labels = constants(
+            [found for e in (*ports, *bodies) for found in enumerations(e)],
+            [Enum(words) for words in (*made, *states) if words],
+        )
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
         """Functions that come before processors of the same name; the library's come after."""
         self.functions = defined_functions(file, {**LIBRARY, **functions}, self.labels)
@@ -42,6 +45,12 @@ class Elaborator:
         self._open: list[str] = []
 
     # --- names ---
+
+    def labels_in(self, syntax: s.PipelineSyntax) -> dict[str, str]:
+        """The constants in a pipeline: those of its outputs, else of its inputs and variables, else of the file."""
+        within = [*(port.type for port in syntax.inputs), *(v.type for v in syntax.variables)]
+        groups = ([port.type for port in syntax.outputs], within)
+        return {**self.labels, **constants(*([e for t in types for e in enumerations(t)] for types in groups))}
 
     def callables(self) -> list[str]:
         """Everything that can be called by name."""
@@ -126,22 +135,22 @@ class Elaborator:
         if name in self._open:
             raise recursive("pipelines", [*self._open[self._open.index(name) :], name], where)
         syntax = self.pipelines[name]
-        constants = self.parameters(syntax, given, where)
-        key = (name, repr(constants))
+        values = self.parameters(syntax, given, where)
+        key = (name, repr(values))
         if key not in self._made:
             self._open.append(name)
             try:
-                self._made[key] = self._make(syntax, constants)
+                self._made[key] = self._make(syntax, values)
             finally:
                 self._open.pop()
         return self._made[key]
 
-    def _make(self, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> Pipeline:
+    def _make(self, syntax: s.PipelineSyntax, given: Mapping[str, Value]) -> Pipeline:
         if syntax.machine is not None:
-            made = machine(self, syntax, constants)
-            capacities = _capacities(syntax, made, Evaluator(constants, self.functions, self.labels))
+            made = machine(self, syntax, given)
+            capacities = _capacities(syntax, made, Evaluator(given, self.functions, self.labels))
             return made.with_capacities(capacities) if capacities else made
-        body = Body(self, syntax, constants)
+        body = Body(self, syntax, given)
         streams = body.run()
         names = _output_names(syntax)
         if len(streams) != len(names):
@@ -163,7 +172,7 @@ class Elaborator:
                 )
         capacities = _capacities(syntax, made, body)
         made = made.with_capacities(capacities) if capacities else made
-        known = dict(constants), self.functions, self.labels
+        known = dict(given), self.functions, self.labels
         return made.with_faults([fault(each, made, *known) for each in syntax.faults]) if syntax.faults else made
 
 
@@ -209,11 +218,15 @@ def _output_names(syntax: s.PipelineSyntax) -> list[str]:
 def _check_output(syntax: s.PipelineSyntax, port: s.Port, declared: Domain, carried: Domain) -> None:
     if isinstance(declared, Anything) or same_domain(declared, carried):
         return
-    convertible = declared.numeric and carried.numeric
+    hint = f"declare -> {carried}"
+    if declared.numeric and carried.numeric:
+        hint += f", or return cast(..., {declared})"
+    if isinstance(declared, Enum) and isinstance(carried, Texts):
+        hint = f"several types have such constants: write the 'if' in the pipeline, or {hint}"
     raise LanguageError(
         f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}",
         where=port.where,
-        hint=f"declare -> {carried}" + (f", or return cast(..., {declared})" if convertible else ""),
+        hint=hint,
     )
 
 

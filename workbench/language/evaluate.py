@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.function import LIBRARY, Function
-from workbench.core.term import Term, const, is_symbolic, leaves
+from workbench.core.term import Fields, Term, const, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
@@ -96,11 +96,11 @@ def projection(position: int, label: str) -> Function:
 class Evaluator:
     """The value of an expression in a scope."""
 
-    def __init__(self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: frozenset[str]) -> None:
+    def __init__(self, scope: Mapping[str, Any], functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
         self.scope = dict(scope)
         self.functions = functions
         self.labels = labels
-        """The constants of the enumerations in the file: names that mean themselves."""
+        """The constants of the enumerations in the file, which mean themselves (see `types.constants`)."""
 
     def value(self, e: s.Expression) -> Any:
         """The value of an expression."""
@@ -128,7 +128,7 @@ class Evaluator:
         if e.name in self.scope:
             return self.scope[e.name]
         if e.name in self.labels:
-            return e.name
+            return self.labels[e.name]
         raise self.unknown(e)
 
     def unknown(self, e: s.Name) -> LanguageError:
@@ -159,8 +159,14 @@ class Evaluator:
         return self.apply(function, arguments, e)
 
     def field(self, e: s.Field) -> Any:
-        """A field of a tuple, by position."""
+        """A field of a record by its name, of a tuple by its position."""
         value = self.value(e.value)
+        names = value.labels if isinstance(value, Fields) else ()
+        if e.name in names:
+            return value[names.index(e.name)]
+        if names and not e.name.isdigit():
+            hint = suggestion(e.name, names, "its fields are: ")
+            raise LanguageError(f"'{e.value}' has no field '{e.name}'", where=e.where, hint=hint)
         if not isinstance(value, tuple) or not e.name.isdigit() or int(e.name) >= len(value):
             raise LanguageError(
                 f"'{e.value}' has no field '{e.name}' here",
@@ -178,7 +184,9 @@ class FunctionBody(Evaluator):
             return function.build(*arguments)
 
 
-def defined_functions(file: s.FileSyntax, known: Mapping[str, Function], labels: frozenset[str]) -> dict[str, Function]:
+def defined_functions(
+    file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str]
+) -> dict[str, Function]:
     """The functions of a file beside those known already; names and recursion are checked at once."""
     functions = dict(known)
     written = {f.name: f for f in file.functions}
@@ -190,7 +198,7 @@ def defined_functions(file: s.FileSyntax, known: Mapping[str, Function], labels:
     return functions
 
 
-def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: frozenset[str]) -> Function:
+def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> Function:
     def build(*arguments: Any) -> Any:
         scope = dict(zip(f.arguments, arguments, strict=True))
         return FunctionBody(scope, functions, labels).value(f.body)
@@ -205,7 +213,7 @@ def walk(e: s.Expression) -> Iterator[s.Expression]:
         yield from walk(part)
 
 
-def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: frozenset[str]) -> None:
+def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
     body = FunctionBody(dict.fromkeys(f.arguments), functions, labels)
     for e in walk(f.body):
         if isinstance(e, s.Name):

@@ -16,6 +16,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import const, is_symbolic
 from workbench.errors import LanguageError
 from workbench.language import syntax as s
+from workbench.language import types
 from workbench.language.evaluate import Evaluator, FunctionBody, at, suggestion, walk
 from workbench.language.parser import parse_trouble
 from workbench.language.properties import dotted
@@ -29,7 +30,7 @@ def faulty(pipeline: Pipeline, *faults: str | Fault) -> Pipeline:
     LanguageError: a text is no fault of the pipeline. PipelineError: a `Fault` is on a pipe that there is not.
     """
     domains = pipeline.every_pipe.values()
-    labels = frozenset(label for d in domains if isinstance(d, Enum) for label in d.labels)
+    labels = types.constants(d for d in domains if isinstance(d, Enum))
     more = [
         each if isinstance(each, Fault) else fault(parse_trouble(each), pipeline, {}, LIBRARY, labels)
         for each in faults
@@ -42,7 +43,7 @@ def fault(
     pipeline: Pipeline,
     constants: Mapping[str, Value],
     functions: Mapping[str, Function],
-    labels: frozenset[str],
+    labels: Mapping[str, str],
 ) -> Fault:
     """A fault of a pipeline; `constants` are its parameters."""
     if syntax.kind not in tuple(Kind):

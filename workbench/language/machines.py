@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Tuple, Value
+from workbench.core.domain import Domain, Enum, FrozenMap, Map, Value
+from workbench.core.fields import within
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import LanguageError
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, FunctionBody, at, suggestion, walk
+from workbench.language.types import constants as enumerated
 from workbench.language.types import domain
 from workbench.processors.moore import Moore, Transition, Variable
 
@@ -24,38 +26,13 @@ STATE = "state"
 """The pipe that carries the state of a machine."""
 
 
-class _Action(FunctionBody):
-    """An expression over inputs, variables and parameters; fields have the names that the domains give them."""
-
-    def __init__(self, scope: Mapping[str, Any], file: Elaborator, domains: Mapping[str, Domain]) -> None:
-        super().__init__(scope, file.functions, file.labels)
-        self.domains = domains
-
-    def field(self, e: s.Field) -> Any:
-        found = self._domain(e.value)
-        if isinstance(found, Tuple):
-            if e.name in found.names():
-                return self.value(e.value)[found.names().index(e.name)]
-            hint = suggestion(e.name, found.names(), "its fields are: ")
-            raise LanguageError(f"'{e.value}' ({found}) has no field '{e.name}'", where=e.where, hint=hint)
-        return super().field(e)
-
-    def _domain(self, e: s.Expression) -> Domain | None:
-        """The domain of an input, a variable, or a field of one."""
-        if isinstance(e, s.Name):
-            return self.domains.get(e.name)
-        outer = self._domain(e.value) if isinstance(e, s.Field) else None
-        if isinstance(outer, Tuple) and isinstance(e, s.Field) and e.name in outer.names():
-            return outer.fields[outer.names().index(e.name)]
-        return None
-
-
 class _Machine:
     """One machine under elaboration."""
 
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
         self.file, self.syntax, self.constants = file, syntax, constants
-        plain = Evaluator(constants, file.functions, file.labels)
+        self.labels = file.labels_in(syntax)
+        plain = Evaluator(constants, file.functions, self.labels)
         self.value = plain.value
         self.inputs = tuple((str(port.name), domain(port.type, plain.value)) for port in syntax.inputs)
         self.domains: dict[str, Domain] = dict(self.inputs)
@@ -67,13 +44,13 @@ class _Machine:
         if STATE in taken:
             raise LanguageError(f"'{STATE}' is the machine's own state", where=syntax.where, hint="rename the input")
         variables = tuple(self._variable(v, taken) for v in body.variables)
-        states = tuple((state.name, self._action(state.output)) for state in body.states)
+        port = next(iter(syntax.outputs), None)
+        result = domain(port.type, self.value) if port else None
+        states = tuple((state.name, self._action(state.output, result)) for state in body.states)
         self._check_outputs(body)
         transitions = tuple(
             Transition(t.source, t.target, self._action(t.guard), self._updates(t), t.where) for t in body.transitions
         )
-        port = next(iter(syntax.outputs), None)
-        result = domain(port.type, self.value) if port else None
         with at(syntax.where):
             moore = Moore(states, transitions, variables, len(self.inputs), result)
             out = (port.name or "out") if port else STATE
@@ -85,9 +62,15 @@ class _Machine:
         if v.name in taken:
             raise LanguageError(f"the name '{v.name}' is taken", where=v.where, hint="choose another")
         taken.add(v.name)
-        found = Variable(v.name, domain(v.type, self.value), self.value(v.start))
-        self.domains[v.name] = found.domain
-        return found
+        kind = domain(v.type, self.value)
+        if isinstance(kind, Map) != (v.start is None):
+            raise LanguageError(
+                f"the map '{v.name}' begins empty" if v.start else f"the variable '{v.name}' has no first value",
+                where=v.where,
+                hint=f"write var {v.name}: {kind}" + ("" if v.start else " = ..."),
+            )
+        self.domains[v.name] = kind
+        return Variable(v.name, kind, FrozenMap() if v.start is None else self.value(v.start))
 
     def _check_outputs(self, body: s.MachineSyntax) -> None:
         if not body.states:
@@ -117,15 +100,18 @@ class _Machine:
                     where=update.where,
                     hint=suggestion(update.name, known, "variables are: ") or "write var NAME: TYPE = START",
                 )
-        return tuple((update.name, self._function(update.value)) for update in t.updates)
+        return tuple((update.name, self._function(update.value, self.domains[update.name])) for update in t.updates)
 
-    def _action(self, e: s.Expression | None) -> Function | None:
-        return None if e is None else self._function(e)
+    def _action(self, e: s.Expression | None, result: Domain | None = None) -> Function | None:
+        return None if e is None else self._function(e, result)
 
-    def _function(self, e: s.Expression) -> Function:
+    def _function(self, e: s.Expression, result: Domain | None) -> Function:
+        """An expression as a function; `result` is what is wanted of it, so that constants mean those there."""
         assert self.syntax.machine is not None
         names = (*(name for name, _ in self.inputs), *(v.name for v in self.syntax.machine.variables))
-        body = _Action({**self.constants, **dict.fromkeys(names)}, self.file, self.domains)
+        wanted = within(result) if result is not None else ()
+        labels = {**self.labels, **enumerated(part for part in wanted if isinstance(part, Enum))}
+        body = FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels)
         for part in walk(e):
             if isinstance(part, s.Name):
                 body.named(part)
@@ -134,7 +120,7 @@ class _Machine:
 
         def build(*arguments: Any) -> Any:
             scope = {**self.constants, **dict(zip(names, arguments, strict=True))}
-            return _Action(scope, self.file, self.domains).value(e)
+            return FunctionBody(scope, self.file.functions, labels).value(e)
 
         return Function(str(e), len(names), build)
 

@@ -71,12 +71,12 @@ def given_values(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> 
                 where=item.where,
                 hint=f"write k = {item}",
             )
-    scope = Evaluator(constants, LIBRARY, frozenset())
+    scope = Evaluator(constants, LIBRARY, {})
     return tuple((str(item.name), scope.value(item.value)) for item in given)
 
 
 def _number(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> int:
-    value = Evaluator(constants, LIBRARY, frozenset()).value(e)
+    value = Evaluator(constants, LIBRARY, {}).value(e)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise LanguageError(
             f"the property '{check.name}' takes a number of steps, not {value}",
@@ -153,4 +153,4 @@ def constant(e: s.Expression) -> Value:
     """The value of an expression of literals; a bare word is a text."""
     if isinstance(e, s.Name):
         return e.name
-    return Evaluator({}, LIBRARY, frozenset()).value(e)
+    return Evaluator({}, LIBRARY, {}).value(e)

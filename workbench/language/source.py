@@ -220,7 +220,7 @@ def parameters(items: Iterable[str]) -> dict[str, Value]:
     return values
 
 
-def check_names(e: s.Expression, pipeline: Pipeline, labels: frozenset[str]) -> None:
+def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) -> None:
     """That every name in a property begins with a pipe, output, processor or constant of its pipeline."""
     flat = flatten(pipeline)
     known = [*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes)]

@@ -291,11 +291,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class VariableSyntax:
-    """`var last: int = 0` in a machine."""
+    """`var last: int = 0` in a machine; a map has no start, it begins empty."""
 
     name: str
     type: Expression
-    start: Expression
+    start: Expression | None
     where: Location = _where()
 
 
@@ -355,6 +355,11 @@ class PipelineSyntax:
     closing: int = field(default=0, compare=False, repr=False)
     """The offset of the closing brace in the text."""
     machine: MachineSyntax | None = None
+
+    @property
+    def variables(self) -> tuple[VariableSyntax, ...]:
+        """The variables of a machine."""
+        return self.machine.variables if self.machine is not None else ()
 
     @property
     def signature(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from workbench.core.domain import (
     ANY,
@@ -13,6 +13,7 @@ from workbench.core.domain import (
     Domain,
     Enum,
     Integer,
+    Label,
     Map,
     Overflowing,
     Range,
@@ -81,12 +82,28 @@ def is_type(e: s.Expression) -> bool:
     return isinstance(e, s.FiniteType | s.RangeType | s.EnumType | s.RecordType)
 
 
-def labels(e: s.Expression) -> frozenset[str]:
-    """The labels of the enumerations in a type."""
+def enumerations(e: s.Expression) -> list[Enum]:
+    """The enumerations in a type, or in the types of an expression."""
     if isinstance(e, s.EnumType):
-        return frozenset(e.labels)
+        with at(e.where):
+            return [Enum(e.labels)]
     parts = [p.type for p in e.ports] if isinstance(e, s.RecordType) else e.parts
-    return frozenset().union(*map(labels, parts))
+    return [found for part in parts for found in enumerations(part)]
+
+
+def constants(*groups: Iterable[Enum]) -> dict[str, str]:
+    """What the labels of enumerations mean, the first group that has one deciding.
+
+    A label that one enumeration of the group has is its constant. One that several have is a mere text: it takes the
+    enumeration of the value beside it.
+    """
+    found: dict[str, str] = {}
+    for group in groups:
+        kinds = dict.fromkeys(group)
+        for label in dict.fromkeys(label for kind in kinds for label in kind.labels):
+            having = [kind for kind in kinds if label in kind.labels]
+            found.setdefault(label, Label.of(label, having[0]) if len(having) == 1 else label)
+    return found
 
 
 def _plain(e: s.Name) -> Domain:

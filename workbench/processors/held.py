@@ -12,7 +12,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, slots_of
 from workbench.core.strict import computed, strictly
 from workbench.core.term import FALSE, TRUE, var
-from workbench.errors import PipelineError
+from workbench.errors import PipelineError, TypingError
 from workbench.processors.group import Group
 
 
@@ -51,6 +51,16 @@ def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
     if processor.out_arity != 1:
         raise PipelineError(f"the processor in '{where}' has one output, {inner} has {processor.out_arity}")
     return processor
+
+
+def check_verdicts(where: str, inner: Processor, inputs: tuple[Domain, ...]) -> None:
+    """That the processor that `where` holds emits truth values; TypingError if not."""
+    (result,) = inner.results(inputs)
+    if not isinstance(result, Bool):
+        raise TypingError(
+            f"'{where}' takes a processor that emits bool, '{inner}' emits {result}",
+            hint="let it compare, e.g. x > 0; a Python function says what it gives: user_function(f, result=BOOL)",
+        )
 
 
 def first_event(out: Emission) -> Maybe:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Anything, Bool, Domain, Map, Tuple, Value
+from workbench.core.domain import BOOL, INT, Anything, Domain, Map, Tuple, Value
 from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
@@ -38,7 +38,7 @@ from workbench.core.term import FALSE, TRUE, Entries, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held import Holder, advance, first_event, wrapped
+from workbench.processors.held import Holder, advance, check_verdicts, first_event, wrapped
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,9 @@ class ForAll(Holder):
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         domain = typed_function(self.domain, inputs)
-        inner = self._inner.typed((_element(self.keyword, domain), *inputs))
-        (result,) = inner.results((_element(self.keyword, domain), *inputs))
-        if not isinstance(result, Bool | Anything):
-            raise TypingError(f"'{self.keyword}' takes a processor that emits bool, '{inner}' emits {result}")
+        given = (_element(self.keyword, domain), *inputs)
+        inner = self._inner.typed(given)
+        check_verdicts(self.keyword, inner, given)
         return replace(self, domain=domain, inner=inner)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -161,7 +160,9 @@ class ForAll(Holder):
                 return f"the values it ranges over, {given}, are not finitely many"
             if not isinstance(given, Tuple):
                 return f"nothing bounds the number of values that it ranges over, {given}"
-        return "" if self.lag == 0 else "nothing bounds the number of copies that wait for a verdict"
+        if self.lag == 0:
+            return ""
+        return f"nothing bounds the number of copies that wait for a verdict; let '{self._inner}' give it at once"
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         reason = self.refusal("numba")  # a model has been refused before, if its values are not finitely many
@@ -190,7 +191,7 @@ class ForAll(Holder):
     def samples(cls) -> tuple[Self, ...]:
         pair, single = Function("pair", 2, lambda a, b: (a, b)), Function("single", 1, lambda a: (a,))
         smallest = Function("smallest", 3, lambda v, a, b: both(v <= a, v <= b))
-        return cls(pair, ApplyFunction(smallest)), cls(single, _greater()), cls(single, ApplyFunction(f.EQ))
+        return cls(single, _greater()), cls(pair, ApplyFunction(smallest)), cls(single, ApplyFunction(f.EQ))
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({self.domain.name}, {self.inner})"

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, Bool, Domain, FrozenMap, Map, Value
+from workbench.core.domain import BOOL, MOST_KEYS, Bool, Domain, FrozenMap, Map, Value
 from workbench.core.function import Function, TypedFunction, as_function, on_values
 from workbench.core.memory import Stored
 from workbench.core.ops import as_term, both, equal, negate
@@ -208,7 +208,7 @@ class Slice(Holder):
             return (
                 "slices that emit at the end of the stream need a finite type of keys" if self._inner.finishes else ""
             )
-        return f"there may be too many slices, one for each value of {keys}"
+        return f"there may be too many slices, one for each value of {keys}, and a model has {MOST_KEYS} at most"
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
         """Where the maps are not finite: a table of the slices."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, Anything, Bool, Domain, Value
+from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
@@ -28,9 +28,8 @@ from workbench.core.processor import (
     push_all,
     pushed,
 )
-from workbench.errors import TypingError
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held import Holder, first_event, wrapped
+from workbench.processors.held import Holder, check_verdicts, first_event, wrapped
 from workbench.processors.trim import Trim
 
 
@@ -53,9 +52,7 @@ class GloballyOf(Holder):
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         inner = self._inner.typed(inputs)
-        (result,) = inner.results(inputs)
-        if not isinstance(result, Bool | Anything):
-            raise TypingError(f"'{self.keyword}' takes a processor that emits bool, '{inner}' emits {result}")
+        check_verdicts(self.keyword, inner, inputs)
         return replace(self, inner=inner)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:

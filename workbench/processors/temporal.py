@@ -78,9 +78,10 @@ class Truth(Processor):
     """Base of the processors on streams of truth values."""
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        odd = next((domain for domain in inputs if not isinstance(domain, Bool | Anything)), None)
+        odd = next((domain for domain in inputs if not isinstance(domain, Bool)), None)
         if odd is not None:
-            raise TypingError(f"'{self.keyword}' takes bool, not {odd}", hint="compare it, e.g. x > 0")
+            hint = "compare it, x = true" if isinstance(odd, Anything) else "compare it, e.g. x > 0"
+            raise TypingError(f"'{self.keyword}' takes bool, not {odd}", hint=hint)
         return self
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:

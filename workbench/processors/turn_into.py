@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Anything, Domain, Enum, Integer, Integers, Value
+from workbench.core.domain import BOOL, FLOAT, INT, Anything, Domain, Enum, Integer, Integers, Label, Value
 from workbench.core.processor import Maybe, Processor, State, Stream, event
 from workbench.core.term import const, is_symbolic
+from workbench.core.typing_rules import literal_domain
 from workbench.errors import DomainError
 
 
@@ -23,7 +24,7 @@ def constant_domain(value: Value, like: Domain, integers: Domain) -> Domain:
     if isinstance(value, float):
         return FLOAT
     if isinstance(value, str):
-        return like if isinstance(like, Enum) else STR
+        return like if isinstance(like, Enum) and not isinstance(value, Label) else literal_domain(value, like)
     return Anything()
 
 

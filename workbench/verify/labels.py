@@ -19,6 +19,7 @@ from workbench.ir.system import System
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, at, suggestion, walk
 from workbench.language.properties import dotted
+from workbench.language.types import constants
 from workbench.verify.formula import BOOLEAN, Formula, atom, build
 from workbench.verify.properties import queue_named
 
@@ -32,7 +33,7 @@ class Labels(Evaluator):
 
     def __init__(self, system: System) -> None:
         parts = (part for domain in system.domains_of_pipes.values() for part in within(domain))
-        labels = frozenset(label for part in parts if isinstance(part, Enum) for label in part.labels)
+        labels = constants(part for part in parts if isinstance(part, Enum))
         super().__init__({}, LIBRARY, labels)
         self.system = system
         self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
