@@ -308,6 +308,33 @@ def test_what_compiled_code_cannot_hold_is_refused() -> None:
         translate(parsed("pipeline p(x: int) -> int { return stutter_by(x, x) }"), "numba")
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("x - 9223372036854775808", "processor 'sub'"),
+        ("if x < 10000000000000000000 then x else 0", "processor 'lt'"),
+        ("cumulate(x, +, 10000000000000000000)", "processor 'cumulate'"),
+        ("insert(x, -9223372036854775809)", "processor 'insert'"),
+        ("window(x, 3, cumulate(+, 10000000000000000000))", "processor 'window'"),
+        ("cast(cumulate(cast(x, int mod 4294967296), *), int)", "processor 'cumulate'"),
+    ],
+)
+def test_numbers_that_are_too_long_for_a_word_are_refused_and_the_processor_is_named(text: str, where: str) -> None:
+    with pytest.raises(Refused, match=f"{where}: compiled code has integers of 64 bits"):
+        plainly(parsed(f"pipeline p(x: int) -> int {{ return {text} }}"))
+
+
+def test_the_input_whose_type_is_too_large_for_a_word_is_named() -> None:
+    with pytest.raises(Refused, match="input 'x': compiled code has integers of 64 bits"):
+        plainly(parsed("pipeline p(x: 0..9223372036854775808) -> bool { return x > 1 }"))
+
+
+def test_the_ends_of_a_word_are_numbers_like_others() -> None:
+    pipeline = parsed("pipeline p(x: int) -> bool, bool { return x = 9223372036854775807, x = -9223372036854775808 }")
+    stream = [2**63 - 1, -(2**63), 0]
+    assert plainly(pipeline).run(stream) == wb.Reference(pipeline).run(stream)
+
+
 def test_finite_domains_are_those_of_the_reference_executor() -> None:
     for kind in Overflowing:
         pipeline = SUM.resolve(Integer(5, kind))
