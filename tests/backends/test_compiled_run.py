@@ -309,6 +309,29 @@ def test_what_compiled_code_cannot_hold_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pipeline p(x: int) -> float { return cast(x, float) }", [3.0, -1.0]),
+        ("pipeline p(x: -5..5) -> float { return insert(cast(x - 3, float), 7) }", [7.0, 0.0, -4.0]),
+        ("pipeline p(x: int) -> float { return cumulate(cast(x, float), max, 5) }", [5.0, 5.0]),
+        ("pipeline p(x: int) -> float { return window(cast(x, float), 1, cumulate(min, 2)) }", [2.0, -1.0]),
+        ("function at_least(a, b) = if b > a then 1 else 0\n"
+         "pipeline p(x: int) -> float { return cumulate(cast(x, float), at_least, 2.5) }", [1.0, 0.0]),
+        ("machine p(x: int) -> float { var n: float = 4\n state a: n\n a -> a when x < 0 / n := 9 }", [4.0, 9.0]),
+        ("machine p(x: int) -> float { state a: 1\n state b: 2\n a -> b when x < 0 }", [1.0, 2.0]),
+    ],
+)  # fmt: skip
+def test_whole_numbers_that_a_pipeline_writes_on_a_stream_of_floats_are_floats(
+    text: str, expected: list[float]
+) -> None:
+    pipeline = wb.parse(text).get().pipeline
+    stream = [3, -1]
+    results = [plainly(pipeline).run(stream)["out"], wb.Reference(pipeline).run(stream)["out"]]
+    results.append(list(pipeline.denote([stream])[0]))
+    assert [[repr(value) for value in found] for found in results] == [[repr(value) for value in expected]] * 3
+
+
+@pytest.mark.parametrize(
     ("text", "where"),
     [
         ("x - 9223372036854775808", "processor 'sub'"),
