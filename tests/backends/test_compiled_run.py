@@ -214,6 +214,16 @@ def test_lengths_and_names_must_fit() -> None:
         executor.feed({"z": np.array([1])})
     with pytest.raises(InputError, match="has 2 events, and 'present' 3 entries"):
         executor.feed({"x": np.array([1, 2])}, {"x": [True] * 3})
+    with pytest.raises(InputError, match="has 2 events, and 'present' 1 entries"):
+        executor.feed({"x": [1, 2]}, {"x": [True]})
+    with pytest.raises(InputError, match="has 2 events, and 'present' 1 x 2 entries"):
+        executor.feed({"x": [1, 2]}, {"x": [[True, False]]})
+    with pytest.raises(PipelineError, match="input 'y' has events, and it is given none"):
+        executor.feed({"x": [1, 2]}, {"y": [True, False]})
+    with pytest.raises(InputError, match="input 'x' is given 5, and not a stream"):
+        executor.feed({"x": 5})
+    with pytest.raises(InputError, match=r"is given arrays of shapes \(\)"):
+        executor.feed({"x": np.array(5)})
     found = executor.feed({"y": np.array([3])})
     assert (found["out1"].events(), found["out2"].events()) == ([], [3])
 
