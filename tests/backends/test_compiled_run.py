@@ -316,6 +316,19 @@ def test_what_compiled_code_cannot_hold_is_refused() -> None:
             plainly(one(domain, processor))
     with pytest.raises(Refused, match="any number of events"):
         translate(parsed("pipeline p(x: int) -> int { return stutter_by(x, x) }"), "numba")
+    for kind in ("map(int, int)", "map({a, b}, bool)", "(int, map({a, b}, bool))"):
+        with pytest.raises(Refused, match=r"input 'm' of pipeline p carries .*, and backend 'numba' takes no maps in"):
+            translate(parsed(f"pipeline p(m: {kind}) -> {kind} {{ return m }}"), "numba")
+    waits = "pipeline p(x: bool) -> bool { return globally(eventually(x, pending = 5)) }"
+    with pytest.raises(Refused, match=r"(?s)processor 'globally'.* any number of events .*may wait: pending = 4"):
+        translate(parsed(waits), "numba")
+    translate(parsed(waits.replace("= 5)", "= 5), pending = 7")), "numba")
+    slices = (
+        "pipeline same(x: int) -> int { return x }"
+        "pipeline p(x: int) -> map(int, int) { return trim(slice(x, abs, same), 1) }"
+    )
+    with pytest.raises(Refused, match=r"(?s)processor 'trim' holds map\(int, int\).*only functions, and outputs"):
+        translate(wb.parse(slices).get("p").pipeline, "numba")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from workbench.backends.base import check_support, suggestion
 from workbench.backends.compiled import refuse_large, refuse_long
 from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals
 from workbench.core.evaluate import Kind, escape_condition
-from workbench.core.fields import scalars
+from workbench.core.fields import scalars, within
 from workbench.core.fold import Substitute, postorder
 from workbench.core.memory import gather
 from workbench.core.ops import OR, disjunction
@@ -46,12 +46,18 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
     check_support(pipeline, backend)
     flat = flatten(pipeline)
     for pipe, domain in flat.domains.items():
-        within = domain.change if isinstance(domain, Map) and not domain.finite else domain
-        odd = next((part for _, part in scalars(within) if not _held(part)), None)
+        held = domain.change if isinstance(domain, Map) and not domain.finite else domain
+        odd = next((part for _, part in scalars(held) if not _held(part)), None)
         if odd is not None:
             raise Refused(
                 f"pipe '{pipe}' of pipeline {flat.name} carries {odd}, which backend '{backend}' cannot hold",
                 hint="use bool, int, float, a finite type, or tuples of them; the reference executor runs everything",
+            )
+    for name, domain in flat.inputs:
+        if any(isinstance(part, Map) for part in within(domain)):
+            raise Refused(
+                f"input '{name}' of pipeline {flat.name} carries {domain}, and backend '{backend}' takes no maps in",
+                hint="let the pipeline make the map, with slice; the reference executor runs everything",
             )
     for node in flat.nodes:
         if node.processor.clocked:
