@@ -214,6 +214,16 @@ def test_lengths_and_names_must_fit() -> None:
         executor.feed({"z": np.array([1])})
     with pytest.raises(InputError, match="has 2 events, and 'present' 3 entries"):
         executor.feed({"x": np.array([1, 2])}, {"x": [True] * 3})
+    with pytest.raises(InputError, match="has 2 events, and 'present' 1 entries"):
+        executor.feed({"x": [1, 2]}, {"x": [True]})
+    with pytest.raises(InputError, match="has 2 events, and 'present' 1 x 2 entries"):
+        executor.feed({"x": [1, 2]}, {"x": [[True, False]]})
+    with pytest.raises(PipelineError, match="input 'y' has events, and it is given none"):
+        executor.feed({"x": [1, 2]}, {"y": [True, False]})
+    with pytest.raises(InputError, match="input 'x' is given 5, and not a stream"):
+        executor.feed({"x": 5})
+    with pytest.raises(InputError, match=r"is given arrays of shapes \(\)"):
+        executor.feed({"x": np.array(5)})
     found = executor.feed({"y": np.array([3])})
     assert (found["out1"].events(), found["out2"].events()) == ([], [3])
 
@@ -306,6 +316,69 @@ def test_what_compiled_code_cannot_hold_is_refused() -> None:
             plainly(one(domain, processor))
     with pytest.raises(Refused, match="any number of events"):
         translate(parsed("pipeline p(x: int) -> int { return stutter_by(x, x) }"), "numba")
+    for kind in ("map(int, int)", "map({a, b}, bool)", "(int, map({a, b}, bool))"):
+        with pytest.raises(Refused, match=r"input 'm' of pipeline p carries .*, and backend 'numba' takes no maps in"):
+            translate(parsed(f"pipeline p(m: {kind}) -> {kind} {{ return m }}"), "numba")
+    waits = "pipeline p(x: bool) -> bool { return globally(eventually(x, pending = 5)) }"
+    with pytest.raises(Refused, match=r"(?s)processor 'globally'.* any number of events .*may wait: pending = 4"):
+        translate(parsed(waits), "numba")
+    translate(parsed(waits.replace("= 5)", "= 5), pending = 7")), "numba")
+    slices = (
+        "pipeline same(x: int) -> int { return x }"
+        "pipeline p(x: int) -> map(int, int) { return trim(slice(x, abs, same), 1) }"
+    )
+    with pytest.raises(Refused, match=r"(?s)processor 'trim' holds map\(int, int\).*only functions, and outputs"):
+        translate(wb.parse(slices).get("p").pipeline, "numba")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pipeline p(x: int) -> float { return cast(x, float) }", [3.0, -1.0]),
+        ("pipeline p(x: -5..5) -> float { return insert(cast(x - 3, float), 7) }", [7.0, 0.0, -4.0]),
+        ("pipeline p(x: int) -> float { return cumulate(cast(x, float), max, 5) }", [5.0, 5.0]),
+        ("pipeline p(x: int) -> float { return window(cast(x, float), 1, cumulate(min, 2)) }", [2.0, -1.0]),
+        ("function at_least(a, b) = if b > a then 1 else 0\n"
+         "pipeline p(x: int) -> float { return cumulate(cast(x, float), at_least, 2.5) }", [1.0, 0.0]),
+        ("machine p(x: int) -> float { var n: float = 4\n state a: n\n a -> a when x < 0 / n := 9 }", [4.0, 9.0]),
+        ("machine p(x: int) -> float { state a: 1\n state b: 2\n a -> b when x < 0 }", [1.0, 2.0]),
+    ],
+)  # fmt: skip
+def test_whole_numbers_that_a_pipeline_writes_on_a_stream_of_floats_are_floats(
+    text: str, expected: list[float]
+) -> None:
+    pipeline = wb.parse(text).get().pipeline
+    stream = [3, -1]
+    results = [plainly(pipeline).run(stream)["out"], wb.Reference(pipeline).run(stream)["out"]]
+    results.append(list(pipeline.denote([stream])[0]))
+    assert [[repr(value) for value in found] for found in results] == [[repr(value) for value in expected]] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("x - 9223372036854775808", "processor 'sub'"),
+        ("if x < 10000000000000000000 then x else 0", "processor 'lt'"),
+        ("cumulate(x, +, 10000000000000000000)", "processor 'cumulate'"),
+        ("insert(x, -9223372036854775809)", "processor 'insert'"),
+        ("window(x, 3, cumulate(+, 10000000000000000000))", "processor 'window'"),
+        ("cast(cumulate(cast(x, int mod 4294967296), *), int)", "processor 'cumulate'"),
+    ],
+)
+def test_numbers_that_are_too_long_for_a_word_are_refused_and_the_processor_is_named(text: str, where: str) -> None:
+    with pytest.raises(Refused, match=f"{where}: compiled code has integers of 64 bits"):
+        plainly(parsed(f"pipeline p(x: int) -> int {{ return {text} }}"))
+
+
+def test_the_input_whose_type_is_too_large_for_a_word_is_named() -> None:
+    with pytest.raises(Refused, match="input 'x': compiled code has integers of 64 bits"):
+        plainly(parsed("pipeline p(x: 0..9223372036854775808) -> bool { return x > 1 }"))
+
+
+def test_the_ends_of_a_word_are_numbers_like_others() -> None:
+    pipeline = parsed("pipeline p(x: int) -> bool, bool { return x = 9223372036854775807, x = -9223372036854775808 }")
+    stream = [2**63 - 1, -(2**63), 0]
+    assert plainly(pipeline).run(stream) == wb.Reference(pipeline).run(stream)
 
 
 def test_finite_domains_are_those_of_the_reference_executor() -> None:

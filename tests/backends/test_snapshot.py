@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.conftest import ROOT
-from workbench.backends.snapshot import from_parts, to_parts
+from workbench.backends.snapshot import MAGIC, SIZE, from_parts, to_parts
 from workbench.core.domain import FrozenMap
 from workbench.core.processor import NOTHING, Burst, Maybe
 from workbench.errors import Refused, StateError, WorkbenchError
@@ -107,6 +107,12 @@ def test_states_of_others_are_refused():
     reference = made["window", "reference", 2]
     with pytest.raises(StateError, match="damaged"):
         reference.restore(reference.snapshot()[:-1])
+    reference.step({"x": 7})
+    kept = reference.snapshot()
+    for text in (b"[1]", b'[{"tuple":5},1,true,{"list":0},{"list":0},{"list":0}]', b'[{"tuple":5},1,2,3,4,5]'):
+        with pytest.raises(StateError, match="damaged: it has another form"):
+            reference.restore(kept[: len(MAGIC) + SIZE] + text)
+        assert reference.snapshot() == kept
 
 
 def test_python_functions_are_told_apart_by_their_code():

@@ -40,3 +40,5 @@ def test_nothing_to_measure(workbench: Run, tmp_path: Path) -> None:
     assert "there are no events to measure" in done.err
     done = workbench("advise", MODELS / "sum_of_odds.pipe", "--input", tmp_path / "x.csv", "--threads", 0)
     assert "0 threads" in done.err
+    done = workbench("advise", MODELS / "sum_of_odds.pipe", "--input", tmp_path / "x.csv", "--sample", -1)
+    assert (done.code, "-1 steps are no sample" in done.err) == (2, True)

@@ -9,6 +9,7 @@ from tests.cli.conftest import MODELS, Run, program
 from tests.conformance.test_conform import MENDED, MINE
 from tests.conformance.test_regression import run_pytest
 
+RISING = MODELS.parent.parent / "docs" / "examples" / "rising.py"
 FEW = ("--examples", "20", "--steps", "8")
 
 
@@ -60,6 +61,11 @@ def test_parameters_and_domains(workbench: Run, tmp_path: Path) -> None:
     assert "✓ agrees   model  of p: 20 traces, int is 0..9" in done.out
 
 
+def test_any_seed_will_do(workbench: Run) -> None:
+    done = workbench("conform", MODELS / "figure_2a.pipe", "--backend", "pull", "--seed", "-2", "--examples", "3")
+    assert (done.code, done.out) == (0, "✓ agrees   pull  of figure_2a: 3 traces\n")
+
+
 def test_random_pipelines(workbench: Run) -> None:
     done = workbench("conform", "--random", "10", "--backend", "specification", "--steps", "5")
     assert (done.code, done.out) == (0, "✓ agrees   specification  of random pipelines: 10 pipelines\n")
@@ -73,6 +79,8 @@ def test_random_pipelines(workbench: Run) -> None:
         ([MODELS / "figure_2a.pipe", "--backend", "spork"], "there is no backend 'spork'"),
         ([MODELS / "figure_2a.pipe", "--to-test", MODELS / "figure_2a.pipe"], "cannot write there: File exists"),
         ([MODELS / "figure_2a.pipe", "--examples", "0"], "'0' is no positive number"),
+        ([MODELS / "figure_2a.pipe", "-Q", "-1"], "'-1' is no capacity"),
+        ([RISING, "--param", "k=3"], "the pipelines of a Python file have no parameters"),
     ],
 )
 def test_mistakes(workbench: Run, arguments: list[object], message: str) -> None:

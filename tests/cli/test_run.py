@@ -306,6 +306,21 @@ def test_a_trace_for_each_key(workbench: Run, tmp_path: Path) -> None:
         assert done.err == "workbench: runs on the CPU, since no NVIDIA GPU answers\n"
 
 
+def test_keys_in_a_log_that_has_more(workbench: Run, tmp_path: Path) -> None:
+    lines = ['{"at": 1, "user": 7, "x": 1}', '{"user": "7", "x": 2}', '{"user": true, "x": 9}', '{"user": 7, "x": 4}']
+    (tmp_path / "log.jsonl").write_text("\n".join(lines) + "\n")
+    given = ("run", WINDOW, "--backend", "numba", "--key", "user", "--input")
+    assert workbench(*given, tmp_path / "log.jsonl").out == '{"user": "7", "out": 7}\n'
+    (tmp_path / "log.csv").write_text("at,user,x\n1,07,1\n2,7,2\n3,7,3\n4,7,4\n")
+    assert workbench(*given, tmp_path / "log.csv").out == "user,out\n7,9\n"
+    (tmp_path / "log.csv").write_text("at,x\n1,1\n")
+    assert (
+        "log.csv:1: there is no column 'user'\n  hint: there are: at, x;" in workbench(*given, tmp_path / "log.csv").err
+    )
+    (tmp_path / "log.jsonl").write_text('{"user": [1], "x": 1}\n')
+    assert "input 'user': expected a text, not [1]" in workbench(*given, tmp_path / "log.jsonl").err
+
+
 def test_a_key_that_is_an_input(workbench: Run, pipe: Callable[[str], Path], tmp_path: Path) -> None:
     room = "capacity queue(mul.left) = 0 capacity queue(mul.right) = 0"
     file = pipe(f"pipeline p(k: 0..9, x: int) -> y: int {{ {room} return k * cumulate(x, +) }}")

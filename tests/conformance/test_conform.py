@@ -15,6 +15,7 @@ from workbench.conformance.conform import ROUND, Outcome, Search, conform, confo
 from workbench.conformance.contenders import CONTENDERS, Contender, Match
 from workbench.conformance.executables import Blocks, Running, Seen
 from workbench.conformance.kept import disagreement
+from workbench.conformance.parts import part
 from workbench.conformance.schedules import Schedule
 from workbench.conformance.search import smallest
 from workbench.conformance.shown import account
@@ -120,13 +121,35 @@ def test_python_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     with pytest.raises(InputError, match="no such file"):
         python_pipelines(str(path))
-    for text, message in [("x = 1", "no pipeline in this file"), ("1 / 0", "cannot be run: ZeroDivisionError")]:
+    unfit = "import workbench as wb\n\n\n@wb.pipeline(x=wb.BOOL)\ndef p(x):\n    return x + 1\n\n"
+    for text, message in [
+        ("x = 1", "no pipeline in this file"),
+        ("x = 1\n1 / 0", r"mine.py:2: it cannot be run: ZeroDivisionError: division by zero"),
+        ("def f():\n    raise ValueError\n\nf()", r"mine.py:2: it cannot be run: ValueError$"),
+        ("x = 1\n\ndef f(:", r"mine.py:3: it cannot be run: SyntaxError: invalid syntax"),
+        ("import sys\nsys.exit(0)", r"mine.py:2: it cannot be run: SystemExit: 0"),
+    ]:
         path.write_text(text)
         with pytest.raises(InputError, match=message):
             python_pipelines(str(path))
+    path.write_text(unfit)
+    with pytest.raises(WorkbenchError, match=r"mine.py:4: pipeline p: "):
+        python_pipelines(str(path))
     path.write_text(MINE)
     with pytest.raises(InputError, match=r"(?s)no pipeline 'rise'.*did you mean 'rises'"):
         subject(str(path), "rise")
+
+
+def test_a_processor_that_is_not_deterministic_is_said_to_be(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    chance = MENDED.replace("return (x,), (Maybe(True, x),)", "return (x,), (Maybe(True, next(NUMBERS)),)")
+    mine.write_text(f"import itertools\nNUMBERS = itertools.count()\n{chance}")
+    pipeline = subject(str(mine)).pipeline
+    unsteady = only(conform(part(pipeline, ("rising",)), ["specification"], FAST))
+    assert (unsteady.holds, unsteady.repeatable) == (False, False)
+    mine.write_text(MINE)
+    broken = only(conform(subject(str(mine)).pipeline, ["specification"], FAST))
+    assert (broken.holds, broken.repeatable) == (False, True)
 
 
 # --- a backend of one's own -----------------------------------------------------------------------------------

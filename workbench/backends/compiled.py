@@ -210,6 +210,20 @@ class _Rounded(Scalars):
 _SOURCES: dict[Target, type[Scalars]] = {"python": Scalars, "cpu": _Selects, "gpu": _Rounded}
 
 
+def refuse_long(number: Value) -> None:
+    """Refuse a number of type `int` that is outside a word; the infinities from which `min` and `max` start are not.
+
+    Raises
+    ------
+    Refused: it has more than 64 bits.
+    """
+    if math.isfinite(number) and not -LARGEST - 1 <= number <= LARGEST:
+        raise Refused(
+            f"compiled code has integers of 64 bits, and {number} has more",
+            hint="the reference executor has integers of any size",
+        )
+
+
 def _no_fraction(term: Term) -> None:
     """Refuse a fraction among integers, which Python has and words have not."""
     fraction = isinstance(term.payload, float) and math.isfinite(term.payload) and term.is_const
@@ -235,10 +249,13 @@ def refuse_large(term: Term) -> None:
 
     Raises
     ------
-    Refused: a result over a finite domain can have more than 64 bits, or its domain is not one of numbers.
+    Refused: a constant has more than 64 bits, a result over a finite domain can have, or its domain is not one of
+        numbers.
     """
     if term.domain.numeric and not isinstance(term.domain, Reals):
         _no_fraction(term)
+    if term.is_const and isinstance(term.domain, Integers):
+        refuse_long(term.payload)
     if isinstance(term.domain, Integers | Reals):
         return
     if not isinstance(term.domain, Enum) and term.domain != BOOL:

@@ -7,7 +7,7 @@ their labels), and nothing that is no value of the input's domain gets into one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -90,29 +90,40 @@ def column(name: str, domain: Domain, events: Any, present: Any = None) -> Colum
 
     Raises
     ------
-    InputError: an array of a type that does not fit the domain, or of another length than `present`.
+    InputError: an array of a type that does not fit the domain, or of another length than `present`; or no stream.
     """
     present = None if present is None else np.ascontiguousarray(present, np.bool_)
     parts = [part for _, part in scalars(domain)]
     arrays = [events] if isinstance(events, np.ndarray) else events
     whole = isinstance(arrays, list | tuple) and len(arrays) == len(parts)
     if whole and all(isinstance(array, np.ndarray) for array in arrays) and arrays:
-        found = _of_arrays(name, domain, parts, list(arrays), present)
-    else:
-        found = _of_values(name, domain, parts, list(events), present)
-    if present is not None and len(present) != len(found.fields[0]):
-        raise InputError(f"input '{name}' has {len(found.fields[0])} events, and 'present' {len(present)} entries")
-    return found
+        return _of_arrays(name, domain, parts, list(arrays), present)
+    if not isinstance(events, Iterable):
+        raise InputError(
+            f"input '{name}' is given {events!r}, and not a stream", hint="give an array, or a list of events"
+        )
+    values = list(events)
+    _check_present(name, len(values), present)
+    return _of_values(name, domain, parts, values, present)
+
+
+def _check_present(name: str, count: int, present: Any) -> None:
+    if present is not None and present.shape != (count,):
+        entries = " x ".join(map(str, present.shape))
+        raise InputError(
+            f"input '{name}' has {count} events, and 'present' {entries} entries", hint="give one per event"
+        )
 
 
 def _of_arrays(name: str, domain: Domain, parts: list[Domain], arrays: list[Any], present: Any) -> Column:
     fields, wrong = [], None
+    if any(array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
+        raise InputError(
+            f"input '{name}' is given arrays of shapes {', '.join(str(a.shape) for a in arrays)}",
+            hint="give arrays of one dimension and of one length",
+        )
+    _check_present(name, len(arrays[0]), present)
     for part, array in zip(parts, arrays, strict=True):
-        if array.ndim != 1 or len(array) != len(arrays[0]):
-            raise InputError(
-                f"input '{name}' is given arrays of shapes {', '.join(str(a.shape) for a in arrays)}",
-                hint="give arrays of one dimension and of one length",
-            )
         if not _fits(array.dtype, part):
             raise InputError(
                 f"input '{name}' carries {part}, and an array of {array.dtype} is given",
@@ -160,8 +171,8 @@ def _first(a: tuple[int, DomainError] | None, b: tuple[int, DomainError] | None)
 
 
 def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any) -> Column:
-    there = events if present is None else [v if p else domain.default for v, p in zip(events, present, strict=False)]
-    arrays = arrays_of(domain, there) if len(there) == len(events) else None
+    there = events if present is None else [v if p else domain.default for v, p in zip(events, present, strict=True)]
+    arrays = arrays_of(domain, there)
     if arrays is not None:
         return Column(tuple(arrays), present, None)
     rows, wrong = [], None

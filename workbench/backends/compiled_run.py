@@ -136,6 +136,8 @@ class Compiled(Stepping):
         given = streams if isinstance(streams, Mapping) else by_input(self.flat, streams)
         for name in (*given, *flags):
             input_position(self.flat, name)
+            if name not in given:
+                raise PipelineError(f"'present' says in which steps input '{name}' has events, and it is given none")
         columns = {
             name: self._columns.column(name, domain, given[name], flags.get(name))
             for name, domain in self.flat.inputs

@@ -7,17 +7,18 @@ gives it, or provably never holds an event; a pipeline with any other queue is r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.backends.base import check_support, suggestion
+from workbench.backends.compiled import refuse_large, refuse_long
 from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals
 from workbench.core.evaluate import Kind, escape_condition
-from workbench.core.fields import scalars
-from workbench.core.fold import Substitute
+from workbench.core.fields import scalars, within
+from workbench.core.fold import Substitute, postorder
 from workbench.core.memory import gather
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import FALSE, Others, Term, const, var
+from workbench.core.term import FALSE, Others, Term, const, leaves, var
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
@@ -45,12 +46,18 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
     check_support(pipeline, backend)
     flat = flatten(pipeline)
     for pipe, domain in flat.domains.items():
-        within = domain.change if isinstance(domain, Map) and not domain.finite else domain
-        odd = next((part for _, part in scalars(within) if not _held(part)), None)
+        held = domain.change if isinstance(domain, Map) and not domain.finite else domain
+        odd = next((part for _, part in scalars(held) if not _held(part)), None)
         if odd is not None:
             raise Refused(
                 f"pipe '{pipe}' of pipeline {flat.name} carries {odd}, which backend '{backend}' cannot hold",
                 hint="use bool, int, float, a finite type, or tuples of them; the reference executor runs everything",
+            )
+    for name, domain in flat.inputs:
+        if any(isinstance(part, Map) for part in within(domain)):
+            raise Refused(
+                f"input '{name}' of pipeline {flat.name} carries {domain}, and backend '{backend}' takes no maps in",
+                hint="let the pipeline make the map, with slice; the reference executor runs everything",
             )
     for node in flat.nodes:
         if node.processor.clocked:
@@ -80,7 +87,29 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
                 hint="`workbench buffers FILE --annotate` computes the smallest capacities and writes them into the"
                 " file; or give them: capacities={...}",
             )
+    _check_words(system, flat)
     return system
+
+
+def _check_words(system: System, flat: Pipeline) -> None:
+    """Raise Refused where a number does not fit a word, naming the processor (or the input)."""
+    terms: dict[str, list[Any]] = {each.name: [each.value] for each in system.inputs}
+    for name, term in system.names().items():
+        terms.setdefault(instance_of(name), []).append(term)
+    for memory in system.memories:
+        terms.setdefault(instance_of(memory.name), []).extend(each[:3] for each in (*memory.writes, *memory.updates))
+    nodes = {node.name: node for node in flat.nodes}
+    for instance, found in terms.items():
+        node = nodes.get(instance.removesuffix(".queue"))
+        try:
+            for term in postorder(list(leaves(tuple(found)))):
+                refuse_large(term)
+            for variable in system.variables:
+                if instance_of(variable.name) == instance and isinstance(variable.domain, Integers):
+                    refuse_long(variable.initial)
+        except Refused as error:
+            what = f"{'input' if node is None else 'processor'} '{instance}': {error.what}"
+            raise Refused(what, where=node.where if node else "", hint=error.hint) from error
 
 
 def fixed(system: System) -> dict[Term, Term]:

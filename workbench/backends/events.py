@@ -172,8 +172,8 @@ class _Csv(_Reader):
             if name not in names:
                 raise self.error(
                     line,
-                    f"there is no column for input '{name}'",
-                    "an input without events has an empty column",
+                    f"there is no column '{name}'",
+                    f"there are: {', '.join(names)}; an input without events has an empty column",
                 )
         return [name if name in self.inputs else None for name in names]
 

@@ -23,12 +23,12 @@ from workbench.backends.base import (
 )
 from workbench.backends.reference_node import ABSENT, JOINED, Cell, Oracle, failure
 from workbench.backends.reference_pull import Pull
-from workbench.backends.snapshot import fingerprint, from_text, opened, sealed, to_text
+from workbench.backends.snapshot import HINT, fingerprint, from_text, opened, sealed, to_text
 from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe, carried, events_of
-from workbench.errors import DomainError, Overflow, PipelineError, Refused
+from workbench.errors import DomainError, Overflow, PipelineError, Refused, StateError
 from workbench.processors.group import flatten
 
 
@@ -408,7 +408,15 @@ class Reference:
         ------
         StateError: it is damaged, or of another pipeline; then nothing has changed.
         """
-        steps, closed, ended, states, cells = from_text(opened(self.fingerprint, snapshot))
+        content = from_text(opened(self.fingerprint, snapshot))
+        try:
+            steps, closed, ended, states, cells = content
+            fits = [len(queues) for queues, _ in cells] == [len(cell.queues) for cell in self._cells]
+            fits = fits and (len(ended), len(states)) == (len(self._ended), len(self._states))
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise StateError("this state is damaged: it has another form", hint=HINT)
         self.steps, self._closed, self._ended, self._states, self._pull = steps, closed, ended, states, None
         for cell, saved in zip(self._cells, cells, strict=True):
             cell.restore(saved)

@@ -41,6 +41,8 @@ def execute(args: argparse.Namespace) -> int:
     threads = os.cpu_count() or 1 if args.threads is None else args.threads
     if threads < 1:
         raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
+    if args.sample < 1:
+        raise InputError(f"{args.sample} steps are no sample", hint="--sample 1, or more")
     steps = list(itertools.islice(read_events(args.input, pipeline), args.sample))
     if not any(steps):
         raise InputError("there are no events to measure", where=args.input)

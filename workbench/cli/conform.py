@@ -45,13 +45,19 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipelines (repeat)"
     )
     parser.add_argument("-N", type=_count, default=o.N, help=f"in models int is 0..N-1 (default: {o.N})")
-    parser.add_argument("-Q", type=int, default=4, help="capacity of queues, for what needs one (default: 4)")
+    parser.add_argument("-Q", type=_capacity, default=4, help="capacity of queues, for what needs one (default: 4)")
     parser.add_argument("--json", action="store_true", help="one JSON object per pipeline and backend, nothing else")
 
 
 def _count(text: str) -> int:
     if not text.isdigit() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
+    return int(text)
+
+
+def _capacity(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is no capacity: it is a number from 0 on")
     return int(text)
 
 
@@ -95,7 +101,7 @@ def _subjects(file: str, params: list[str]) -> Iterator[Subject]:
 
     path, name = (file, None) if Path(file).exists() or ":" not in file else file.rsplit(":", 1)
     given = parameters(params)
-    if path.endswith(".py") and name is None:
+    if path.endswith(".py") and name is None and not given:
         yield from (subject(path, each) for each in python_pipelines(path))
     else:
         yield subject(path, name, **given)
@@ -114,7 +120,7 @@ def _outcomes(
 
     def tell(text: str) -> None:
         progress.text = text
-        reached[0] = int(re.search(r"seed (\d+)", text)[1])  # type: ignore[index]
+        reached[0] = int(re.search(r"seed (-?\d+)", text)[1])  # type: ignore[index]
 
     what = ""
     try:
@@ -153,6 +159,8 @@ def block(outcome: Outcome) -> str:
         text += "\n\n" + body(found.pipeline)
     if found.made[1]:
         text += f"\nby {found.made[1]}"
+    if not outcome.repeatable:
+        text += "\nthe reference executor does not do the same twice: a processor depends on more than state and events"
     return f"✗ differs  {head}{over}: {found.what} at step {found.step}\n\n{textwrap.indent(text, '    ')}\n"
 
 
@@ -166,6 +174,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "refused": outcome.refused,
         "part": list(outcome.part),
         "integers": None if outcome.integers is None else outcome.integers.n,
+        "repeatable": outcome.repeatable,
         "failure": None,
     }
     if outcome.failure is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,14 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
     from workbench.backends.compiled_batch import Batch
     from workbench.backends.events import format_of, read_events, write_events
-    from workbench.core.domain import STR
+    from workbench.core.domain import Texts
     from workbench.core.pipeline import Pipeline
+
+    class Labels(Texts):
+        """Texts; in JSON also numbers and truth values, which stand for their texts."""
+
+        def __contains__(self, value: Any) -> bool:
+            return isinstance(value, str | int | float)
 
     _check(args)
     key = args.key
@@ -28,16 +35,17 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     batch = Batch(pipeline, device="auto" if args.backend == "gpu" else "cpu")
     if args.backend == "gpu" and "CPU" in batch.device:
         print(f"workbench: runs on {batch.device}", file=sys.stderr)
-    columns = pipeline.inputs if key in dict(pipeline.inputs) else ((key, STR), *pipeline.inputs)
+    columns = pipeline.inputs if key in dict(pipeline.inputs) else ((key, Labels()), *pipeline.inputs)
     rows = Pipeline("rows", tuple(columns), (), ((key, key),))
     traces: dict[Any, list[dict[str, Any]]] = {}
     own = {name for name, _ in pipeline.inputs}
-    for number, events in enumerate(read_events(args.input, rows, format=args.format)):
+    for number, events in enumerate(read_events(args.input, rows, format=args.format, extra="ignore")):
         if key not in events:
             if not events:
                 continue
             raise InputError(f"step {number} has no '{key}', so that it belongs to no trace")
-        traces.setdefault(events[key], []).append({name: value for name, value in events.items() if name in own})
+        value = events[key] if key in own or isinstance(events[key], str) else json.dumps(events[key])
+        traces.setdefault(value, []).append({name: event for name, event in events.items() if name in own})
     kind = dict(columns)[key]
     shown = Pipeline("rows", ((key, kind), *outputs), (), tuple((name, name) for name in (key, *dict(outputs))))
     written = format_of(args.output) or args.format or format_of(args.input)

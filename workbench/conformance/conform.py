@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from workbench.conformance.contenders import Contender, Match, chosen
 from workbench.conformance.differential import Disagreement, agree
-from workbench.conformance.executables import Steps
+from workbench.conformance.executables import Running, Steps
 from workbench.conformance.parts import Part, smallest_part
 from workbench.conformance.search import smallest
 from workbench.conformance.strategies import long_traces, pipelines, plans
@@ -42,6 +42,7 @@ class Outcome:
     failure: the simplest disagreement that was found.
     part: the names of the processors that differ by themselves, where those are not all; `failure` is theirs.
     integers: what `int` was; None for ordinary numbers.
+    repeatable: whether the reference executor shows the same when it runs on the trace of the failure again.
     """
 
     pipeline: str
@@ -51,6 +52,7 @@ class Outcome:
     failure: Disagreement | None = None
     part: tuple[str, ...] = ()
     integers: Integer | None = None
+    repeatable: bool = True
 
     @property
     def holds(self) -> bool:
@@ -144,7 +146,9 @@ def go_on(
         return replace(outcome, agreements=outcome.agreements + count)
     by_itself = _part(match, failure, search, number)
     part, failure = by_itself or ((), failure)
-    return replace(outcome, failure=failure, part=part)
+    runs = Running(failure.pipeline, {}), Running(failure.pipeline, {})
+    repeatable = agree(failure.pipeline, failure.steps, *runs) is None
+    return replace(outcome, failure=failure, part=part, repeatable=repeatable)
 
 
 def searched(match: Match, search: Search, number: int, count: int) -> Disagreement | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,12 +86,26 @@ def _executed(file: str) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except WorkbenchError:
+    except WorkbenchError as error:
+        error.where = error.where or _place(file, error)
         raise
-    except Exception as error:
-        raise InputError(f"it cannot be run: {error!r}", where=file) from error
+    except (Exception, SystemExit) as error:
+        raise InputError(f"it cannot be run: {_said(error)}", where=_place(file, error)) from error
     finally:
         sys.path.remove(str(path.parent))
         if before is not None:
             sys.modules[name] = before
     return module
+
+
+def _said(error: BaseException) -> str:
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _place(file: str, error: BaseException) -> str:
+    """The line of the file in which an error was raised, or from which that place was called."""
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return f"{file}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f"{file}:{lines[-1]}" if lines else file

@@ -235,6 +235,10 @@ class Reals(Domain):
     def __contains__(self, value: Value) -> bool:
         return type(value) is int or isinstance(value, float) or _is_int(value)
 
+    def fit(self, value: Value) -> float:
+        """The float that is closest."""
+        return float(value)
+
     def __str__(self) -> str:
         return "float"
 

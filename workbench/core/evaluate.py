@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Domain, Integer, Integers, Overflowing
+from workbench.core.domain import Domain, Integer, Integers, Overflowing, Reals
 from workbench.core.fold import Fold, postorder
-from workbench.core.ops import AND, IMPLIES, ITE, OR, escapes, negate
+from workbench.core.ops import AND, CAST, IMPLIES, ITE, OR, escapes, negate
 from workbench.core.term import FALSE, TRUE, Term, leaves
 
 SHARE_FROM = 2
@@ -54,7 +54,9 @@ class Source(Fold[str]):
 
 
 def fitted(term: Term, exact: str) -> str:
-    """Source of `term.domain.fit(exact)`."""
+    """Source of `term.domain.fit(exact)`; results of operators on floats are floats."""
+    if isinstance(term.domain, Reals) and term.op is CAST:
+        return f"float({exact})"
     if not isinstance(term.domain, Integer) or (term.op is not None and term.op.name in ("ite", "min", "max")):
         return exact
     if term.domain.overflow is Overflowing.MODULAR:

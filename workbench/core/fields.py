@@ -45,6 +45,13 @@ def split(domain: Domain, value: Value) -> Iterator[Value]:
         yield value
 
 
+def fitted(domain: Domain, value: Value) -> Value:
+    """A value of a domain as the domain's arithmetic leaves it: a whole number on float becomes a float."""
+    return joined(
+        domain, (part.fit(leaf) for (_, part), leaf in zip(scalars(domain), split(domain, value), strict=True))
+    )
+
+
 def joined(domain: Domain, flat: Iterator[Value]) -> Value:
     """The value of a domain whose scalar parts come next in `flat`: the inverse of `split`."""
     if isinstance(domain, Tuple):

@@ -179,6 +179,12 @@ class TypedFunction:
         """This function on values alone, without a look at what it is given."""
         return self._compiled()
 
+    def into(self, domain: Domain) -> TypedFunction:
+        """This function where its results are kept as values of a domain that they fit: whole numbers as floats."""
+        if self.body is None or not isinstance(domain, Reals):
+            return self
+        return TypedFunction(self.function, self.domains, self.symbols, ops.as_term(self.body, domain), domain)
+
     @property
     def obstacle(self) -> str:
         """Why this function has no term, or an empty string."""

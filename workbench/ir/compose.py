@@ -29,6 +29,8 @@ Round = tuple[Any, tuple[Any, ...]]
 """Whether a front is consumed, and its events: terms."""
 
 DEFAULT_CAPACITY = 2
+
+_WAITING = "say how many positions may wait: pending = 4"
 """The queue capacity where none is chosen, as in the paper's examples."""
 
 
@@ -145,7 +147,7 @@ class _Crawl:
             raise Refused(
                 f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and compiled"
                 " code needs a bound",
-                hint="give its input a finite domain",
+                hint=_WAITING if hasattr(node.processor, "pending") else "give its input a finite domain",
             )
         machine = stored.machine(cells) if stored else self._machine(node, domains)
         arrivals = [self.pipes[pipe].slots for pipe in node.inputs]
@@ -171,7 +173,7 @@ class _Crawl:
             raise Refused(
                 f"any number of events can reach `{node.processor}` (processor '{node.name}') in a step, and in"
                 " compiled code only functions of one stream read such a pipe",
-                hint="say how many positions may wait: pending = 4" if rows is None else "",
+                hint=_WAITING if rows is None else "",
             )
         if rows is not None:
             self.rows[node.name] = self._in_rows(node, machine, rows)
@@ -265,7 +267,7 @@ class _Crawl:
                 raise Refused(
                     f"{what} of processor '{node.name}' holds {domain}, which is not finite",
                     where=node.where,
-                    hint="choose a domain with -N, or a finite type such as 0..7",
+                    hint=self._smaller(domain),
                 )
         return machine
 
@@ -293,6 +295,12 @@ class _Crawl:
         updates = tuple(update._replace(happens=AND(fires, update.happens)) for update in cells.updates)
         return Memory(*cells.store, cells.arrays, writes, updates, AND(fires, cells.full))
 
+    def _smaller(self, domain: Domain) -> str:
+        """What to do about a domain that no variable can have."""
+        if self.compiled and any(isinstance(part, Map) for part in within(domain)):
+            return "in compiled code only functions, and outputs of the pipeline, read maps with keys of infinite types"
+        return "choose a domain with -N, or a finite type such as 0..7"
+
     def _holds(self, domain: Domain) -> bool:
         """Whether a variable can have this domain."""
         return all(part.finite or (self.compiled and isinstance(part, Integers | Reals)) for _, part in scalars(domain))
@@ -312,7 +320,7 @@ class _Crawl:
             raise Refused(
                 f"a queue of processor '{node.name}' has to keep events of {kept}, which is not finite",
                 where=node.where,
-                hint="choose a domain with -N, or a finite type such as 0..7",
+                hint=self._smaller(kept),
             )
         long = max(capacities) > FEW and self._at_most_one_front(node)
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)

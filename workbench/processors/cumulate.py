@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.determinism import Determinism
 from workbench.core.domain import BOOL, INT, Bool, Domain, Range, Value
+from workbench.core.fields import fitted
 from workbench.core.function import Function, TypedFunction, as_function, fits
 from workbench.core.ops import PLAIN, as_term
 from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
@@ -74,7 +75,7 @@ class Cumulate(Processor):
                 if isinstance(domain, Range)
                 else "the function must give back the accumulator's domain",
             )
-        return replace(self, function=function, start=start, domain=domain)
+        return replace(self, function=function.into(domain), start=fitted(domain, start), domain=domain)
 
     def _domain(self, events: Domain) -> Domain:
         start = self._function.start_in(events) if self.start is None else self.start

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.fields import fitted
 from workbench.core.ops import negate
 from workbench.core.processor import Burst, Emission, Maybe, Processor, State, Stream, event
 from workbench.core.term import const, domain_of, is_symbolic
@@ -36,7 +37,7 @@ class Insert(Processor):
                 f"the inserted value {self.value!r} is not in the domain {domain}",
                 hint="insert a value of the stream's domain, or choose a larger one with -N",
             )
-        return self
+        return replace(self, value=fitted(domain, self.value))
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         del inputs

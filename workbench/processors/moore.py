@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Value, resolve
+from workbench.core.fields import fitted
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite
 from workbench.core.processor import NOTHING, RUNS_PYTHON, Maybe, Processor, State, Stream, event, typed_function
@@ -177,7 +178,10 @@ class Moore(Processor):
         for name, output in states:
             if isinstance(output, TypedFunction) and result is not None and not fits(output.result, result):
                 raise TypingError(f"state {name} emits {output.result}, not {result}")
-        return replace(self, states=states, transitions=transitions, result=result)
+        if result is not None:
+            states = tuple((name, output and output.into(result)) for name, output in states)
+        variables = tuple(replace(v, start=fitted(v.domain, v.start)) for v in self.variables)
+        return replace(self, states=states, transitions=transitions, variables=variables, result=result)
 
     def _transition(self, t: Transition, domains: tuple[Domain, ...]) -> Transition:
         shown = f"the transition {t.source} -> {t.target}"
@@ -193,7 +197,7 @@ class Moore(Processor):
                     where=t.where,
                     hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain",
                 )
-        return replace(t, guard=guard, updates=updates)
+        return replace(t, guard=guard, updates=tuple((name, update.into(own[name])) for name, update in updates))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         shown = (self.result,) if self.speaks and self.result is not None else ()
