@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from workbench.backends.base import by_input
+from workbench.backends.base import by_input, input_position
 from workbench.backends.compiled_loop import dense, shape, spare
 from workbench.backends.compiled_run import Compiled
 from workbench.backends.compiled_tape import Taped, taped
@@ -73,6 +73,8 @@ class Batch:
     ) -> None:
         from workbench.backends import compiled_columns
 
+        if device not in get_args(Device):
+            raise PipelineError(f"there is no device {device!r}", hint=f"devices are: {', '.join(get_args(Device))}")
         self._columns = compiled_columns
         self._one = Compiled(pipeline, capacities)
         self._fields = dict(self._one.form.results)
@@ -123,7 +125,11 @@ class Batch:
         flat = self._one.flat
         given = streams if isinstance(streams, Mapping) else by_input(flat, streams)
         arrays = {name: value if isinstance(value, tuple) else (value,) for name, value in given.items()}
-        shapes = {array.shape for parts in arrays.values() for array in parts}
+        arrays = {name: tuple(map(_array, parts)) for name, parts in arrays.items()}
+        flags = {name: _array(flag) for name, flag in (present or {}).items()}
+        for name in (*arrays, *flags):
+            input_position(flat, name)
+        shapes = {array.shape for parts in (*arrays.values(), tuple(flags.values())) for array in parts}
         missing = [name for name, _ in flat.inputs if name not in arrays]
         if missing or len(shapes) != 1 or len(next(iter(shapes))) != 2:
             raise PipelineError(
@@ -131,7 +137,13 @@ class Batch:
                 f" {f'none is given for {missing[0]}' if missing else f'these are given: {sorted(shapes)}'}"
             )
         ((steps, traces),) = shapes
-        work = _Work(arrays, dict(present or {}), steps, traces, end)
+        for name, domain in flat.inputs:
+            wanted = len(list(scalars(domain)))
+            if len(arrays[name]) != wanted:
+                raise PipelineError(
+                    f"input '{name}' carries {domain} and needs {wanted} arrays; {len(arrays[name])} are given"
+                )
+        work = _Work(arrays, flags, steps, traces, end)
         return self._by_gpu(work, keep, reuse) if self._on_gpu else self._by_cpu(work)
 
     def events(self, traces: Sequence[Sequence[Mapping[str, Value]]]) -> list[dict[str, list[Value]]]:
@@ -360,6 +372,19 @@ class _Work:
 
         np: Any = numpy
         return self.present[name] if name in self.present else np.ones((self.steps, self.traces), np.bool_)
+
+
+def _array(values: Any) -> Any:
+    """An array, on the GPU or not; lists of lists become one."""
+    import numpy
+
+    np: Any = numpy
+    if hasattr(values, "shape"):
+        return values
+    try:
+        return np.array(values)
+    except ValueError as error:
+        raise PipelineError("the traces differ in length", hint="`Batch.events` takes traces of any lengths") from error
 
 
 def _host(array: Any) -> Any:

@@ -52,6 +52,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="of the threaded backend (default: one per core), and of numba (default: 1): a long stream in blocks",
     )  # fmt: skip
     parser.add_argument(
+        "--reassociate", action="store_true",
+        help="numba in several threads may add and multiply floats in another order; results differ by rounding",
+    )  # fmt: skip
+    parser.add_argument(
         "--key", metavar="COLUMN", help="a trace for each value of this column, with the backends numba, gpu and spark"
     )
     parser.add_argument(
@@ -81,6 +85,8 @@ def execute(args: argparse.Namespace) -> int:
     faults = _faults(args, pipeline)
     if args.threads is not None and args.backend not in ("threaded", "numba"):
         raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded or --backend numba")
+    if args.reassociate and (args.backend != "numba" or args.threads in (None, 1) or args.key is not None):
+        raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
     if args.key is not None:
         from workbench.cli import run_traces
 
@@ -115,7 +121,7 @@ def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults 
         if args.threads not in (None, 1):
             from workbench.backends.compiled_parallel import Parallel
 
-            yield Parallel(pipeline, threads=args.threads)
+            yield Parallel(pipeline, threads=args.threads, reassociate=args.reassociate)
         else:
             from workbench.backends.compiled_run import Compiled
 

@@ -74,7 +74,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    for name in ("fault", "seed", "rate", "steps", "threads"):
+    for name in ("fault", "seed", "rate", "steps", "threads", "reassociate"):
         if getattr(args, name) not in (None, False, []):
             raise InputError(f"--{name} is not for the spark backend", hint="the other backends have it")
     if not args.key:

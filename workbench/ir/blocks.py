@@ -273,7 +273,7 @@ class _Analysis:
         domain = self.variables[name].domain if name in self.variables else None
         if isinstance(domain, Reals):
             why = "sums of floats depend on the order of operations"
-            hint = "reassociate=True lets it differ; results then agree up to rounding only"
+            hint = "reassociate=True (--reassociate) lets it differ; results then agree up to rounding only"
         else:
             why = "what it remembers depends on events of any time ago, and not by an associative operation"
             hint = "run it with one thread (behind a filter, the last events can be of any time ago)"
