@@ -103,9 +103,11 @@ class Window(Holder):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         if self._inner.overlaps:
             return self._step_copies(state, front)
+        if state and isinstance(state[-1], _Copies):
+            state = state[:-1] if self._fold is None else self._fold.after([value for (value,) in state[:-1]])
         if self._fold is not None:
             return self._fold.step(state, front[0])
-        fronts = (*_without_copies(state), front)
+        fronts = (*state, front)
         if len(fronts) < self.width:
             return fronts, (NOTHING,)
         return fronts[1:], self._emitted(self._refold(fronts))
@@ -125,8 +127,12 @@ class Window(Holder):
 
     def _step_copies(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         """The same where pushes can overlap: a copy for each window that has begun, last in the state."""
-        fronts = (*_without_copies(state), front)
-        copies = state[-1] if state and isinstance(state[-1], _Copies) else _Copies()
+        copies = _Copies()
+        if state and isinstance(state[-1], _Copies):
+            *state, copies = state
+        elif self._fold is not None:
+            state = [(value,) for value in self._fold.events(state)]
+        fronts = (*state, front)
         copies = copies.push(self._inner, len(fronts), front)
         if len(fronts) < self.width:
             return (*fronts, copies), (NOTHING,)
@@ -259,7 +265,3 @@ def _advanced(pushed: Done[Stepped], last: Maybe) -> Copy | None:
     except Exception:
         return None
     return state, last_event(out, last)
-
-
-def _without_copies(state: State) -> State:
-    return state[:-1] if state and isinstance(state[-1], _Copies) else state
