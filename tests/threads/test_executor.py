@@ -1,3 +1,4 @@
+import signal
 import threading
 
 import pytest
@@ -197,6 +198,20 @@ def test_pulling_fast_keeps_the_order(manager):
     with pytest.raises(StopIteration):
         pending[5].wait_for()
     assert Reference(doubled).connect(x=[7]).pull_fast().wait_for() == 14
+
+
+def test_ctrl_c_while_an_earlier_push_is_waited_for_is_not_lost(manager):
+    free = threading.Event()
+    builder = Builder("p")
+    held = ApplyFunction(user_function(lambda a: free.wait(20) and a, result=INT, name="held"))
+    running = Threaded(builder.build(held(builder.input("x"))), manager)
+    first = running.push_fast(1)
+    main = threading.get_ident()
+    threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        running.push_fast(2)
+    free.set()
+    assert first.wait_for() == [1]
 
 
 def test_an_error_is_carried_to_who_waits(manager):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.threads.test_manager import Failing, until
 from workbench.backends.reference import Reference
 from workbench.conformance.differential import pulled, received
 from workbench.conformance.schedules import Schedule
@@ -155,6 +156,42 @@ def test_the_limit_can_be_raised_while_it_runs():
         manager.limit = 0
         found += list(group)
     assert found == [2 * i + 1 for i in range(99)]
+
+
+@pytest.mark.parametrize("off", [lambda manager: setattr(manager, "limit", 0), lambda manager: manager.close()])
+def test_nothing_is_computed_ahead_any_more_when_threading_is_turned_off(off):
+    """Also where a thread is at it: closing a manager does not wait until the queues are full."""
+    taken = itertools.count()
+    begun, off_now = threading.Event(), threading.Event()
+
+    def source():
+        for value in taken:
+            if value == 3:
+                begun.set()
+                off_now.wait(5)
+            yield value
+
+    manager = ThreadManager(1)
+    group = PullGroup(pairs, manager, capacity=1000).connect(x=source()).start()
+    assert begun.wait(5)
+    turning = threading.Thread(target=off, args=(manager,))
+    turning.start()
+    until(lambda: not manager.grants)
+    off_now.set()
+    turning.join()
+    manager.close()
+    assert next(taken) == 4
+    assert [group.pull() for _ in range(3)] == [1, 3, 5]
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_while_a_thread_starts_leaves_a_group_that_can_be_closed(begun):
+    primitives = Failing(KeyboardInterrupt(), begun=begun)
+    with ThreadManager(1, primitives=primitives) as manager, PullGroup(pairs, manager).connect(x=range(10)) as group:
+        with pytest.raises(KeyboardInterrupt):
+            group.pull()
+        primitives.error, primitives.begun = None, True
+        assert list(group) == [2 * i + 1 for i in range(9)]
 
 
 def test_groups_are_piped_like_pipelines(manager):

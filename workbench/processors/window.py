@@ -129,9 +129,9 @@ class Window(Holder):
         """The same where pushes can overlap: a copy for each window that has begun, last in the state."""
         copies = _Copies()
         if state and isinstance(state[-1], _Copies):
-            *state, copies = state
+            state, copies = state[:-1], state[-1]
         elif self._fold is not None:
-            state = [(value,) for value in self._fold.events(state)]
+            state = tuple([(value,) for value in self._fold.events(state)])
         fronts = (*state, front)
         copies = copies.push(self._inner, len(fronts), front)
         if len(fronts) < self.width:
