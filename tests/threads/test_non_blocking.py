@@ -25,6 +25,7 @@ from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.quantifiers import Exists, ForAll
 from workbench.processors.slice import Slice
+from workbench.processors.slice_last import SliceLast
 from workbench.processors.spawn import EventuallyOf, GloballyOf
 from workbench.processors.stream import Builder, pipeline
 from workbench.processors.stutter import Stutter
@@ -106,6 +107,8 @@ COPYING = [
     Slice(f.EVEN, Cumulate(f.ADD), to_all=f.Function("zero", 1, lambda e: equal(e, 0))),
     Slice(f.EVEN, CountDecimate(2, last=True), to_all=f.ODD, until=f.ODD, forget=True),
     Slice(f.EVEN, FUSSY, to_all=f.Function("large", 1, lambda e: e > 2)),
+    SliceLast(f.EVEN, Cumulate(f.ADD), to_all=f.ODD),
+    SliceLast(f.EVEN, FUSSY, to_all=f.Function("large", 1, lambda e: e > 2), until=f.ODD),
     GloballyOf(ApplyFunction(f.EVEN)),
     EventuallyOf(ApplyFunction(f.ODD)),
     ForAll(SOME, ApplyFunction(f.LE)),
@@ -147,6 +150,25 @@ def test_copies_are_pushed_into_at_the_same_time():
             for _ in range(3 - event):  # as many windows have begun as events have come
                 threading.Thread(target=together.wait).start()
             assert running.push(event) == ([3] if event == 3 else [])
+
+
+ZERO = f.Function("zero", 1, lambda e: equal(e, 0))
+
+
+@pytest.mark.parametrize("kind", [Slice, SliceLast])
+def test_slices_see_an_event_for_all_at_the_same_time(kind):
+    together = threading.Barrier(2)
+    inner = ApplyFunction(user_function(lambda a: a or together.wait(10) * 0, result=INT, name="meet"))
+    with ThreadManager(None) as manager:
+        running = Reference(around(kind(f.EVEN, NonBlocking(inner, manager), to_all=ZERO)))
+        assert len(running.run([2, 3, 0])["out"]) == (3 if kind is Slice else 4)
+
+
+def test_quantifiers_push_into_the_copies_of_all_values_at_the_same_time():
+    together = threading.Barrier(3)
+    inner = ApplyFunction(user_function(lambda v, e: together.wait(10) >= 0, arity=2, result=BOOL, name="meet"))
+    with ThreadManager(None) as manager:
+        assert Reference(around(ForAll(SOME, NonBlocking(inner, manager)))).run([0, 1]) == {"out": [True, True]}
 
 
 @pytest.mark.parametrize("width", [3, 10])

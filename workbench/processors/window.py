@@ -29,7 +29,7 @@ from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.fold import Fold, fold_of
+from workbench.processors.fold import Fold, associative, fold_of
 from workbench.processors.held import (
     Holder,
     advance,
@@ -96,6 +96,10 @@ class Window(Holder):
     def _fold(self) -> Fold | None:
         """How to do with less than running the inner processor anew, if that is known."""
         return fold_of(self.width, self._inner)
+
+    @property
+    def copies(self) -> bool:
+        return self.width > 1 and associative(self._inner) is None
 
     def initial(self) -> State:
         return () if self._fold is None else self._fold.initial()

@@ -278,8 +278,5 @@ def _with_copies(flat: Pipeline, names: frozenset[str], manager: ThreadManager) 
 def default_placement(flat: Pipeline, limit: int | None) -> Placement:
     """One part for each thread and one for the caller, of as many processors each; threads for all copies."""
     threads = os.cpu_count() or 1 if limit is None else limit
-    copies = frozenset(n.name for n in flat.nodes if with_non_blocking_copies(n.processor, _NONE) is not n.processor)
+    copies = frozenset(node.name for node in flat.nodes if flat.typed[node.name].copies)
     return Placement(balanced(flat, threads + 1), copies=copies)
-
-
-_NONE = ThreadManager(0)
