@@ -246,6 +246,23 @@ def test_closing_in_the_middle_under_many_schedules():
         schedule.run(run)
 
 
+def test_what_has_been_closed_or_connected_anew_says_so(manager):
+    """An iterator that is left over does not end as if its stream had."""
+    for wrapper in (PullGroup(pairs, manager), Pipelined(pairs, manager, certify(pairs))):
+        with wrapper.connect(x=range(5)) as group:
+            assert next(group) == 1
+        with pytest.raises(PipelineError, match="has been closed"):
+            next(group)
+        with pytest.raises(PipelineError, match="has been closed"):
+            list(group)
+    group = PullGroup(pairs, manager).connect(x=range(5))
+    left_over = iter(group)
+    assert next(left_over) == 1
+    assert list(group.connect(x=[1, 2])) == [3]
+    with pytest.raises(PipelineError, match="has been closed"):
+        next(left_over)
+
+
 def test_misuse(manager):
     group = PullGroup(pairs, manager)
     with pytest.raises(PipelineError, match="has no sources"):

@@ -15,7 +15,7 @@ from typing import Any, Self
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain
 from workbench.core.memory import Stored
-from workbench.core.pending import Done, Pending
+from workbench.core.pending import Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Emission, Machine, Processor, State, Stepped, Stream
 from workbench.errors import PipelineError
@@ -61,8 +61,7 @@ class NonBlocking(Processor):
         return self.manager.grants
 
     def push_fast(self, state: State, front: tuple[Any, ...]) -> Pending[Stepped]:
-        work = partial(self.processor.step, state, front)
-        return self.manager.try_start(work) or Done(work)
+        return self.manager.start(partial(self.processor.step, state, front))
 
     # --- as what is wrapped ---
 

@@ -22,8 +22,13 @@ CAPACITY = 64
 """Events that a queue holds where nothing else is said."""
 
 
-class Cancelled(Exception):
-    """Somebody asked for an event of what has been closed."""
+class Cancelled(PipelineError):
+    """Somebody asked for an event of what has been closed, or connected anew since."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no event can be pulled: this has been closed", hint="call connect(x=iterable) to start afresh"
+        )
 
 
 class Prefetch(Generic[T]):

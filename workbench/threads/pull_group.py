@@ -51,7 +51,7 @@ class PullGroup(Pulled):
         output, connected = self._only(None), self._connected
         pull = self._pullers[output]
         try:
-            while connected is self._prefetch:
+            while True:
                 yield pull() if connected.off else connected.pull(output)
         except StopIteration:
             return
