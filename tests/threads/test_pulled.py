@@ -211,6 +211,41 @@ def test_one_output_may_be_pulled_alone(manager):
         group.pull()
 
 
+@pytest.mark.parametrize("limits", [[0], [1, 0], [0, 1]])
+def test_two_outputs_may_be_pulled_by_two_threads(limits):
+    for seed in range(20):
+        schedule = Schedule(seed)
+
+        def switching(value, schedule=schedule):
+            schedule.point()
+            return value
+
+        builder = Builder("two")
+        same = ApplyFunction(user_function(switching, arity=1, result=INT, name="same"))(builder.input("x"))
+        two = builder.build({"all": same, "sums": Cumulate(f.ADD)(same)})
+        shown = {"all": [], "sums": []}
+
+        def run(schedule=schedule, two=two, shown=shown):
+            with ThreadManager(limits[0], primitives=schedule) as manager:
+                group = PullGroup(two, manager, capacity=2).connect(x=range(8))
+
+                def read(name):
+                    for limit in itertools.cycle(limits):
+                        try:
+                            shown[name].append(group.pull(name))
+                        except StopIteration:
+                            return
+                        manager.limit = limit
+
+                other = schedule.Thread(target=lambda: read("sums"), name="other", daemon=True)
+                other.start()
+                read("all")
+                other.join()
+
+        schedule.run(run)
+        assert shown == Reference(two).run(range(8))
+
+
 def test_errors_keep_their_place_and_pulling_goes_on():
     for seed in range(60):
         schedule = Schedule(seed)
