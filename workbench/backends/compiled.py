@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from workbench.backends.compiled_rows import ROW, Statements
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
@@ -22,6 +22,9 @@ from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB
 from workbench.core.term import Term, var
 from workbench.errors import Refused
 from workbench.ir.system import System
+
+Target = Literal["python", "cpu", "gpu"]
+"""What runs generated code: Python itself, or what numba compiles for a processor or a graphics processor."""
 
 LARGEST = 2**63 - 1
 """The largest integer of compiled code."""
@@ -70,7 +73,7 @@ def step_code(
     labels: Sequence[Term] = (),
     given: Mapping[Term, Term] = MappingProxyType({}),
     *,
-    jumps: bool = True,
+    target: Target = "python",
 ) -> StepCode:
     """The code of one step of a system.
 
@@ -81,7 +84,8 @@ def step_code(
     ----------
     labels: terms over the names of the system, evaluated at each step.
     given: constants for some variables and inputs in this step.
-    jumps: whether a conditional is one of Python's; else it is a call of `pick`, which always computes both sides.
+    target: for a `cpu` a conditional is a call of `pick`, which always computes both sides; for a `gpu` a product of
+        floats is a call of `rounded_product`.
 
     Raises
     ------
@@ -101,7 +105,7 @@ def step_code(
             fed.add(node)
         if node in rows or not inside.isdisjoint(evaluated_once(node)):
             inside.add(node)
-    source = (Scalars if jumps else _Selects)({**state, **inputs, **rows})
+    source = _SOURCES[target]({**state, **inputs, **rows})
     assignments, results = straight_line(roots, source)
     count = len(system.variables)
     statements = Statements(assignments, inside, fed, source)
@@ -192,6 +196,18 @@ class _Selects(Scalars):
         if asked is not None and asked.name == USED:
             return f"({then} if {condition} else {otherwise})"
         return f"pick({condition}, {then}, {otherwise})"
+
+
+class _Rounded(Scalars):
+    """The same with every product of floats rounded, where a compiler would otherwise add to it before it rounds."""
+
+    def on_mul(self, term: Term, a: str, b: str) -> str:
+        if isinstance(term.domain, Reals):
+            return f"rounded_product({a}, {b})"
+        return super().default(term, a, b)
+
+
+_SOURCES: dict[Target, type[Scalars]] = {"python": Scalars, "cpu": _Selects, "gpu": _Rounded}
 
 
 def _no_fraction(term: Term) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Literal
 
 from workbench.backends.base import by_input
-from workbench.backends.compiled_loop import spare
+from workbench.backends.compiled_loop import dense, shape, spare
 from workbench.backends.compiled_run import Compiled
+from workbench.backends.compiled_tape import Taped, taped
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
@@ -91,7 +93,7 @@ class Batch:
         self.device = name or ("the CPU" if device == "cpu" or gpu_name() else "the CPU, since no NVIDIA GPU answers")
         """What it runs on, in words."""
         self._on_gpu = bool(name)
-        self._kernels: dict[str, Any] = {}
+        self._kernels: dict[tuple[str, bool], list[tuple[int, Any]]] = {}
         self._pool: tuple[Any, list[Any]] = ((), [])
 
     def run(
@@ -249,25 +251,40 @@ class Batch:
             (work.steps * pipe.width + pipe.width + spare(pipe), self._fields[name]) for name, _, pipe in one.results
         ]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
-        needed = [True, True, *(blank for *_, blank in one.form.memories)]
-        shape = [*outputs, work.traces]
+        room = [*outputs, work.traces]
         group = compiled_cuda.Group(
             [*parts, *flags],
-            list(zip(one.state, needed, strict=True)),
+            self._state(full),
             outputs,
             len(one.results),
-            self._pool[1] if reuse and self._pool[0] == shape else None,
+            self._pool[1] if reuse and self._pool[0] == room else None,
         )
         if reuse:
-            self._pool = shape, group.outputs
+            self._pool = room, group.outputs
         first, last = one.steady_part(work.steps) if full else (work.steps, work.steps)
         general, columns = "dense" if full else "sparse", len(parts) + len(flags)
         for kind, start, stop in ((general, 0, first), ("steady", first, last), (general, last, work.steps)):
-            for piece, a, b in self._rounds(kind, start, stop):
-                group.launch(self._kernel(piece), a, b, columns)
+            for size, kernel in self._loops(kind, full) if start < stop else ():
+                middle = start + (stop - start) // size * size
+                group.launch(kernel, start, middle, columns)
+                start = middle
         if work.end:
-            group.launch(self._kernel("ending"), 0, 1, len(parts))
+            ((_, kernel), *_) = self._loops("ending", full)
+            group.launch(kernel, work.steps, work.steps + 1, len(parts))
         return group
+
+    @cached_property
+    def _taped(self) -> Taped:
+        """The system for traces in which every input has an event in every step."""
+        return taped(self._one.system, dense(self._one.system))
+
+    def _state(self, full: bool) -> list[tuple[Any, bool]]:
+        """The initial arrays of one trace, and of each whether what is in it matters."""
+        whole, real, *memories = self._one.state
+        kept = {name for name, *_ in shape(self._taped.system).memories} if full else None
+        named = zip(self._one.form.memories, memories, strict=True)
+        needed = [(array, blank) for (name, *_, blank), array in named if kept is None or name in kept]
+        return [(whole, True), (real, True), *needed]
 
     def _checked(self, name: str, domain: Domain, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arrays of an input, of the right types and with no value outside the domain."""
@@ -309,32 +326,14 @@ class Batch:
             self._trace(work, first + trace)  # raises, unless it was a false alarm
         return arrays, counts
 
-    def _rounds(self, kind: str, start: int, stop: int) -> Iterator[tuple[str, int, int]]:
-        """These steps as some that are read ahead, and the few that are left."""
+    def _loops(self, kind: str, full: bool) -> list[tuple[int, Any]]:
+        """The kernels for steps of this kind, in which every input has an event or not."""
         from workbench.backends import compiled_cuda
 
-        phases = self._one.phases(kind)
-        size = compiled_cuda.rounds(phases, self._read(kind)) * len(phases)
-        last = start + (stop - start) // size * size if size else start
-        for piece, a, b in ((f"{kind} ahead", start, last), (kind, last, stop)):
-            if a < b:
-                yield piece, a, b
-
-    def _read(self, kind: str) -> int:
-        """The columns from which a step reads."""
-        form = self._one.form
-        return len(form.values) + (len(form.inputs) if kind.startswith("sparse") else 0)
-
-    def _kernel(self, kind: str) -> Any:
-        from workbench.backends import compiled_cuda
-
-        if kind not in self._kernels:
-            phases = list(self._one.phases(kind.split()[0]))
-            ahead = kind.endswith("ahead")
-            if ahead:
-                phases *= compiled_cuda.rounds(phases, self._read(kind))
-            self._kernels[kind] = compiled_cuda.kernel(self._one.system, phases, ahead=ahead)
-        return self._kernels[kind]
+        if (kind, full) not in self._kernels:
+            tape = self._taped if full else Taped(self._one.system)
+            self._kernels[kind, full] = compiled_cuda.kernels(tape, self._one.phases(kind))
+        return self._kernels[kind, full]
 
 
 @dataclass(frozen=True)
@@ -374,6 +373,9 @@ def gpu_name() -> str:
     """The name of the GPU, or an empty string."""
     if find_spec("numba") is None:
         return ""
-    from workbench.backends import compiled_cuda
+    try:
+        from workbench.backends import compiled_cuda
+    except ImportError:  # numba without its CUDA target
+        return ""
 
     return compiled_cuda.found()

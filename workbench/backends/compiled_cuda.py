@@ -8,6 +8,7 @@ neighbouring traces, read and write neighbouring words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from numba import config, cuda
 
 from workbench.backends import compiled_kernels
 from workbench.backends.compiled_loop import Given, executable, loop_source, parameters
+from workbench.backends.compiled_tape import Taped
 from workbench.ir.system import System
 
 THREADS = 128
@@ -37,14 +39,19 @@ def _max(a, b):
     return b if b > a else a
 
 
-SCOPE = {name: cuda.jit(device=True)(function) for name, function in compiled_kernels.DEVICE.items()}
-SCOPE |= {"min": cuda.jit(device=True)(_min), "max": cuda.jit(device=True)(_max)}
+def _rounded_product(a, b):
+    return a * b if SIMULATED else cuda.libdevice.dmul_rn(a, b)
+
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+_OWN = {"min": _min, "max": _max, "rounded_product": _rounded_product}
+SCOPE = {name: cuda.jit(device=True)(function) for name, function in (compiled_kernels.DEVICE | _OWN).items()}
 """What generated code calls, on the device. (For Python's own `min` and `max` numba 0.68 has no code there.)"""
 
 
 def simulated() -> bool:
     """Whether numba's simulator takes the place of a GPU (NUMBA_ENABLE_CUDASIM=1)."""
-    return bool(config.ENABLE_CUDASIM)
+    return SIMULATED
 
 
 def found() -> str:
@@ -82,18 +89,28 @@ def kernel_source(system: System, phases: Sequence[Given], *, places: bool = Fal
     )
 
 
-def rounds(phases: Sequence[Given], columns: int) -> int:
-    """How often to write these phases out, so that enough of so many columns is read ahead; 0: it would be too much."""
-    events = len(phases) * columns
-    return 0 if events > MOST_AHEAD else max(1, AHEAD // max(1, events))
-
-
-def kernel(
-    system: System, phases: Sequence[Given], *, places: bool = False, watch: bool = True, ahead: bool = False
-) -> Any:
+def kernel(system: System, phases: Sequence[Given], *, places: bool = False, watch: bool = True) -> Any:
     """The kernel, compiled when it is first launched; the options are those of `loop_source`."""
-    source = loop_source(system, phases, places=places, watch=watch, ahead=ahead)
+    source = loop_source(system, phases, places=places, target="gpu", watch=watch)
     return _kernel(source, kernel_source(system, phases, places=places))
+
+
+def kernels(tape: Taped, phases: Sequence[Given]) -> list[tuple[int, Any]]:
+    """Kernels for these steps, each with how many it makes at a time: the first, if it can, reads many events ahead."""
+    source = loop_source(tape.system, phases, target="gpu", pasts=tape.pasts)
+    launched = kernel_source(tape.system, phases)
+    found = [(len(phases), _kernel(source, launched))]
+    reads = reads_of(source)
+    if reads <= MOST_AHEAD:
+        more = list(phases) * max(1, AHEAD // max(1, reads))
+        far = loop_source(tape.system, more, target="gpu", pasts=tape.pasts, ahead=True)
+        found.insert(0, (len(more), _kernel(far, launched)))
+    return found
+
+
+def reads_of(source: str) -> int:
+    """How many entries of columns a loop reads each time."""
+    return len(re.findall(r"\b[xp]\d+\[", source))
 
 
 def offset_kernel(source: str) -> Any:

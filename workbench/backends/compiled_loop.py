@@ -13,9 +13,10 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.backends.compiled import StepCode, step_code
+from workbench.backends.compiled import StepCode, Target, step_code
 from workbench.backends.compiled_rows import ROW, over_rows
 from workbench.backends.compiled_system import fixed, hazards
+from workbench.backends.compiled_tape import Past
 from workbench.core.domain import BOOL, Domain, Reals
 from workbench.core.fields import scalars
 from workbench.core.ops import OR
@@ -109,9 +110,10 @@ def loop_source(
     phases: Sequence[Given],
     *,
     places: bool = False,
-    jumps: bool = True,
+    target: Target = "python",
     watch: bool = True,
     ahead: bool = False,
+    pasts: Sequence[Past] = (),
     name: str = "run",
 ) -> str:
     """Source of `name(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
@@ -125,14 +127,15 @@ def loop_source(
     phases: what is known of successive steps, over and over: `last` - `first` is a multiple of their number. A
         variable that is known here is neither read nor written. Inputs known to be present have no column for it.
     places: whether to write the step of each output event.
-    jumps: see `step_code`.
+    target: what the loop is for: see `step_code`.
     watch: whether to look for hazards at all.
-    ahead: whether the events of all phases are read before anything is written: memory that is slow to answer, as that
-        of a GPU, is asked for many at a time. (A compiler cannot do this: outputs might lie where inputs do.)
+    ahead: whether the events of all phases are read before any output is written: memory that is slow to answer, as
+        that of a GPU, is asked for many at a time. (A compiler cannot do this: outputs might lie where inputs do.)
+    pasts: of a system that is `taped`, what it reads of earlier rows; the first row is then the first step's.
     """
     form = shape(system)
     labels = _labels(system, watch=watch)
-    codes = [step_code(system, labels, given, jumps=jumps) for given in phases]
+    codes = [step_code(system, labels, given, target=target) for given in phases]
     constant = {v.name for v in system.variables if var(v.name, v.domain) in phases[0]}
     named = [v.name not in constant for v in system.variables]
     lines = [f"def {name}({', '.join(parameters(system, phases[0], places=places))}):"]
@@ -147,17 +150,25 @@ def loop_source(
     many = [j for j, (_, pipe) in enumerate(system.outputs) if rows_of(system.pipes[pipe]) is not None]
     lines += [f"    r{j} = room(y{j}_0)" for j in many]
     lines += ["    bad = False", f"    for {'i' if len(codes) == 1 else 'start'} in range(first, last, {len(codes)}):"]
-    bodies = []
-    for number, code in enumerate(codes):
+    before: list[str] = []
+    bodies: list[str] = []
+    stores: list[str] = []
+    for number, (code, given) in enumerate(zip(codes, phases, strict=True)):
         here = "i" if len(codes) == 1 else f"start + {number}"
-        arrivals = [(name, f"{column}[at({here if ahead else 'i'})]") for name, column in _arrivals(system, form, code)]
         body = [f"i = {here}"] if len(codes) > 1 else []
-        if ahead:
-            lines += [f"        {name}_{number} = {read}" for name, read in arrivals]
-            arrivals = [(name, f"{name}_{number}") for name, _ in arrivals]
-        body += [f"{name} = {read}" for name, read in arrivals]
-        bodies += body + _body(system, code, named, places)
-    lines += [f"        {line}" for line in bodies or ["pass"]]
+        made, written = _body(system, code, named, places, str(number) if ahead else "")
+        used = set(re.findall(r"\bi\d+\b", " ".join(made + written)))
+        for arrival in _arrivals(system, form, code, given, pasts):
+            if arrival.name not in used:
+                continue
+            if ahead and arrival.early:
+                before.append(f"{arrival.name}_{number} = {arrival.text(here)}")
+                body.append(f"{arrival.name} = {arrival.name}_{number}")
+            else:
+                body.append(f"{arrival.name} = {arrival.text('i')}")
+        bodies += body + made
+        stores += written
+    lines += [f"        {line}" for line in before + bodies + stores or ["pass"]]
     for array, k, i in states:
         if named[i]:
             lines.append(f"    {array}[{k}] = s{i}")
@@ -211,15 +222,20 @@ class _Texts:
         return [text for text, _ in taken], list(dict.fromkeys(line for _, lines in taken for line in lines))
 
 
-def _body(system: System, code: StepCode, named: Sequence[bool], places: bool) -> list[str]:
-    """The statements of one step behind its arrivals; `i` is its number."""
+def _body(
+    system: System, code: StepCode, named: Sequence[bool], places: bool, suffix: str
+) -> tuple[list[str], list[str]]:
+    """The statements of one step, number `i`, behind its arrivals; with a suffix, apart, those that write outputs."""
     lines = [*code.early, *code.late]
     texts = _Texts(code)
+    stores: list[str] = []
     (hazard,) = texts.take(1)
     if hazard != "False":
         lines.append(f"bad = bad | {hazard}")
     for j, (_, name) in enumerate(system.outputs):
-        lines += _shown(j, system.pipes[name], texts, places)
+        shown, later = _shown(j, system.pipes[name], texts, places, suffix)
+        lines += shown
+        stores += later
     computed, written = _writes(system, texts)
     updated = _updates(system, texts)
     changed = [(f"s{i}", after) for i, after in enumerate(code.after) if named[i] and after != f"s{i}"]
@@ -229,16 +245,17 @@ def _body(system: System, code: StepCode, named: Sequence[bool], places: bool) -
         computed += [f"{names} = {after}", *updated, f"{states} = {names}"]
     else:
         computed += updated + [f"{states} = {after}"] * bool(changed)
-    return lines + computed + written
+    return lines + computed + written, stores
 
 
-def _shown(j: int, pipe: Pipe, texts: _Texts, places: bool) -> list[str]:
-    """Statements that write what an output carries."""
+def _shown(j: int, pipe: Pipe, texts: _Texts, places: bool, suffix: str) -> tuple[list[str], list[str]]:
+    """Statements that write what an output carries; with a suffix, those that keep it, and that write it later."""
     lines: list[str] = []
+    stores: list[str] = []
     count = len(list(leaves(pipe.slots[0].value)))
     place = [(f"z{j}", "i")] if places else []
     rows = rows_of(pipe)
-    for _ in pipe.slots:
+    for number, _ in enumerate(pipe.slots):
         present, *values = texts.take(1 + count)
         columns = [(f"y{j}_{k}", value) for k, value in enumerate(values)] + place
         if pipe.more is not None:
@@ -246,9 +263,15 @@ def _shown(j: int, pipe: Pipe, texts: _Texts, places: bool) -> list[str]:
         elif rows is not None:
             lines += _many(j, present, columns, rows, texts, events=pipe.rows is not None)
         elif present != "False":
-            lines += [f"{array}[at(n{j})] = {value}" for array, value in columns]
+            at = f"n{j}"
+            if suffix:
+                at = f"n{j}_{number}_{suffix}"
+                kept = [(array, f"o{array}_{number}_{suffix}", value) for array, value in columns]
+                lines += [f"{at} = n{j}", *(f"{name} = {value}" for _, name, value in kept)]
+                columns = [(array, name) for array, name, _ in kept]
+            (stores if suffix else lines).extend(f"{array}[at({at})] = {value}" for array, value in columns)
             lines.append(f"n{j} += {'1' if present == 'True' else present}")
-    return lines
+    return lines, stores
 
 
 def _many(
@@ -327,17 +350,40 @@ def _updates(system: System, texts: _Texts) -> list[str]:
     return lines
 
 
-def _arrivals(system: System, form: Shape, code: StepCode) -> list[tuple[str, str]]:
-    """The leaves of the inputs that the code looks at, and the column of each."""
-    columns = {name: f"x{k}" for k, (name, _) in enumerate(form.values)}
-    columns |= {source.present.name: f"p{k}" for k, source in enumerate(system.inputs)}
-    text = " ".join((*code.early, *code.late, *code.after, *code.labels))
-    used = set(re.findall(r"\bi\d+\b", text))
-    return [
-        (parameter, columns[leaf])
-        for parameter, leaf in zip(code.inputs, system.free, strict=True)
-        if parameter in used and leaf in columns
-    ]
+@dataclass(frozen=True)
+class _Arrival:
+    """Something that a step reads from a column.
+
+    Attributes
+    ----------
+    name: what code calls it.
+    form: its source, given the number of the step.
+    early: whether that needs no state.
+    """
+
+    name: str
+    form: str
+    early: bool = True
+
+    def text(self, here: str) -> str:
+        """Its source in a step."""
+        return self.form.format(here)
+
+
+def _arrivals(system: System, form: Shape, code: StepCode, given: Given, pasts: Sequence[Past]) -> list[_Arrival]:
+    """What a step can read of the inputs, in this row and in earlier ones."""
+    over = all(given.get(source.present) is FALSE for source in system.inputs)  # a step without a row of its own
+    values = {name: f"x{k}" for k, (name, _) in enumerate(form.values)}
+    columns = values | {source.present.name: f"p{k}" for k, source in enumerate(system.inputs)}
+    texts = {name: (f"{column}[at({'0' if over else '{0}'})]", True) for name, column in columns.items()}
+    state = {v.name: f"s{i}" for i, v in enumerate(system.variables)}
+    for past in pasts:
+        back = given.get(past.back, past.back)
+        rows = back.payload if back.is_const else f"max({state[back.name]}, 1)" if over else state[back.name]
+        read = f"{values[past.leaf]}[at(max({{0}} - {rows}, 0))]" if past.leaf else f"({{0}} >= {rows})"
+        texts[past.symbol.name] = read, back.is_const
+    named = zip(code.inputs, system.free, strict=True)
+    return [_Arrival(parameter, *texts[leaf]) for parameter, leaf in named if leaf in texts]
 
 
 def executable(source: str, scope: Mapping[str, Any], name: str = "run") -> Any:

@@ -279,7 +279,7 @@ class Compiled(Stepping):
         machine = machine and self._with_machine
         key = (kind, places, machine)
         if key not in self._loops:
-            source = loop_source(self.system, self.phases(kind), places=places, jumps=not machine)
+            source = loop_source(self.system, self.phases(kind), places=places, target="cpu" if machine else "python")
             if machine:
                 from workbench.backends.compiled_kernels import machine_code
 

@@ -88,7 +88,7 @@ def fixed(system: System) -> dict[Term, Term]:
     return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
 
 
-def _escaping(memory: Memory, kind: Kind) -> Iterator[Term]:
+def escaping(memory: Memory, kind: Kind) -> Iterator[Term]:
     """When what is written to a memory leaves a domain of this kind."""
     for write in memory.writes:
         yield escape_condition([write.happens], kind)
@@ -125,7 +125,7 @@ def hazards(system: System) -> tuple[Hazard, ...]:
             escapes = escape_in(system, names, kind)
             for memory in system.memories:
                 if instance_of(memory.name) == instance:
-                    escapes = disjunction([escapes, *_escaping(memory, kind)])
+                    escapes = disjunction([escapes, *escaping(memory, kind)])
             for pipe in system.pipes.values():
                 if pipe.rows is not None and instance_of(pipe.slots[0].present.name) == instance:
                     escapes = disjunction([escapes, _escaping_in(pipe.rows, kind)])

@@ -23,7 +23,8 @@ EXTRAS = (
     ("pyspark", "spark", "sweeps on a Spark cluster"),
     ("pandas", "spark", "sweeps on a Spark cluster"),
     ("numba", "fast", "pipelines and the explicit engine as machine code"),
-    ("cupy", "gpu", "execution on the GPU"),
+    ("numba_cuda", "gpu", "pipelines on a GPU"),
+    ("cupy", "gpu", "arrays on a GPU"),
 )
 """Python package, the extra that installs it, and what it is for."""
 

@@ -324,7 +324,8 @@ class OnGpu:
             here = [name in each for each in events]
             made = column(name, domain, [each.get(name) for each in events], here)
             streams[name] = tuple(_twice(part) for part in made.fields)
-            present[name] = _twice(made.present)
+            if not all(here):  # else it runs the loops for streams without gaps
+                present[name] = _twice(made.present)
         found = self.batch.run(streams, present, end=ends)
         shown = [{pipe: found[name].events(trace) for name, pipe in self.pipeline.outputs} for trace in (0, 1)]
         if shown[0] != shown[1]:

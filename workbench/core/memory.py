@@ -83,7 +83,10 @@ class Stored(NamedTuple):
 
 
 class Load(Operator):
-    """Reads one array of a memory; never evaluated beforehand, not even at a constant position."""
+    """Reads one array of a memory; never evaluated beforehand, not even at a constant position.
+
+    With a second argument it says as well how many writes ago that was written which it reads: see `Cells.at`.
+    """
 
     def build(self, args: tuple[Any, ...]) -> Term:
         """The term."""
@@ -179,15 +182,25 @@ class Cells:
         call = f"find({', '.join(self.arrays[:2])}, {{0}})"
         self._finder = Load("find", 1, call, lambda _, __: INT, _no_value, call)
         self._loads = [_load(*each) for each in zip(names, arrays, kinds, strict=False)]
+        self._recalls = [_load(*each, arity=2) for each in zip(names, arrays, kinds, strict=False)]
 
     def find(self, key: Any) -> Any:
         """The position of the row of a key in a table, or the one where it belongs; 0 where none is free."""
         return self._finder.build((as_term(key, parts(self.store.domain)[1][1]),))
 
-    def at(self, position: Any) -> Any:
-        """The value at a position before the step."""
-        flat = iter([load.build((position,)) for load in self._loads])
-        return _shaped(self.store.domain, flat)
+    def at(self, position: Any, back: Any = None) -> Any:
+        """The value at a position before the step.
+
+        Parameters
+        ----------
+        back: how many writes ago it was written there, if that is known: 1 for that of the step before. What has not
+            been written yet is the default, if the memory is `blank`; else it does not matter.
+        """
+        if back is None:
+            flat = [load.build((position,)) for load in self._loads]
+        else:
+            flat = [load.build((position, back)) for load in self._recalls]
+        return _shaped(self.store.domain, iter(flat))
 
     def put(self, position: Any, value: Any, happens: Any = True) -> None:
         """Write a value."""
@@ -251,11 +264,11 @@ def _kept(value: Any, domain: Domain) -> Any:
     return value if isinstance(domain, Range) and isinstance(value, Term) else as_term(value, domain)
 
 
-def _load(name: str, array: str, domain: Domain) -> Load:
-    return Load(name, 1, array, lambda _, __: domain, _no_value, f"{array}[at({{0}})]")
+def _load(name: str, array: str, domain: Domain, arity: int = 1) -> Load:
+    return Load(name, arity, array, lambda _, __: domain, _no_value, f"{array}[at({{0}})]")
 
 
-def _no_value(position: Any) -> Any:
+def _no_value(*position: Any) -> Any:
     raise NotImplementedError(f"a memory at {position}")
 
 

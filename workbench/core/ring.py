@@ -63,7 +63,7 @@ class Ring:
             store.put(MOD(first + n, _size(q)), arrival.value, arrival.present)
             length = ite(stays, n + 1, ite(both(eaten, negate(arrival.present)), n - 1, n))
             after += [length, ite(eaten, MOD(first + 1, _size(q)), first)]
-            front.append(ite(waiting, store.at(first), arrival.value))
+            front.append(ite(waiting, store.at(first, n), arrival.value))
             lengths.append(length)
         return JoinStep(tuple(after), fires, tuple(front), tuple(lengths), tuple(overflows))
 

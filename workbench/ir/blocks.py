@@ -342,7 +342,7 @@ class _Past:
             if node.is_var and node.name in self.names:
                 return True
             if node.op is not None and node.op.name == "load":
-                array, (position,) = self.of.array[node.op.symbol], node.args
+                array, position = self.of.array[node.op.symbol], node.args[0]
                 if position.payload in self.cells[array] if position.is_const else self.cells[array]:
                     return True
         return False

@@ -60,7 +60,7 @@ def _removing(width: int, cumulate: Cumulate, inverse: Any) -> Stored:
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             (seen, oldest, total), (value,) = state, front
-            after = as_term(inverse(cumulate.function(total, value), events.at(oldest)), domain)
+            after = as_term(inverse(cumulate.function(total, value), events.at(oldest, width)), domain)
             events.put(oldest, value)
             full = EQ(seen, width - 1)
             return (_seen(width, seen), _next(oldest, width), after), (Maybe(full, after),)
@@ -105,6 +105,6 @@ def _doubling(width: int, cumulate: Cumulate) -> Stored:
 def _delayed(memories: Iterator[Cells], now: Any, steps: int, value: Any) -> Any:
     """The value of so many steps ago."""
     cells, position = next(memories), MOD(now, steps)
-    before = cells.at(position)
+    before = cells.at(position, steps)
     cells.put(position, value)
     return before

@@ -1,0 +1,71 @@
+"""A GPU that is not there: its kernels are compiled for compute capability 9.0, and the CPU runs their PTX.
+
+`install()` puts it in the place of numba's device, in this process; only then may `compiled_cuda` be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numba
+import numpy as np
+from numba import cuda, types
+
+from tests.backends.ptx import Kernel
+
+CAPABILITY = (9, 0)
+NAME = "PTX on the CPU"
+
+compiled: list[Kernel] = []
+"""All kernels that have been compiled."""
+
+
+class OnDevice(np.ndarray):  # type: ignore[type-arg, misc, unused-ignore]
+    """An array that lies on the device."""
+
+    def copy_to_host(self, **_: Any) -> Any:
+        """The array in the computer's memory."""
+        return np.array(self)
+
+
+class _Launched:
+    """A kernel, compiled for the types of the arguments it is given."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self._function = function
+        self._kernels: dict[Any, Kernel] = {}
+
+    def __getitem__(self, shape: tuple[Any, ...]) -> Callable[..., None]:
+        return lambda *arguments: self._launch(int(shape[0]), int(shape[1]), arguments)
+
+    def _launch(self, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        kinds = tuple(
+            types.int64 if isinstance(each, int) else numba.typeof(each.view(np.ndarray)) for each in arguments
+        )
+        if kinds not in self._kernels:
+            text, _ = cuda.compile_ptx(self._function, kinds, cc=CAPABILITY)
+            self._kernels[kinds] = Kernel(text)
+            compiled.append(self._kernels[kinds])
+        self._kernels[kinds](blocks, threads, arguments)
+
+
+def install() -> None:
+    """Make numba's CUDA target use it."""
+    from numba.cuda import dispatcher
+
+    jit = cuda.jit
+    device = SimpleNamespace(compute_capability=CAPABILITY, name=NAME)
+    replaced = {
+        "jit": lambda function=None, **options: jit(**options) if options else _Launched(function),
+        "is_available": lambda: True,
+        "get_current_device": lambda: device,
+        "current_context": lambda: SimpleNamespace(get_memory_info=lambda: SimpleNamespace(free=1 << 30)),
+        "stream": lambda: SimpleNamespace(synchronize=lambda: None),
+        "to_device": lambda array, **_: np.array(array).view(OnDevice),
+        "device_array": lambda shape, kind, **_: np.full(shape, 77).astype(kind).view(OnDevice),
+    }
+    for name, value in replaced.items():
+        setattr(cuda, name, value)
+    dispatcher.get_current_device = lambda: device
