@@ -122,6 +122,21 @@ def test_shapes() -> None:
         batch.run({"x": np.zeros((3, 2), np.int64)})
     with pytest.raises(PipelineError, match="steps by traces"):
         batch.run({**traces(), "x": np.zeros((3, 2), np.int64)})
+    with pytest.raises(PipelineError, match="steps by traces"):
+        batch.run(traces(), {"x": np.ones((3, 2), np.bool_)})
+    with pytest.raises(PipelineError, match="has no input 'z'"):
+        batch.run({**traces(), "z": np.zeros((30, 7), np.int64)})
+    with pytest.raises(PipelineError, match="needs 1 arrays; 2 are given"):
+        batch.run({**traces(), "x": (np.zeros((30, 7), np.int64),) * 2})
+    with pytest.raises(PipelineError, match="there is no device 'tpu'"):
+        Batch(wb.parse(TEXT).get().pipeline, device="tpu")  # type: ignore[arg-type]
+
+
+def test_lists_of_lists() -> None:
+    batch = Batch(wb.parse("pipeline p(x: int) -> int { return cumulate(x, +) }").get().pipeline, device="cpu")
+    assert batch.run([[1, 10], [2, 20]])["out"].events(1) == [10, 30]
+    with pytest.raises(PipelineError, match="differ in length"):
+        batch.run([[1, 10], [2]])
 
 
 @pytest.mark.skipif("NUMBA_ENABLE_CUDASIM" in os.environ, reason="the simulator is a GPU")

@@ -289,6 +289,17 @@ def test_threads_of_numba_that_are_refused(workbench: Run, tmp_path: Path, pipe:
     assert "cannot run in 0 threads" in done.err
 
 
+def test_sums_of_floats_in_blocks(workbench: Run, tmp_path: Path, pipe: Callable[[str], Path]) -> None:
+    """Where numbers are as round as these, the order of additions does not matter."""
+    (tmp_path / "x.csv").write_text("x\n" + "0.5\n" * 9)
+    file = pipe("pipeline p(x: float) -> float { return cumulate(x, +) }")
+    given = ("run", file, "--input", tmp_path / "x.csv", "--backend", "numba")
+    refused = workbench(*given, "--threads", 2)
+    assert (refused.code, "--reassociate" in refused.err) == (2, True)
+    assert workbench(*given, "--threads", 2, "--reassociate") == workbench(*given)
+    assert "--backend numba --threads 2" in workbench(*given, "--reassociate").err
+
+
 # --- many traces ------------------------------------------------------------------------------------------------
 
 LOG = "item,x\nlamp,1\nvase,10\nlamp,2\nvase,20\nlamp,3\nvase,30\nlamp,4\n"

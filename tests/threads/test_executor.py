@@ -1,3 +1,4 @@
+import signal
 import threading
 
 import pytest
@@ -18,6 +19,11 @@ from workbench.errors import DomainError, Overflow, PipelineError, WorkbenchErro
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
+from workbench.processors.history import History
+from workbench.processors.quantifiers import ForAll
+from workbench.processors.slice import Slice
+from workbench.processors.slice_last import SliceLast
+from workbench.processors.spawn import GloballyOf
 from workbench.processors.stream import Builder, pipeline
 from workbench.processors.trim import Trim
 from workbench.processors.window import Window
@@ -199,6 +205,20 @@ def test_pulling_fast_keeps_the_order(manager):
     assert Reference(doubled).connect(x=[7]).pull_fast().wait_for() == 14
 
 
+def test_ctrl_c_while_an_earlier_push_is_waited_for_is_not_lost(manager):
+    free = threading.Event()
+    builder = Builder("p")
+    held = ApplyFunction(user_function(lambda a: free.wait(20) and a, result=INT, name="held"))
+    running = Threaded(builder.build(held(builder.input("x"))), manager)
+    first = running.push_fast(1)
+    main = threading.get_ident()
+    threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        running.push_fast(2)
+    free.set()
+    assert first.wait_for() == [1]
+
+
 def test_an_error_is_carried_to_who_waits(manager):
     for running in (Threaded(broken_at(3), manager), Reference(broken_at(3))):
         pending = [running.push_fast(i) for i in (2, 3, 4)]
@@ -221,9 +241,29 @@ def test_faults_strike_as_in_the_reference_executor(manager):
 def test_default_placement():
     placement = default_placement(figure, 2)
     assert placement.cuts == ("add", "window")
-    assert placement.copies == {"window"}
     assert default_placement(figure, 0).cuts == ()
     assert len(default_placement(figure, 50).cuts) == len(figure.nodes) - 1
+
+
+DIFFERENCE = Cumulate(f.Function("difference", 2, lambda a, b: a - b), 0)
+BOTH = f.Function("both", 1, lambda a: (a, a + 1))
+
+
+@pytest.mark.parametrize(
+    ("processor", "copies"),
+    [
+        (Window(2, DIFFERENCE), True), (Window(1, DIFFERENCE), False), (Window(2, Cumulate(f.ADD)), False),
+        (Slice(f.EVEN, Cumulate(f.ADD)), False), (Slice(f.EVEN, Cumulate(f.ADD), to_all=f.ODD), True),
+        (SliceLast(f.EVEN, Cumulate(f.ADD), to_all=f.ODD), True), (GloballyOf(ApplyFunction(f.EVEN)), True),
+        (ForAll(BOTH, ApplyFunction(f.LE)), True), (History(2, DIFFERENCE), False), (Cumulate(f.ADD), False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_threads_are_asked_for_where_an_event_is_pushed_into_several_copies(processor, copies):
+    """A window over an associative function is folded, at the same cost for every width; an event goes to one slice."""
+    builder = Builder("p")
+    pipeline = builder.build(builder.add(processor, [builder.input("x", INT)], name="it"))
+    assert default_placement(pipeline, 2).copies == ({"it"} if copies else set())
 
 
 def test_balanced_cuts_make_the_most_expensive_part_cheap():

@@ -1,5 +1,7 @@
 import gc
+import signal
 import threading
+import time
 import weakref
 from functools import partial
 
@@ -7,7 +9,9 @@ import pytest
 
 from workbench.conformance.schedules import Deadlock, Schedule
 from workbench.errors import PipelineError
+from workbench.processors.passthrough import Passthrough
 from workbench.threads.manager import ThreadManager
+from workbench.threads.non_blocking import NonBlocking
 
 SEEDS = range(150)
 
@@ -121,6 +125,81 @@ def test_an_unused_manager_leaves_no_thread():
     for thread in threads:
         thread.join(5)
         assert not thread.is_alive()
+
+
+# --- Ctrl-C, and no thread to be had ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_ctrl_c_is_for_who_works_in_the_main_thread(limit):
+    """Not for who waits for the result: nobody might."""
+    with ThreadManager(limit) as manager:
+        manager.limit = 0
+        with pytest.raises(KeyboardInterrupt):
+            manager.start(partial(signal.raise_signal, signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            NonBlocking(Interrupted(), manager).push_fast((), (1,))
+
+
+def until(condition):
+    deadline = time.monotonic() + 5
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(1e-3)
+
+
+class Interrupted(Passthrough):
+    """A processor during whose step somebody presses Ctrl-C."""
+
+    def step(self, state, front):
+        signal.raise_signal(signal.SIGINT)
+        return super().step(state, front)
+
+
+class FailingThread(threading.Thread):
+    def __init__(self, primitives, given):
+        super().__init__(**given)
+        self.primitives = primitives
+
+    def start(self):
+        if self.primitives.begun:
+            super().start()
+        if self.primitives.error is not None:
+            raise self.primitives.error
+
+
+class Failing:
+    """The module `threading`, with threads that fail to start."""
+
+    Condition = threading.Condition
+
+    def __init__(self, error, *, begun):
+        self.error, self.begun = error, begun
+
+    def Thread(self, **given):  # noqa: N802
+        return FailingThread(self, given)
+
+
+def test_where_the_system_has_no_thread_left_none_is_granted():
+    manager = ThreadManager(None, primitives=Failing(RuntimeError("can't start new thread"), begun=False))
+    assert manager.try_start(lambda: 1) is None
+    assert manager.start(threading.get_ident).wait_for() == threading.get_ident()
+    assert (manager.working, manager.threads) == (0, 0)
+    manager.close()
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_while_a_thread_starts_leaves_nothing_behind(begun):
+    primitives = Failing(KeyboardInterrupt(), begun=begun)
+    with ThreadManager(1, primitives=primitives) as manager:
+        done = []
+        with pytest.raises(KeyboardInterrupt):
+            manager.try_start(lambda: done.append(1))
+        primitives.error, primitives.begun = None, True
+        until(lambda: manager.working == 0)  # it may have begun, and is over soon then
+        assert manager.start(lambda: 2).wait_for() == 2
+        assert len(done) <= begun
+    assert manager.threads == 0
 
 
 # --- under many schedules -----------------------------------------------------------------------------------

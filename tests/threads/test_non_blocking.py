@@ -1,3 +1,4 @@
+import random
 import threading
 
 import pytest
@@ -5,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.processors.common import typed
+from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
 from workbench.backends.smv import print_model
 from workbench.conformance.schedules import Schedule
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Integer
+from workbench.core.determinism import Determinism
+from workbench.core.domain import BOOL, FLOAT, INT, Integer
 from workbench.core.function import user_function
 from workbench.core.ops import equal
 from workbench.errors import PipelineError, WorkbenchError
@@ -22,9 +25,11 @@ from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.quantifiers import Exists, ForAll
 from workbench.processors.slice import Slice
+from workbench.processors.slice_last import SliceLast
 from workbench.processors.spawn import EventuallyOf, GloballyOf
 from workbench.processors.stream import Builder, pipeline
 from workbench.processors.stutter import Stutter
+from workbench.processors.temporal import Globally
 from workbench.processors.trim import Trim
 from workbench.processors.window import Window
 from workbench.threads.manager import ThreadManager
@@ -102,6 +107,8 @@ COPYING = [
     Slice(f.EVEN, Cumulate(f.ADD), to_all=f.Function("zero", 1, lambda e: equal(e, 0))),
     Slice(f.EVEN, CountDecimate(2, last=True), to_all=f.ODD, until=f.ODD, forget=True),
     Slice(f.EVEN, FUSSY, to_all=f.Function("large", 1, lambda e: e > 2)),
+    SliceLast(f.EVEN, Cumulate(f.ADD), to_all=f.ODD),
+    SliceLast(f.EVEN, FUSSY, to_all=f.Function("large", 1, lambda e: e > 2), until=f.ODD),
     GloballyOf(ApplyFunction(f.EVEN)),
     EventuallyOf(ApplyFunction(f.ODD)),
     ForAll(SOME, ApplyFunction(f.LE)),
@@ -145,12 +152,52 @@ def test_copies_are_pushed_into_at_the_same_time():
             assert running.push(event) == ([3] if event == 3 else [])
 
 
-def test_without_threads_nothing_is_kept_but_the_events():
-    manager = ThreadManager(0)
-    window = typed(Window(3, NonBlocking(Cumulate(f.ADD), manager)), INT)
-    state, _ = window.step(window.initial(), (1,))
-    state, _ = window.step(state, (2,))
-    assert state == ((1,), (2,))
+ZERO = f.Function("zero", 1, lambda e: equal(e, 0))
+
+
+@pytest.mark.parametrize("kind", [Slice, SliceLast])
+def test_slices_see_an_event_for_all_at_the_same_time(kind):
+    together = threading.Barrier(2)
+    inner = ApplyFunction(user_function(lambda a: a or together.wait(10) * 0, result=INT, name="meet"))
+    with ThreadManager(None) as manager:
+        running = Reference(around(kind(f.EVEN, NonBlocking(inner, manager), to_all=ZERO)))
+        assert len(running.run([2, 3, 0])["out"]) == (3 if kind is Slice else 4)
+
+
+def test_quantifiers_push_into_the_copies_of_all_values_at_the_same_time():
+    together = threading.Barrier(3)
+    inner = ApplyFunction(user_function(lambda v, e: together.wait(10) >= 0, arity=2, result=BOOL, name="meet"))
+    with ThreadManager(None) as manager:
+        assert Reference(around(ForAll(SOME, NonBlocking(inner, manager)))).run([0, 1]) == {"out": [True, True]}
+
+
+@pytest.mark.parametrize("width", [3, 10])
+@pytest.mark.parametrize("inner", [Cumulate(f.ADD), KeepLast()], ids=str)
+def test_without_threads_a_window_keeps_what_it_keeps_without_the_wrapper(width, inner):
+    """Of an associative function that is folds, which cost the same for every width (Multiple Threads, figure 5)."""
+    plain, wrapped = (typed(Window(width, each), INT) for each in (inner, NonBlocking(inner, ThreadManager(0))))
+    states = [plain.initial(), wrapped.initial()]
+    for event in range(25):
+        states = [window.step(state, (event,))[0] for window, state in zip((plain, wrapped), states, strict=True)]
+        assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_wide_window_goes_on_when_the_limit_changes(seed):
+    """It turns from folds to copies and back, before and after it is full; a float is summed in the order of events."""
+    chance = random.Random(seed)
+    width = chance.choice([5, 6, 9])
+    domain = chance.choice([INT, FLOAT])
+    stream = [chance.choice([1, 2, 10**9] if domain is INT else [1, 2, 10**9, 0.1, 1e-9]) for _ in range(40)]
+    with ThreadManager(0) as manager:
+        running = Reference(around(Window(width, NonBlocking(Cumulate(f.ADD), manager)), domain))
+
+        def change(_):
+            manager.limit = chance.choice([0, 0, 0, 1, 2])
+
+        assert outcomes(running, stream, change) == outcomes(
+            Reference(around(Window(width, Cumulate(f.ADD)), domain)), stream
+        )
 
 
 SAMPLES = [sample for kind in CLASSES.values() for sample in kind.samples() if not isinstance(sample, Multiplex)]
@@ -170,6 +217,10 @@ def test_the_wrapper_looks_like_what_it_wraps(sample):
         "ports",
         "label",
         "finishes",
+        "keyword",
+        "symbol",
+        "lockstep",
+        "constants",
     ):
         assert getattr(wrapped, name) == getattr(sample, name)
     assert str(wrapped) == str(sample)
@@ -183,6 +234,25 @@ def test_models_do_not_see_it(inner):
         return print_model(compose(around(Window(2, processor)).resolve(Integer(3)))).text
 
     assert text(NonBlocking(inner, ThreadManager(3))) == text(inner)
+
+
+def test_contracts_do_not_see_it():
+    sums = typed(Cumulate(f.ADD), FLOAT)
+    assert NonBlocking(sums, ThreadManager(1)).determinism == sums.determinism != Determinism.EXACT
+
+
+@pytest.mark.parametrize(
+    ("processor", "domain", "stream"),
+    [
+        (Globally(), BOOL, [True, False, True]),
+        (Slice(f.Function("itself", 1, lambda a: a), Cumulate(f.ADD)), INT, [1, 2, 1]),
+    ],
+    ids=str,
+)
+def test_compiled_code_does_not_see_it(processor, domain, stream):
+    plain, wrapped = (around(each, domain) for each in (processor, NonBlocking(processor, ThreadManager(1))))
+    assert [node.name for node in wrapped.nodes] == [node.name for node in plain.nodes]
+    assert Compiled(wrapped).run(stream) == Reference(plain).run(stream)
 
 
 def test_what_works_on_steps_is_not_wrapped():

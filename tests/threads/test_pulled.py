@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.threads.test_manager import Failing, until
 from workbench.backends.reference import Reference
 from workbench.conformance.differential import pulled, received
 from workbench.conformance.schedules import Schedule
@@ -157,6 +158,42 @@ def test_the_limit_can_be_raised_while_it_runs():
     assert found == [2 * i + 1 for i in range(99)]
 
 
+@pytest.mark.parametrize("off", [lambda manager: setattr(manager, "limit", 0), lambda manager: manager.close()])
+def test_nothing_is_computed_ahead_any_more_when_threading_is_turned_off(off):
+    """Also where a thread is at it: closing a manager does not wait until the queues are full."""
+    taken = itertools.count()
+    begun, off_now = threading.Event(), threading.Event()
+
+    def source():
+        for value in taken:
+            if value == 3:
+                begun.set()
+                off_now.wait(5)
+            yield value
+
+    manager = ThreadManager(1)
+    group = PullGroup(pairs, manager, capacity=1000).connect(x=source()).start()
+    assert begun.wait(5)
+    turning = threading.Thread(target=off, args=(manager,))
+    turning.start()
+    until(lambda: not manager.grants)
+    off_now.set()
+    turning.join()
+    manager.close()
+    assert next(taken) == 4
+    assert [group.pull() for _ in range(3)] == [1, 3, 5]
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_while_a_thread_starts_leaves_a_group_that_can_be_closed(begun):
+    primitives = Failing(KeyboardInterrupt(), begun=begun)
+    with ThreadManager(1, primitives=primitives) as manager, PullGroup(pairs, manager).connect(x=range(10)) as group:
+        with pytest.raises(KeyboardInterrupt):
+            group.pull()
+        primitives.error, primitives.begun = None, True
+        assert list(group) == [2 * i + 1 for i in range(9)]
+
+
 def test_groups_are_piped_like_pipelines(manager):
     tripled = PullGroup(alone(ApplyFunction(f.Function("tripled", 1, lambda a: a * 3))), manager)
     sums = PullGroup(alone(Cumulate(f.ADD)), manager, capacity=2)
@@ -172,6 +209,41 @@ def test_one_output_may_be_pulled_alone(manager):
         group.pull("all")
     with pytest.raises(PipelineError, match="has 2 outputs"):
         group.pull()
+
+
+@pytest.mark.parametrize("limits", [[0], [1, 0], [0, 1]])
+def test_two_outputs_may_be_pulled_by_two_threads(limits):
+    for seed in range(20):
+        schedule = Schedule(seed)
+
+        def switching(value, schedule=schedule):
+            schedule.point()
+            return value
+
+        builder = Builder("two")
+        same = ApplyFunction(user_function(switching, arity=1, result=INT, name="same"))(builder.input("x"))
+        two = builder.build({"all": same, "sums": Cumulate(f.ADD)(same)})
+        shown = {"all": [], "sums": []}
+
+        def run(schedule=schedule, two=two, shown=shown):
+            with ThreadManager(limits[0], primitives=schedule) as manager:
+                group = PullGroup(two, manager, capacity=2).connect(x=range(8))
+
+                def read(name):
+                    for limit in itertools.cycle(limits):
+                        try:
+                            shown[name].append(group.pull(name))
+                        except StopIteration:
+                            return
+                        manager.limit = limit
+
+                other = schedule.Thread(target=lambda: read("sums"), name="other", daemon=True)
+                other.start()
+                read("all")
+                other.join()
+
+        schedule.run(run)
+        assert shown == Reference(two).run(range(8))
 
 
 def test_errors_keep_their_place_and_pulling_goes_on():
@@ -207,6 +279,23 @@ def test_closing_in_the_middle_under_many_schedules():
                     group.pull()
 
         schedule.run(run)
+
+
+def test_what_has_been_closed_or_connected_anew_says_so(manager):
+    """An iterator that is left over does not end as if its stream had."""
+    for wrapper in (PullGroup(pairs, manager), Pipelined(pairs, manager, certify(pairs))):
+        with wrapper.connect(x=range(5)) as group:
+            assert next(group) == 1
+        with pytest.raises(PipelineError, match="has been closed"):
+            next(group)
+        with pytest.raises(PipelineError, match="has been closed"):
+            list(group)
+    group = PullGroup(pairs, manager).connect(x=range(5))
+    left_over = iter(group)
+    assert next(left_over) == 1
+    assert list(group.connect(x=[1, 2])) == [3]
+    with pytest.raises(PipelineError, match="has been closed"):
+        next(left_over)
 
 
 def test_misuse(manager):

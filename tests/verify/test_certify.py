@@ -9,6 +9,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.stream import Builder, pipeline
+from workbench.processors.stutter_by import StutterBy
 from workbench.processors.trim import Trim
 from workbench.processors.window import Window
 from workbench.verify.certify import NotCertified, certify, certify_nodes
@@ -118,3 +119,10 @@ def test_certificates_of_the_processors_of_a_pipeline():
 
     found = {name: certificate.history for name, certificate in certify_nodes(mixed).items()}
     assert found == {"mul": 1, "window": 3, "trim": 2}
+
+
+def test_what_emits_any_number_of_events_in_a_window():
+    """It has no machine over all integers, so there is no argument of structure; over finite ones there is another."""
+    window = alone(Window(2, StutterBy()), INT, INT)
+    assert certify_nodes(window) == {}
+    assert certify(window).history == 2

@@ -42,7 +42,7 @@ def execute(args: argparse.Namespace) -> int:
     if threads < 1:
         raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
     if args.sample < 1:
-        raise InputError(f"{args.sample} steps are no sample", hint="--sample 1, or more")
+        raise InputError(f"a sample of {args.sample} steps leaves nothing to measure", hint="--sample 1, or more")
     steps = list(itertools.islice(read_events(args.input, pipeline), args.sample))
     if not any(steps):
         raise InputError("there are no events to measure", where=args.input)
@@ -77,7 +77,7 @@ def as_json(found: Advised) -> dict[str, Any]:
 def text(found: Advised, steps: int) -> str:
     """What is printed."""
     profile = found.profile
-    lines = [f"{steps} steps, {profile.total * 1e6:.1f} µs each without threads:"]
+    lines = [f"{steps} {'step' if steps == 1 else 'steps'}, {profile.total * 1e6:.1f} µs each without threads:"]
     rows = [*profile.processors.items(), ("(around them)", profile.rest)]
     width = max(len(name) for name, _ in rows)
     lines += [f"  {name.ljust(width)}  {seconds * 1e6:9.1f} µs" for name, seconds in rows]
@@ -85,7 +85,8 @@ def text(found: Advised, steps: int) -> str:
         f"a task in a thread costs {found.overhead.task * 1e6:.1f} µs, a queue {found.overhead.queue * 1e6:.1f}"
     )
     if found.advice:
-        lines += ["", f"gain with {found.threads} threads{' ' * 34}predicted  measured"]
+        with_threads = f"gain with {found.threads} {'thread' if found.threads == 1 else 'threads'}"
+        lines += ["", f"{with_threads.ljust(50)} predicted  measured"]
         for each in found.advice:
             sign = "✓" if each.worth else "✗"
             lines.append(f"  {sign} {each.pattern.ljust(48)} {each.predicted:9.2f} {each.measured:9.2f}")

@@ -25,17 +25,18 @@ class Done(Generic[T]):
     Parameters
     ----------
     work: called at once, in the caller's thread.
+    carries: errors for whoever waits. Others are raised here: Ctrl-C is for who works, and nobody might wait.
     """
 
     __slots__ = ("_error", "_value")
 
     _value: T
 
-    def __init__(self, work: Callable[[], T]) -> None:
+    def __init__(self, work: Callable[[], T], carries: type[BaseException] = Exception) -> None:
         self._error: BaseException | None = None
         try:
             self._value = work()
-        except BaseException as error:  # whoever waits gets it, whatever it is
+        except carries as error:
             self._error = error
 
     def wait_for(self) -> T:

@@ -296,6 +296,16 @@ class Processor(ABC):
         return Done(partial(self.step, state, front))
 
     @property
+    def unwrapped(self) -> Processor:
+        """What it is without wrappers that only say in which thread it runs."""
+        return self
+
+    @property
+    def copies(self) -> bool:
+        """Whether this (typed) processor pushes events into several copies of what it holds, for as much work each."""
+        return False
+
+    @property
     def overlaps(self) -> bool:
         """Whether `push_fast` may return before the step is done, so that it pays to push into all copies at once."""
         return False

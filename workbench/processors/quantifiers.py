@@ -84,6 +84,10 @@ class ForAll(Holder):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return 1 if self.lag == 0 else None
 
+    @property
+    def copies(self) -> bool:
+        return True
+
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         domain = typed_function(self.domain, inputs)
         given = (_element(self.keyword, domain), *inputs)

@@ -6,7 +6,7 @@ output is the map from each slice to the last event that it has emitted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -24,13 +24,11 @@ from workbench.core.processor import (
     Machine,
     Maybe,
     Processor,
-    Push,
     State,
     Stepped,
     Stream,
     event,
     push_all,
-    pushed,
     typed_function,
 )
 from workbench.core.strict import computed
@@ -144,6 +142,10 @@ class Slice(Holder):
 
     # --- operation: the inner states and the last events, as maps that share what did not change ---------------
 
+    @property
+    def copies(self) -> bool:
+        return self.to_all is not None
+
     def initial(self) -> State:
         return (FrozenMap(), FrozenMap())
 
@@ -154,21 +156,24 @@ class Slice(Holder):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         inner, last = state
         if self.to_all is not None and self.to_all(*front):
-            inner, last = self._all_fed(inner, last, front)
+            for key, stepped in self._all_stepped(inner, front):
+                inner, last = self._fed(inner, last, key, stepped)
         else:
-            key = self._key(*front)
-            inner, last = self._fed(inner, last, key, self._inner.step(inner.get(key, self._begun), front))
+            inner, last = self._fed(inner, last, *self._stepped(inner, front))
         return (inner, last), (event(last),)
 
-    def _all_fed(self, inner: Any, last: Any, front: tuple[Any, ...]) -> tuple[Any, Any]:
-        """The maps after all slices have seen a front."""
-        push: Push = self._inner.step
-        copies: list[Any] = list(inner.values())
-        if self._inner.overlaps:
-            push, copies = pushed, push_all(self._inner, [(before, front) for before in copies])
-        for key, copy in zip(inner, copies, strict=True):
-            inner, last = self._fed(inner, last, key, push(copy, front))
-        return inner, last
+    def _stepped(self, inner: Any, front: tuple[Any, ...]) -> tuple[Value, Stepped]:
+        """What a front makes of the slice to which it goes."""
+        key = self._key(*front)
+        return key, self._inner.step(inner.get(key, self._begun), front)
+
+    def _all_stepped(self, inner: Any, front: tuple[Any, ...]) -> Iterator[tuple[Value, Stepped]]:
+        """What a front makes of every slice."""
+        if not self._inner.overlaps:
+            yield from ((key, self._inner.step(before, front)) for key, before in inner.items())
+            return
+        done = push_all(self._inner, [(before, front) for before in inner.values()])
+        yield from ((key, each.wait_for()) for key, each in zip(inner, done, strict=True))
 
     def _fed(self, inner: Any, last: Any, key: Value, stepped: Stepped) -> tuple[Any, Any]:
         """The maps after a slice has seen a front."""

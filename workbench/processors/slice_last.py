@@ -85,8 +85,7 @@ class SliceLast(Slice):
         (inner,) = state
         everywhere = self.to_all is not None and self.to_all(*front)
         said = []
-        for key in list(inner) if everywhere else (self._key(*front),):
-            after, (out,) = self._inner.step(inner.get(key, self._begun), front)
+        for key, (after, (out,)) in self._all_stepped(inner, front) if everywhere else (self._stepped(inner, front),):
             found = last_event(out, NOTHING)
             if found.present:
                 said.append((key, found.value))

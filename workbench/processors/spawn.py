@@ -61,6 +61,10 @@ class GloballyOf(Holder):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return None
 
+    @property
+    def copies(self) -> bool:
+        return True
+
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         length = min(map(len, streams))
         copies = [self._inner.denote_open(tuple(stream[i:length] for stream in streams))[0] for i in range(length)]

@@ -9,7 +9,7 @@ from workbench.core.domain import Bool, Domain, Integer, Range, Value
 from workbench.core.ops import GT
 from workbench.core.processor import Burst, Emission, Maybe, Processor, State, Stream, emission
 from workbench.core.term import is_symbolic
-from workbench.errors import TypingError
+from workbench.errors import Refused, TypingError
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,10 @@ class StutterBy(Processor):
         value, times = front
         if not is_symbolic(front):
             return state, (emission([value] * times),)
-        assert self.most is not None
+        if self.most is None:
+            raise Refused(
+                "stutter_by emits any number of events for one", hint="say how often: a finite type, like 0..3"
+            )
         slots = [Maybe(GT(times, i), value) for i in range(self.most)]
         return state, (slots[0] if self.most == 1 else Burst(slots),)
 

@@ -29,7 +29,7 @@ from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.fold import Fold, fold_of
+from workbench.processors.fold import Fold, associative, fold_of
 from workbench.processors.held import (
     Holder,
     advance,
@@ -97,15 +97,21 @@ class Window(Holder):
         """How to do with less than running the inner processor anew, if that is known."""
         return fold_of(self.width, self._inner)
 
+    @property
+    def copies(self) -> bool:
+        return self.width > 1 and associative(self._inner) is None
+
     def initial(self) -> State:
         return () if self._fold is None else self._fold.initial()
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         if self._inner.overlaps:
             return self._step_copies(state, front)
+        if state and isinstance(state[-1], _Copies):
+            state = state[:-1] if self._fold is None else self._fold.after([value for (value,) in state[:-1]])
         if self._fold is not None:
             return self._fold.step(state, front[0])
-        fronts = (*_without_copies(state), front)
+        fronts = (*state, front)
         if len(fronts) < self.width:
             return fronts, (NOTHING,)
         return fronts[1:], self._emitted(self._refold(fronts))
@@ -125,8 +131,12 @@ class Window(Holder):
 
     def _step_copies(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         """The same where pushes can overlap: a copy for each window that has begun, last in the state."""
-        fronts = (*_without_copies(state), front)
-        copies = state[-1] if state and isinstance(state[-1], _Copies) else _Copies()
+        copies = _Copies()
+        if state and isinstance(state[-1], _Copies):
+            state, copies = state[:-1], state[-1]
+        elif self._fold is not None:
+            state = tuple([(value,) for value in self._fold.events(state)])
+        fronts = (*state, front)
         copies = copies.push(self._inner, len(fronts), front)
         if len(fronts) < self.width:
             return (*fronts, copies), (NOTHING,)
@@ -259,7 +269,3 @@ def _advanced(pushed: Done[Stepped], last: Maybe) -> Copy | None:
     except Exception:
         return None
     return state, last_event(out, last)
-
-
-def _without_copies(state: State) -> State:
-    return state[:-1] if state and isinstance(state[-1], _Copies) else state

@@ -14,18 +14,21 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.backends.reference import Reference
 from workbench.core.domain import Value
+from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor, State, Stepped
 from workbench.processors.group import flatten
 from workbench.threads.certificate import Certificate
-from workbench.threads.executor import Threaded, default_placement
+from workbench.threads.executor import Threaded, default_placement, with_copies
 from workbench.threads.manager import ThreadManager
 from workbench.threads.placement import Placement, balanced
 from workbench.threads.prefetch import Ahead
+
+T = TypeVar("T")
 
 WORTH = 1.1
 """The measured gain from which a pattern is worth its threads."""
@@ -118,7 +121,9 @@ def advise(
     found = profile(pipeline, streams)
     costs = overhead()
     advice = []
-    for pattern, placement, seconds in _candidates(flatten(pipeline), found, costs, threads, certificates or {}):
+    for pattern, placement, seconds in _candidates(
+        flatten(pipeline), found, costs, threads, certificates or {}, streams
+    ):
         progress(f"trying: {pattern}")
         with ThreadManager(threads) as manager:
             without, taken = _seconds(plain, Threaded(pipeline, manager, placement), streams=streams)
@@ -142,9 +147,7 @@ def profile(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> Profi
     """What each processor takes for a step, in the fastest of some runs."""
     running = Reference(pipeline)
     spent = dict.fromkeys((cell.node.name for cell in running._cells), 0)
-    for cell in running._cells:
-        cell.processor = _timed(cell.processor, cell.node.name, spent)
-    running._plan = [cell.plan(index, running._wide) for index, cell in enumerate(running._cells)]
+    _observe(running, lambda processor, name: _timed(processor, name, spent))
     steps = max(map(len, streams.values()))
     found = []
     for _ in range(REPEAT):
@@ -155,8 +158,48 @@ def profile(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> Profi
     return min(found, key=lambda each: each.total)
 
 
+def pushes(flat: Pipeline, name: str, streams: Mapping[str, Sequence[Value]]) -> list[Sequence[float]]:
+    """The seconds of each push into a copy that a processor keeps, for each of its steps."""
+    manager = _Pushes()
+    found: list[Sequence[float]] = []
+
+    def kept(processor: Processor, each: str) -> Processor:
+        def step(state: State, front: tuple[Any, ...]) -> Stepped:
+            manager.taken = []
+            result = processor.step(state, front)
+            found.append(manager.taken)
+            return result
+
+        return _stepping(processor, step) if each == name else processor
+
+    running = Reference(with_copies(flat, frozenset({name}), manager))
+    _observe(running, kept)
+    running.run(streams)
+    return found
+
+
+class _Pushes(ThreadManager):
+    """Does all work at once, in the caller's thread, and keeps how long it took."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.grants = True
+        self.taken: list[float] = []
+
+    def start(self, work: Callable[[], T]) -> Pending[T]:
+        begin = time.perf_counter()
+        done = Done(work)
+        self.taken.append(time.perf_counter() - begin)
+        return done
+
+
+def _observe(running: Reference, observed: Callable[[Processor, str], Processor]) -> None:
+    for cell in running._cells:
+        cell.processor = observed(cell.processor, cell.node.name)
+    running._plan = [cell.plan(index, running._wide) for index, cell in enumerate(running._cells)]
+
+
 def _timed(processor: Processor, name: str, spent: dict[str, int]) -> Processor:
-    found = copy.copy(processor)
     clock = time.perf_counter_ns
 
     def step(state: State, front: tuple[Any, ...]) -> Stepped:
@@ -165,6 +208,11 @@ def _timed(processor: Processor, name: str, spent: dict[str, int]) -> Processor:
         spent[name] += clock() - start
         return result
 
+    return _stepping(processor, step)
+
+
+def _stepping(processor: Processor, step: Callable[[State, tuple[Any, ...]], Stepped]) -> Processor:
+    found = copy.copy(processor)
     object.__setattr__(found, "step", step)
     return found
 
@@ -194,9 +242,16 @@ def _taken(work: Callable[[], object]) -> float:
 
 
 def _candidates(
-    flat: Pipeline, found: Profile, costs: Overhead, threads: int, certificates: Mapping[str, Certificate]
+    flat: Pipeline,
+    found: Profile,
+    costs: Overhead,
+    threads: int,
+    certificates: Mapping[str, Certificate],
+    streams: Mapping[str, Sequence[Value]],
 ) -> Iterator[tuple[str, Placement, float]]:
     """The patterns that fit the pipeline, and the seconds they are predicted to take for a step."""
+    if any(processor.clocked for processor in flat.typed.values()):
+        return  # such pipelines go step by step
     each = found.processors
     for parts in range(2, min(threads + 1, len(flat.nodes)) + 1):
         cuts = balanced(flat, parts, list(each.values()))
@@ -207,8 +262,7 @@ def _candidates(
             yield f"Pipelined: {name}", placement, pipelined(flat, found, costs, threads, name, certificate.history)
     for name in sorted(default_placement(flat, 0).copies):
         if each[name] * 4 > found.total:
-            copies = getattr(flat.typed[name], "width", threads + 1)
-            seconds = found.total - each[name] + pushed(each[name], copies, threads, costs)
+            seconds = copied(found, costs, threads, pushes(flat, name, streams), max(map(len, streams.values())))
             yield f"NonBlocking: the copies in {name}", Placement(copies=frozenset({name})), seconds
 
 
@@ -230,6 +284,12 @@ def pipelined(flat: Pipeline, found: Profile, costs: Overhead, threads: int, nam
     before = sum(found.processors[each] for each in names[:place]) + costs.task + costs.queue
     after = sum(found.processors[each] for each in names[place + 1 :]) + found.rest
     return max(before, history * found.processors[name] / threads, after)
+
+
+def copied(found: Profile, costs: Overhead, threads: int, made: Sequence[Sequence[float]], steps: int) -> float:
+    """Section 4.2 for a run of so many steps, in which these pushes into copies were made."""
+    rest = found.total - sum(map(sum, made)) / steps
+    return max(0.0, rest) + sum(pushed(sum(taken), len(taken), threads, costs) for taken in made if taken) / steps
 
 
 def pushed(seconds: float, copies: int, threads: int, costs: Overhead) -> float:

@@ -83,7 +83,7 @@ class Threaded(Reference):
         self.ahead = ahead
         self._parts = self.placement.parts(flat)
         copies = self.placement.copies - self.placement.pipelined.keys()
-        super().__init__(_with_copies(flat, copies, manager), capacities, oracle)
+        super().__init__(with_copies(flat, copies, manager), capacities, oracle)
         self.pipeline = pipeline
         self._last: Pending[Any] = Done(lambda: None)
 
@@ -266,7 +266,7 @@ def _failed(when: int, node: Node, _position: int, front: tuple[Value, ...], err
     return failure(when, node, front, error)
 
 
-def _with_copies(flat: Pipeline, names: frozenset[str], manager: ThreadManager) -> Pipeline:
+def with_copies(flat: Pipeline, names: frozenset[str], manager: ThreadManager) -> Pipeline:
     """The pipeline with what these processors keep copies of wrapped."""
     nodes = tuple(
         replace(node, processor=with_non_blocking_copies(node.processor, manager)) if node.name in names else node
@@ -278,8 +278,5 @@ def _with_copies(flat: Pipeline, names: frozenset[str], manager: ThreadManager) 
 def default_placement(flat: Pipeline, limit: int | None) -> Placement:
     """One part for each thread and one for the caller, of as many processors each; threads for all copies."""
     threads = os.cpu_count() or 1 if limit is None else limit
-    copies = frozenset(n.name for n in flat.nodes if with_non_blocking_copies(n.processor, _NONE) is not n.processor)
+    copies = frozenset(node.name for node in flat.nodes if flat.typed[node.name].copies)
     return Placement(balanced(flat, threads + 1), copies=copies)
-
-
-_NONE = ThreadManager(0)

@@ -153,10 +153,26 @@ class _Workers:
             thread = self.primitives.Thread(target=lambda: self._serve(thread), name="workbench", daemon=True)
             self.threads.add(thread)
             over, self.retired = self.retired, []
-        for each in over:  # they have ended, or do so now
-            each.join()
-        thread.start()
+        try:
+            for each in over:  # they have ended, or do so now
+                each.join()
+            thread.start()
+        except BaseException as error:  # Ctrl-C, or the system has no thread left
+            if not isinstance(error, RuntimeError):
+                self._withdraw(task, thread)
+                raise
+            return None if self._withdraw(task, thread) else task
         return task
+
+    def _withdraw(self, task: Task[Any], thread: Thread) -> bool:
+        """Whether the task has not been begun; then it never is. The thread may begin late, or not at all."""
+        with self._changed:
+            self.threads.discard(thread)
+            if task not in self._tasks:
+                return False
+            self._tasks.remove(task)
+            self.working -= 1
+            return True
 
     def _serve(self, thread: Thread) -> None:
         while task := self._next(thread):
@@ -167,6 +183,7 @@ class _Workers:
 
     def _next(self, thread: Thread) -> Task[Any] | None:
         with self._changed:
+            self.threads.add(thread)  # it is not there if it began late
             while not self._tasks:
                 if self._ended or (self.limit is not None and self.working + self._idle >= self.limit):
                     self.threads.discard(thread)

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Self
 
+from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain
-from workbench.core.pending import Done, Pending
+from workbench.core.memory import Stored
+from workbench.core.pending import Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Emission, Machine, Processor, State, Stepped, Stream
 from workbench.errors import PipelineError
@@ -40,7 +42,8 @@ class NonBlocking(Processor):
             object.__setattr__(self, "inner", Group(self.inner))
         if self.processor.merges or self.processor.clocked:
             raise PipelineError(f"{self.inner} works on steps, and has no copies that could be pushed into")
-        for name in ("step", "finish", "initial"):  # without a detour: they are called for every event
+        # those called for every event, without a detour; and those that are variables of the class
+        for name in ("step", "finish", "initial", "keyword", "symbol", "lockstep", "constants"):
             object.__setattr__(self, name, getattr(self.inner, name))
 
     @property
@@ -50,12 +53,15 @@ class NonBlocking(Processor):
         return self.inner
 
     @property
+    def unwrapped(self) -> Processor:
+        return self.processor.unwrapped
+
+    @property
     def overlaps(self) -> bool:
         return self.manager.grants
 
     def push_fast(self, state: State, front: tuple[Any, ...]) -> Pending[Stepped]:
-        work = partial(self.processor.step, state, front)
-        return self.manager.try_start(work) or Done(work)
+        return self.manager.start(partial(self.processor.step, state, front))
 
     # --- as what is wrapped ---
 
@@ -96,6 +102,10 @@ class NonBlocking(Processor):
         return self.processor.label
 
     @property
+    def determinism(self) -> Determinism:
+        return self.processor.determinism
+
+    @property
     def finishes(self) -> int:
         return self.processor.finishes
 
@@ -131,6 +141,9 @@ class NonBlocking(Processor):
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         return self.processor.machine(inputs, horizon)
+
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        return self.processor.stored(inputs)
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

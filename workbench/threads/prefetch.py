@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Generic, Self, TypeVar
 
 from workbench.core.pending import Done
@@ -21,8 +22,13 @@ CAPACITY = 64
 """Events that a queue holds where nothing else is said."""
 
 
-class Cancelled(Exception):
-    """Somebody asked for an event of what has been closed."""
+class Cancelled(PipelineError):
+    """Somebody asked for an event of what has been closed, or connected anew since."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no event can be pulled: this has been closed", hint="call connect(x=iterable) to start afresh"
+        )
 
 
 class Prefetch(Generic[T]):
@@ -48,8 +54,8 @@ class Prefetch(Generic[T]):
         self._open = dict.fromkeys(pulls, True)
         self._failed = False
         """An error is on its way to the reader: nothing is pulled until it has come there."""
-        self._busy = False
-        """Somebody is pulling."""
+        self._busy: object = None
+        """Whoever is pulling; None: nobody is."""
         self._closed = False
         self._task: Task[None] | None = None
         self._changed = manager.primitives.Condition()
@@ -63,10 +69,8 @@ class Prefetch(Generic[T]):
                     raise Cancelled
                 if not self._open[name]:
                     raise StopIteration
-                if not self._busy:
-                    self._busy = True
-                    if not self._begin():
-                        break
+                if self._busy is None and not self._begin():
+                    break
                 self._changed.wait()
             else:
                 done = queue.popleft()
@@ -78,7 +82,7 @@ class Prefetch(Generic[T]):
     @property
     def off(self) -> bool:
         """Whether nothing has been pulled ahead and no thread would be granted: the reader may do without this."""
-        if self.manager.grants or self._busy or self._closed:
+        if self.manager.grants or self._busy is not None or self._closed:
             return False
         return self._task is None or not any(self._queues.values())  # without a task nothing was ever put into one
 
@@ -95,7 +99,7 @@ class Prefetch(Generic[T]):
         """Give nothing more, and wait until nobody pulls: for the event that is being computed, if one is."""
         self.cancel()
         with self._changed:
-            while self._busy:
+            while self._busy is not None:
                 self._changed.wait()
             task = self._task
         if task is not None:
@@ -113,20 +117,26 @@ class Prefetch(Generic[T]):
 
     def _refill(self) -> None:
         """Ask for a thread where an output has become half empty."""
-        if self._busy or self._failed or self._closed or not self.manager.grants:
+        if self._busy is not None or self._failed or self._closed or not self.manager.grants:
             return
-        if any(len(self._queues[name]) * 2 <= self.capacity for name, is_open in self._open.items() if is_open):
-            self._busy = self._begin()
+        half_empty = (len(self._queues[name]) * 2 <= self.capacity for name, is_open in self._open.items() if is_open)
+        if any(half_empty) and not self._begin():
+            self._busy = None
 
     def _begin(self) -> bool:
-        """Ask for a thread that fills the queues."""
-        task = self.manager.try_start(self._fill)
+        """Ask for a thread that fills the queues; if none is granted, the reader may pull."""
+        self._busy = turn = object()
+        try:
+            task = self.manager.try_start(partial(self._fill, turn))
+        except BaseException:  # Ctrl-C: if the thread has begun nevertheless, it finds that its turn is over
+            self._busy = None
+            raise
         self._task = task or self._task
         return task is not None
 
     def _emptiest(self) -> str | None:
-        """The output to pull for next; None where there is no room, or no need."""
-        if self._closed or self._failed:
+        """The output to pull for next; None where there is no room, no need, or threading has been turned off."""
+        if self._closed or self._failed or not self.manager.grants:
             return None
         lengths = [(len(self._queues[name]), name) for name, is_open in self._open.items() if is_open]
         least = min(lengths, default=(self.capacity, ""))
@@ -134,21 +144,23 @@ class Prefetch(Generic[T]):
 
     # --- without the lock ---
 
-    def _fill(self) -> None:
+    def _fill(self, turn: object) -> None:
         """Pull until all queues are full, all outputs have ended, or something fails."""
         done: Done[T] | None = None
         name: str | None = None
         while True:
             with self._changed:
+                if self._busy is not turn:
+                    return
                 if done is not None and name is not None:
                     self._keep(name, done)
                     self._changed.notify_all()
                 name = self._emptiest()
                 if name is None:
-                    self._busy = False
+                    self._busy = None
                     self._changed.notify_all()
                     return
-            done = Done(self._pulls[name])
+            done = Done(self._pulls[name], carries=BaseException)  # this is a thread: it goes to the reader
 
     def _keep(self, name: str, done: Done[T]) -> None:
         if done.ended:
@@ -167,7 +179,7 @@ class Prefetch(Generic[T]):
             raise
         finally:
             with self._changed:
-                self._busy = False
+                self._busy = None
                 self._changed.notify_all()
 
 

@@ -18,6 +18,7 @@ class PullGroup(Pulled):
     """A pipeline that is pulled ahead of its reader, in a thread if the manager grants one.
 
     It takes from its sources what it needs for the events that it keeps ready: at most `capacity` at each output.
+    Different outputs may be pulled by different threads.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ class PullGroup(Pulled):
         return self
 
     def pull(self, output: str | None = None) -> Value:
-        if self._prefetch is not None and self._prefetch.off:
+        # without a detour where nobody else can be pulling
+        if len(self._outputs) == 1 and self._prefetch is not None and self._prefetch.off:
             return self._inner.pull(output)
         return super().pull(output)
 
@@ -51,7 +53,7 @@ class PullGroup(Pulled):
         output, connected = self._only(None), self._connected
         pull = self._pullers[output]
         try:
-            while connected is self._prefetch:
+            while True:
                 yield pull() if connected.off else connected.pull(output)
         except StopIteration:
             return
