@@ -58,6 +58,11 @@ except Overflow as error:
 there = wb.parse("pipeline r(x: int) -> int { return cumulate(x, +) }").get().pipeline
 kept = Batch(there, device="gpu").run(np.ones((3, 2), np.int64), keep=True)["out"]
 print(kept.fields[0].copy_to_host()[: kept.counts[1], 1])
+last = wb.parse("pipeline l(x: int) -> int { return keep_last(x) }").get().pipeline
+for steps in (0, 1, 20):
+    for end in (True, False):
+        made = Batch(last, device="gpu").run(np.arange(2 * steps).reshape(steps, 2), end=end)["out"]
+        print(made.events(0), made.events(1))
 """
 
 
@@ -97,6 +102,7 @@ def test_kernels_on_the_simulator() -> None:
         "numba's CUDA simulator",
         "trace 0, step 10: queue 'both.right' of pipeline q overflows: its capacity is 6",
         "[1 2 3]",
+        *("[] []", "[] []", "[0] [1]", "[] []", "[38] [39]", "[] []"),  # its one input ends once
     ], done.stderr
 
 

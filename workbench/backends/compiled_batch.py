@@ -274,15 +274,14 @@ class Batch:
         if reuse:
             self._pool = room, group.outputs
         first, last = one.steady_part(work.steps) if full else (work.steps, work.steps)
-        general, columns = "dense" if full else "sparse", len(parts) + len(flags)
-        for kind, start, stop in ((general, 0, first), ("steady", first, last), (general, last, work.steps)):
+        general, steps, columns = "dense" if full else "sparse", work.steps, len(parts) + len(flags)
+        ranges = [(general, 0, first, columns), ("steady", first, last, columns), (general, last, steps, columns)]
+        ranges += [("ending", steps, steps + 1, len(parts))] * work.end
+        for kind, start, stop, given in ranges:
             for size, kernel in self._loops(kind, full) if start < stop else ():
                 middle = start + (stop - start) // size * size
-                group.launch(kernel, start, middle, columns)
+                group.launch(kernel, start, middle, given)
                 start = middle
-        if work.end:
-            ((_, kernel), *_) = self._loops("ending", full)
-            group.launch(kernel, work.steps, work.steps + 1, len(parts))
         return group
 
     @cached_property
