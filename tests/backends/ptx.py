@@ -33,6 +33,11 @@ def _kind(suffix: str) -> str:
     return "double" if suffix == "f64" else f"i{suffix[1:]}"
 
 
+def _halves(text: str) -> list[str]:
+    """The names in `{%lower, %upper}`, the halves of a word."""
+    return [name.strip() for name in text.strip("{}").split(",")]
+
+
 class _Function:
     """A kernel, being translated."""
 
@@ -115,7 +120,7 @@ class _Function:
             return
         operation, _, rest = text.partition(" ")
         name, *modifiers = operation.strip().split(".")
-        operands = [each.strip() for each in rest.split(",")] if rest.strip() else []
+        operands = [each.strip() for each in re.findall(r"{.*}|[^,{}]+", rest) if each.strip()]
         method = getattr(self, f"on_{name}", None)
         if method is None:
             raise UnknownError(text)
@@ -135,8 +140,18 @@ class _Function:
         self.lines += [text, f"after{self.count}:"]  # nothing comes here, but a block has one end only
 
     def on_mov(self, modifiers: list[str], operands: list[str]) -> None:
-        kind = _kind(modifiers[-1])
-        self.put(operands[0], self.get(operands[1], kind), kind)
+        target, source = operands
+        if target.startswith("{"):
+            value = self.get(source, "i64")
+            for name, part in zip(_halves(target), (value, self.new(f"lshr i64 {value}, 32")), strict=True):
+                if name in self.types:  # else it is of a block of its own, and not needed
+                    self.put(name, part, "i64")
+        elif source.startswith("{"):
+            low, high = (self.cast(self.get(name, "i32"), "i32", "i64") for name in _halves(source))
+            self.put(target, self.new(f"or i64 {self.new(f'shl i64 {high}, 32')}, {low}"), "i64")
+        else:
+            kind = _kind(modifiers[-1])
+            self.put(target, self.get(source, kind), kind)
 
     on_cvta = on_mov
 
@@ -210,6 +225,11 @@ class _Function:
         value = self.get(operands[1], kind)
         call = f"@llvm.fabs.f64(double {value})" if kind == "double" else f"@llvm.abs.{kind}({kind} {value}, i1 false)"
         self.put(operands[0], self.new(f"call {kind} {call}"), kind)
+
+    def on_copysign(self, _: list[str], operands: list[str]) -> None:
+        sign, value = (self.get(each, "double") for each in operands[1:])
+        call = f"call double @llvm.copysign.f64(double {value}, double {sign})"
+        self.put(operands[0], self.new(call), "double")
 
     def on_shl(self, modifiers: list[str], operands: list[str]) -> None:
         self._shift("shl", modifiers, operands)

@@ -84,8 +84,8 @@ def step_code(
     ----------
     labels: terms over the names of the system, evaluated at each step.
     given: constants for some variables and inputs in this step.
-    target: for a `cpu` a conditional is a call of `pick`, which always computes both sides; for a `gpu` a product of
-        floats is a call of `rounded_product`.
+    target: for a `cpu` a conditional is a call of `pick`, which always computes both sides; for a `gpu` products,
+        quotients and remainders of floats are calls of `rounded_product`, `float_quotient`, `float_remainder`.
 
     Raises
     ------
@@ -199,12 +199,25 @@ class _Selects(Scalars):
 
 
 class _Rounded(Scalars):
-    """The same with every product of floats rounded, where a compiler would otherwise add to it before it rounds."""
+    """The same with the floats of a processor, where a device would round otherwise.
+
+    A device adds to a product before it rounds it, and takes remainders from rounded quotients.
+    """
 
     def on_mul(self, term: Term, a: str, b: str) -> str:
         if isinstance(term.domain, Reals):
             return f"rounded_product({a}, {b})"
         return super().default(term, a, b)
+
+    def on_div(self, term: Term, a: str, b: str) -> str:
+        if isinstance(term.domain, Reals):
+            return f"(float_quotient({a}, {b}) if {b} else 0 * {b})"
+        return super().on_div(term, a, b)
+
+    def on_mod(self, term: Term, a: str, b: str) -> str:
+        if isinstance(term.domain, Reals):
+            return f"(float_remainder({a}, {b}) if {b} else {a})"
+        return super().on_mod(term, a, b)
 
 
 _SOURCES: dict[Target, type[Scalars]] = {"python": Scalars, "cpu": _Selects, "gpu": _Rounded}

@@ -43,8 +43,38 @@ def _rounded_product(a, b):
     return a * b if SIMULATED else cuda.libdevice.dmul_rn(a, b)
 
 
+def _float_quotient(a, b):
+    """`a // b`, computed as Python computes it."""
+    if SIMULATED:
+        return a // b
+    remainder = cuda.libdevice.fmod(a, b)
+    quotient = (a - remainder) / b
+    if remainder != 0.0 and (remainder < 0.0) != (b < 0.0):
+        quotient -= 1.0
+    if quotient == 0.0:
+        return cuda.libdevice.copysign(0.0, a / b)
+    whole = cuda.libdevice.floor(quotient)
+    return whole + 1.0 if quotient - whole > 0.5 else whole
+
+
+def _float_remainder(a, b):
+    """`a % b`, computed as Python computes it."""
+    if SIMULATED:
+        return a % b
+    remainder = cuda.libdevice.fmod(a, b)
+    if remainder == 0.0:
+        return cuda.libdevice.copysign(0.0, b)
+    return remainder + b if (remainder < 0.0) != (b < 0.0) else remainder
+
+
 SIMULATED = bool(config.ENABLE_CUDASIM)
-_OWN = {"min": _min, "max": _max, "rounded_product": _rounded_product}
+_OWN = {
+    "min": _min,
+    "max": _max,
+    "rounded_product": _rounded_product,
+    "float_quotient": _float_quotient,
+    "float_remainder": _float_remainder,
+}
 SCOPE = {name: cuda.jit(device=True)(function) for name, function in (compiled_kernels.DEVICE | _OWN).items()}
 """What generated code calls, on the device. (For Python's own `min` and `max` numba 0.68 has no code there.)"""
 
