@@ -136,6 +136,8 @@ def test_shapes() -> None:
         batch.run({**traces(), "x": (np.zeros((30, 7), np.int64),) * 2})
     with pytest.raises(PipelineError, match="there is no device 'tpu'"):
         Batch(wb.parse(TEXT).get().pipeline, device="tpu")  # type: ignore[arg-type]
+    with pytest.raises(PipelineError, match="at least one trace"):
+        Batch(wb.parse(TEXT).get().pipeline, at_once=0)
 
 
 def test_lists_of_lists() -> None:

@@ -29,13 +29,25 @@ PIPELINES = {
 """Each with the capacity of its queues, and how many memories are left."""
 
 
+class Column(list[Any]):
+    """A list that has nothing before its first entry, as the memory of a GPU."""
+
+    def __getitem__(self, position: Any) -> Any:
+        assert position >= 0
+        return super().__getitem__(position)
+
+    def __setitem__(self, position: Any, value: Any) -> None:
+        assert position >= 0
+        super().__setitem__(position, value)
+
+
 def run(one: wb.Compiled, tape: Taped, x: list[int]) -> list[list[Any]]:
     """What comes out of a trace and its end, in the loops that a GPU would run."""
     form = shape(tape.system)
     kept = {name for name, *_ in form.memories}
     whole, real, *memories = (array.tolist() for array in one.state)
-    memories = [m for (name, *_), m in zip(one.form.memories, memories, strict=True) if name in kept]
-    counts, outs = [0], [[0] * (len(x) + 9) for _ in form.results[0][1]]
+    memories = [Column(m) for (name, *_), m in zip(one.form.memories, memories, strict=True) if name in kept]
+    counts, outs = [0], [Column([0] * (len(x) + 2)) for _ in form.results[0][1]]
     first, last = one.steady_part(len(x))
     scope = {**SCOPE, "rounded_product": None}
     for kind, a, b in (
@@ -45,8 +57,8 @@ def run(one: wb.Compiled, tape: Taped, x: list[int]) -> list[list[Any]]:
         ("ending", len(x), len(x) + 1),
     ):
         source = loop_source(tape.system, one.phases(kind), target="gpu", ahead=True, pasts=tape.pasts)
-        assert not executable(source, scope)(a, b, whole, real, counts, *memories, x or [0], *outs)
-    return [out[: counts[0]] for out in outs]
+        assert not executable(source, scope)(a, b, whole, real, counts, *memories, Column(x or [0]), *outs)
+    return [list(out)[: counts[0]] for out in outs]
 
 
 @pytest.mark.parametrize("name", PIPELINES)

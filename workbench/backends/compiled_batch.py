@@ -75,6 +75,8 @@ class Batch:
 
         if device not in get_args(Device):
             raise PipelineError(f"there is no device {device!r}", hint=f"devices are: {', '.join(get_args(Device))}")
+        if at_once is not None and at_once < 1:
+            raise PipelineError(f"there is at least one trace on a GPU at a time, not {at_once}")
         self._columns = compiled_columns
         self._one = Compiled(pipeline, capacities)
         self._fields = dict(self._one.form.results)

@@ -28,7 +28,7 @@ AHEAD = 8
 under way than the memory can bring while it takes to answer."""
 
 MOST_AHEAD = 24
-"""The most: they are kept in registers."""
+"""The most: they are kept in registers. A loop that reads more in one round reads each where it is needed."""
 
 
 def _min(a, b):
@@ -126,13 +126,16 @@ def kernel(system: System, phases: Sequence[Given], *, places: bool = False, wat
 
 
 def kernels(tape: Taped, phases: Sequence[Given]) -> list[tuple[int, Any]]:
-    """Kernels for these steps, each with how many it makes at a time: the first, if it can, reads many events ahead."""
+    """Kernels for these steps, each with how many it makes at a time, a multiple of which it must be given.
+
+    The first, if there are two, reads many events ahead; the second can make what is left.
+    """
     source = loop_source(tape.system, phases, target="gpu", pasts=tape.pasts)
     launched = kernel_source(tape.system, phases)
     found = [(len(phases), _kernel(source, launched))]
     reads = reads_of(source)
-    if reads <= MOST_AHEAD:
-        more = list(phases) * max(1, AHEAD // max(1, reads))
+    if 0 < reads <= MOST_AHEAD:
+        more = list(phases) * max(1, AHEAD // reads)
         far = loop_source(tape.system, more, target="gpu", pasts=tape.pasts, ahead=True)
         found.insert(0, (len(more), _kernel(far, launched)))
     return found

@@ -158,14 +158,14 @@ def loop_source(
         body = [f"i = {here}"] if len(codes) > 1 else []
         made, written = _body(system, code, named, places, str(number) if ahead else "")
         used = set(re.findall(r"\bi\d+\b", " ".join(made + written)))
-        for arrival in _arrivals(system, form, code, given, pasts):
-            if arrival.name not in used:
+        for arrival, (read, early) in _arrivals(system, form, code, given, pasts).items():
+            if arrival not in used:
                 continue
-            if ahead and arrival.early:
-                before.append(f"{arrival.name}_{number} = {arrival.text(here)}")
-                body.append(f"{arrival.name} = {arrival.name}_{number}")
+            if ahead and early:
+                before.append(f"{arrival}_{number} = {read.format(here)}")
+                body.append(f"{arrival} = {arrival}_{number}")
             else:
-                body.append(f"{arrival.name} = {arrival.text('i')}")
+                body.append(f"{arrival} = {read.format('i')}")
         bodies += body + made
         stores += written
     lines += [f"        {line}" for line in before + bodies + stores or ["pass"]]
@@ -350,28 +350,13 @@ def _updates(system: System, texts: _Texts) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
-class _Arrival:
-    """Something that a step reads from a column.
+def _arrivals(
+    system: System, form: Shape, code: StepCode, given: Given, pasts: Sequence[Past]
+) -> dict[str, tuple[str, bool]]:
+    """What a step can read of the inputs, in this row and in earlier ones: by the name that code has for it.
 
-    Attributes
-    ----------
-    name: what code calls it.
-    form: its source, given the number of the step.
-    early: whether that needs no state.
+    With each comes its source, given the number of the step, and whether that needs no state.
     """
-
-    name: str
-    form: str
-    early: bool = True
-
-    def text(self, here: str) -> str:
-        """Its source in a step."""
-        return self.form.format(here)
-
-
-def _arrivals(system: System, form: Shape, code: StepCode, given: Given, pasts: Sequence[Past]) -> list[_Arrival]:
-    """What a step can read of the inputs, in this row and in earlier ones."""
     over = all(given.get(source.present) is FALSE for source in system.inputs)  # a step without a row of its own
     values = {name: f"x{k}" for k, (name, _) in enumerate(form.values)}
     columns = values | {source.present.name: f"p{k}" for k, source in enumerate(system.inputs)}
@@ -383,7 +368,7 @@ def _arrivals(system: System, form: Shape, code: StepCode, given: Given, pasts: 
         read = f"{values[past.leaf]}[at(max({{0}} - {rows}, 0))]" if past.leaf else f"({{0}} >= {rows})"
         texts[past.symbol.name] = read, back.is_const
     named = zip(code.inputs, system.free, strict=True)
-    return [_Arrival(parameter, *texts[leaf]) for parameter, leaf in named if leaf in texts]
+    return {parameter: texts[leaf] for parameter, leaf in named if leaf in texts}
 
 
 def executable(source: str, scope: Mapping[str, Any], name: str = "run") -> Any:
