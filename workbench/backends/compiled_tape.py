@@ -7,7 +7,7 @@ where columns and memories lie in the same slow place, that halves what a long w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -72,15 +72,16 @@ def taped(system: System, dense: Mapping[Term, Term]) -> Taped:
         ),
         free={**system.free, **{past.symbol.name: past.domain for past in recall.pasts}},
     )
-    return Taped(_only_needed(left), tuple(recall.pasts))
+    return Taped(_only_needed(left, recall.pasts), tuple(recall.pasts))
 
 
-def _only_needed(system: System) -> System:
-    """The system with nothing changing but what outputs and hazards depend on."""
+def _only_needed(system: System, pasts: Iterable[Past]) -> System:
+    """The system with nothing changing but what outputs, hazards and the places of pasts depend on."""
     shown = [system.pipes[pipe] for _, pipe in system.outputs]
     written = [(memory.writes, memory.full) for memory in system.memories]
     wanted = [(pipe.slots, () if pipe.more is None else pipe.more) for pipe in shown]
-    needed = system.cone((tuple(wanted), tuple(written), tuple(hazard.happens for hazard in hazards(system))))
+    places = tuple(past.back for past in pasts)
+    needed = system.cone((tuple(wanted), tuple(written), places, tuple(hazard.happens for hazard in hazards(system))))
     return replace(
         system,
         variables=tuple(v if v.name in needed else v._replace(next=var(v.name, v.domain)) for v in system.variables),
