@@ -107,6 +107,60 @@ def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_p
 REASON = "{} is not supported by backend 'numba': it is plain Python; available on: reference, threaded."
 
 
+IN_PLACE = """
+from dataclasses import dataclass
+import workbench as wb
+from workbench.core.processor import Maybe
+
+
+@dataclass(frozen=True)
+class Total(wb.Processor):
+    def denote(self, streams):
+        return ([sum(streams[0][: i + 1]) for i in range(len(streams[0]))],)
+
+    def initial(self):
+        return ([],)
+
+    def step(self, state, front):
+        state[0].append(front[0])
+        return state, (Maybe(True, sum(state[0])),)
+
+    @classmethod
+    def samples(cls):
+        return (cls(),)
+
+
+@wb.pipeline(x=wb.INT)
+def totals(x):
+    return Total()(x + 1)
+"""
+MENDED_STATE = IN_PLACE.replace("state[0].append(front[0])", "state = ([*state[0], *front],)")
+
+
+@pytest.mark.parametrize("backend", ["specification", "pull"])
+def test_a_step_that_changes_its_state_in_place_is_found(tmp_path: Path, backend: str) -> None:
+    mine, kept = tmp_path / "mine.py", tmp_path / "test_it.py"
+    mine.write_text(IN_PLACE)
+    found = subject(str(mine))
+    (outcome,) = conform(found.pipeline, [backend], FAST)
+    assert outcome.failure
+    assert "'total' (Total) changes its state in place" in str(outcome.failure.left[1])
+    assert sum(bool(events) for events in outcome.failure.steps) == 1
+    kept.write_text(disagreement(outcome.failure, found.recipe(None, tmp_path).of_part(outcome.part)))
+    assert "1 failed" in run_pytest(kept).stdout
+    mine.write_text(MENDED_STATE)
+    assert "1 passed" in run_pytest(kept).stdout
+    assert only(conform(subject(str(mine)).pipeline, [backend], FAST)).holds
+
+
+def test_a_step_that_changes_its_state_in_place_is_found_within_others(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(IN_PLACE.replace("Total()(x + 1)", "wb.Slice(wb.core.function.EVEN, Total())(x)"))
+    (outcome,) = conform(subject(str(mine)).pipeline, ["specification"], FAST)
+    assert outcome.failure
+    assert "changes its state in place" in str(outcome.failure.left[1])
+
+
 def test_a_processor_without_a_specification(tmp_path: Path) -> None:
     mine = tmp_path / "mine.py"
     text = MENDED.replace("        (x,) = streams\n", "        raise NotImplementedError('Rising has no denotation')\n")

@@ -6,6 +6,9 @@ small; values are drawn of infinite and of large domains, too.
 
 from __future__ import annotations
 
+import math
+import sys
+
 from hypothesis import strategies as st
 
 from workbench.core.domain import (
@@ -52,9 +55,23 @@ halves = st.one_of(
 )
 texts = st.text("abc", max_size=3)
 
+ENDS = (2**63 - 1, -(2**63), 2**31, -(2**31), 2**53, -(2**53))
+"""Where words of 64 and of 32 bits end, and from where on not every whole number is a double."""
 
-def values(domain: Domain) -> st.SearchStrategy[Value]:
+extreme_integers = st.builds(lambda end, by: end + by, st.sampled_from(ENDS), st.integers(-2, 2))
+extreme_floats = st.sampled_from(
+    (-0.0, sys.float_info.max, -sys.float_info.max, sys.float_info.min, 5e-324, -5e-324)
+    + (math.inf, -math.inf, math.nan, float(2**53), float(2**63))
+)
+"""The smallest and largest doubles, those that are no numbers, and where doubles and words of 64 bits end."""
+
+
+def values(domain: Domain, *, extreme: bool = False) -> st.SearchStrategy[Value]:
     """The values of a domain, simplest (first) ones preferred.
+
+    Parameters
+    ----------
+    extreme: among the numbers of infinite domains are the ends of what machines calculate with, half of the time.
 
     Raises
     ------
@@ -67,12 +84,13 @@ def values(domain: Domain) -> st.SearchStrategy[Value]:
     if isinstance(domain, Integer | Range):
         return st.one_of(st.integers(domain.lo, min(domain.hi, domain.lo + 10)), st.integers(domain.lo, domain.hi))
     if isinstance(domain, Tuple):
-        return st.tuples(*map(values, domain.fields))
+        return st.tuples(*(values(field, extreme=extreme) for field in domain.fields))
     if isinstance(domain, Map):
-        return st.dictionaries(values(domain.key), values(domain.value), max_size=4).map(FrozenMap)
+        keys, held = (values(each, extreme=extreme) for each in (domain.key, domain.value))
+        return st.dictionaries(keys, held, max_size=4).map(FrozenMap)
     for kind, found in _KINDS.items():
         if isinstance(domain, kind):
-            return found
+            return st.one_of(found, _EXTREMES[kind]) if extreme and kind in _EXTREMES else found
     raise DomainError(
         f"there is no strategy for the values of {domain}", hint="give the input one of workbench's domains"
     )
@@ -85,3 +103,4 @@ _KINDS: dict[type[Domain], st.SearchStrategy[Value]] = {
     Texts: texts,
     Anything: st.one_of(whole, texts, st.booleans()),
 }
+_EXTREMES: dict[type[Domain], st.SearchStrategy[Value]] = {Integers: extreme_integers, Reals: extreme_floats}

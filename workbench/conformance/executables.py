@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from workbench.backends.base import StepRecord
 from workbench.backends.compiled_batch import Batch
 from workbench.backends.compiled_parallel import Parallel
 from workbench.backends.compiled_run import Compiled
@@ -94,9 +95,13 @@ class CompiledRun:
 def _stepped(executor: Reference | Compiled, steps: Steps) -> Iterator[Seen]:
     executor.reset()
     for events in steps:
-        record = executor.step(events)
-        pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
-        yield Seen(pipes, dict(record.queues))
+        yield seen(executor.step(events))
+
+
+def seen(record: StepRecord) -> Seen:
+    """What an executor shows of a step."""
+    pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+    return Seen(pipes, dict(record.queues))
 
 
 class Denoting:

@@ -29,6 +29,9 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.processors.group import flatten
 
+EXTREME = 4
+"""One trace in so many has extreme numbers."""
+
 
 @st.composite
 def pipelines(
@@ -96,12 +99,18 @@ def long_traces(
 ) -> list[Mapping[str, Value]]:
     """Steps of inputs, long ones as often as short ones, many (or all) of them complete; the last may be `END`, or is.
 
-    Oracles of faults strike as events come.
+    In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there. Oracles of
+    faults strike as events come.
     """
-    present = {name: values(domain) for name, domain in pipeline.inputs}
-    complete = st.fixed_dictionaries(present)
-    steps = complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
-    found: list[Mapping[str, Value]] = [draw(steps) for _ in range(draw(st.integers(0, max_steps)))]
+
+    def steps(*, extreme: bool) -> st.SearchStrategy[Mapping[str, Value]]:
+        present = {name: values(domain, extreme=extreme) for name, domain in pipeline.inputs}
+        complete = st.fixed_dictionaries(present)
+        return complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
+
+    usual = steps(extreme=False)
+    mixed = st.one_of(usual, usual, usual, steps(extreme=True)) if draw(st.integers(1, EXTREME)) == EXTREME else usual
+    found: list[Mapping[str, Value]] = [draw(mixed) for _ in range(draw(st.integers(0, max_steps)))]
     return [*found, END] if ends or draw(st.booleans()) else found
 
 
