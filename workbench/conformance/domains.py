@@ -59,10 +59,8 @@ ENDS = (2**63 - 1, -(2**63), 2**31, -(2**31), 2**53, -(2**53))
 """Where words of 64 and of 32 bits end, and from where on not every whole number is a double."""
 
 extreme_integers = st.builds(lambda end, by: end + by, st.sampled_from(ENDS), st.integers(-2, 2))
-extreme_floats = st.sampled_from(
-    (-0.0, sys.float_info.max, -sys.float_info.max, sys.float_info.min, 5e-324, -5e-324)
-    + (math.inf, -math.inf, math.nan, float(2**53), float(2**63))
-)
+_DOUBLES = -0.0, sys.float_info.max, -sys.float_info.max, sys.float_info.min, 5e-324, -5e-324
+extreme_floats = st.sampled_from((*_DOUBLES, math.inf, -math.inf, math.nan, float(2**53), float(2**63)))
 """The smallest and largest doubles, those that are no numbers, and where doubles and words of 64 bits end."""
 
 
