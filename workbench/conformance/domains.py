@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
@@ -59,17 +60,23 @@ ENDS = (2**63 - 1, -(2**63), 2**31, -(2**31), 2**53, -(2**53))
 """Where words of 64 and of 32 bits end, and from where on not every whole number is a double."""
 
 extreme_integers = st.builds(lambda end, by: end + by, st.sampled_from(ENDS), st.integers(-2, 2))
-_DOUBLES = -0.0, sys.float_info.max, -sys.float_info.max, sys.float_info.min, 5e-324, -5e-324
-extreme_floats = st.sampled_from((*_DOUBLES, math.inf, -math.inf, math.nan, float(2**53), float(2**63)))
-"""The smallest and largest doubles, those that are no numbers, and where doubles and words of 64 bits end."""
+_odd_floats = st.sampled_from((-0.0, math.inf, -math.inf, math.nan))
+_DOUBLES = sys.float_info.max, -sys.float_info.max, sys.float_info.min, 5e-324, -5e-324, float(2**53), float(2**63)
+"""The largest and smallest doubles, and where whole numbers and words of 64 bits end."""
+
+Extremes = Mapping[type[Domain], st.SearchStrategy[Value]]
+EXTREMES: Extremes = {Integers: extreme_integers, Reals: st.one_of(_odd_floats, st.sampled_from(_DOUBLES))}
+"""The ends of what machines calculate with, and what is near them."""
+REGROUPED: Extremes = {Integers: extreme_integers, Reals: _odd_floats}
+"""The same for what groups additions otherwise: beside 1e308, 1.0 is lost or not by where it stands."""
 
 
-def values(domain: Domain, *, extreme: bool = False) -> st.SearchStrategy[Value]:
+def values(domain: Domain, *, extremes: Extremes | None = None) -> st.SearchStrategy[Value]:
     """The values of a domain, simplest (first) ones preferred.
 
     Parameters
     ----------
-    extreme: among the numbers of infinite domains are the ends of what machines calculate with, half of the time.
+    extremes: taken half of the time, within tuples and maps too (`EXTREMES`).
 
     Raises
     ------
@@ -82,13 +89,15 @@ def values(domain: Domain, *, extreme: bool = False) -> st.SearchStrategy[Value]
     if isinstance(domain, Integer | Range):
         return st.one_of(st.integers(domain.lo, min(domain.hi, domain.lo + 10)), st.integers(domain.lo, domain.hi))
     if isinstance(domain, Tuple):
-        return st.tuples(*(values(field, extreme=extreme) for field in domain.fields))
+        return st.tuples(*(values(field, extremes=extremes) for field in domain.fields))
     if isinstance(domain, Map):
-        keys, held = (values(each, extreme=extreme) for each in (domain.key, domain.value))
+        keys, held = (values(each, extremes=extremes) for each in (domain.key, domain.value))
         return st.dictionaries(keys, held, max_size=4).map(FrozenMap)
     for kind, found in _KINDS.items():
         if isinstance(domain, kind):
-            return st.one_of(found, _EXTREMES[kind]) if extreme and kind in _EXTREMES else found
+            # not `one_of`, which makes one flat choice of all that is within
+            both = st.sampled_from((found, extremes.get(kind, found))) if extremes else None
+            return found if both is None else both.flatmap(lambda some: some)
     raise DomainError(
         f"there is no strategy for the values of {domain}", hint="give the input one of workbench's domains"
     )
@@ -101,4 +110,3 @@ _KINDS: dict[type[Domain], st.SearchStrategy[Value]] = {
     Texts: texts,
     Anything: st.one_of(whole, texts, st.booleans()),
 }
-_EXTREMES: dict[type[Domain], st.SearchStrategy[Value]] = {Integers: extreme_integers, Reals: extreme_floats}

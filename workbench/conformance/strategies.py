@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from workbench.conformance import functions as g
-from workbench.conformance.domains import domains, values
+from workbench.conformance.domains import EXTREMES, REGROUPED, Extremes, domains, values
 from workbench.conformance.growing import MOST_EVENTS, Draw, Growing, state_bits
 from workbench.conformance.schedules import Switches
 from workbench.conformance.threads import Plan
@@ -95,22 +95,30 @@ def traces(
 
 @st.composite
 def long_traces(
-    draw: st.DrawFn, /, pipeline: Pipeline, max_steps: int, *, ends: bool = False, together: bool = False
+    draw: st.DrawFn,
+    /,
+    pipeline: Pipeline,
+    max_steps: int,
+    *,
+    ends: bool = False,
+    together: bool = False,
+    regrouped: bool = False,
 ) -> list[Mapping[str, Value]]:
     """Steps of inputs, long ones as often as short ones, many (or all) of them complete; the last may be `END`, or is.
 
-    In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there. Oracles of
-    faults strike as events come.
+    In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; `regrouped`:
+    those whose sums do not depend on how they are grouped. Oracles of faults strike as events come.
     """
 
-    def steps(*, extreme: bool) -> st.SearchStrategy[Mapping[str, Value]]:
-        present = {name: values(domain, extreme=extreme) for name, domain in pipeline.inputs}
+    def steps(extremes: Extremes | None) -> st.SearchStrategy[Mapping[str, Value]]:
+        present = {name: values(domain, extremes=extremes) for name, domain in pipeline.inputs}
         complete = st.fixed_dictionaries(present)
         return complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
 
-    usual = steps(extreme=False)
-    mixed = st.one_of(usual, usual, usual, steps(extreme=True)) if draw(st.integers(1, EXTREME)) == EXTREME else usual
-    found: list[Mapping[str, Value]] = [draw(mixed) for _ in range(draw(st.integers(0, max_steps)))]
+    usual = steps(None)
+    mixed = draw(st.sampled_from([False] * (EXTREME - 1) + [True]))
+    kinds = st.sampled_from((usual, usual, usual, steps(REGROUPED if regrouped else EXTREMES)) if mixed else (usual,))
+    found: list[Mapping[str, Value]] = [draw(draw(kinds)) for _ in range(draw(st.integers(0, max_steps)))]
     return [*found, END] if ends or draw(st.booleans()) else found
 
 
