@@ -180,14 +180,26 @@ def throughput(pattern: str, work: str, cost: int) -> dict[str, Any]:
     return {"rate": count / fastest[None][0], **gains, **loads}
 
 
+SUM = "sum over a window of 100, NonBlocking"
+
+
+def sum_in_window(events: Iterable[int], manager: wb.ThreadManager | None) -> Sequence[Any]:
+    """A window that need not fold its events anew (the paper's Figure 5): wrapped, it must not do so either."""
+    inner = wb.Cumulate(wb.ADD)
+    return streamed(
+        wb.Reference(pipeline(wb.Window(100, wb.NonBlocking(inner, manager) if manager else inner))), events
+    )
+
+
 @suite.experiment(
-    Region(pattern=PATTERNS, cost=[0, 10, 50]), limits=Limits(seconds=120), repeat=3,
+    Region(pattern=(*PATTERNS, SUM), cost=[0, 10, 50]).excluding(lambda pattern, cost: pattern == SUM and cost > 0),
+    limits=Limits(seconds=120), repeat=3,
     overhead=Output("CPU time with a manager of limit 0, relative to no wrapper, less 1", "%"),
 )  # fmt: skip
 def limit_of_0(pattern: str, cost: int) -> dict[str, Any]:
     """What a pattern costs that is given no thread; at cost 0 the work for each event is one addition."""
     work = load(loop, cost) if cost else wb.Function("next", 1, lambda a: a + 1)
-    times, run = patterns(work)[pattern]
+    times, run = (1, sum_in_window) if pattern == SUM else patterns(work)[pattern]
     count = max(50, round(SECONDS / 2 / (cost * 1e-6 * times))) if cost else 10_000
     manager = wb.ThreadManager(0)
     ratios = []
