@@ -15,7 +15,7 @@ import workbench as wb
 from tests.conformance.test_regression import run_pytest
 from workbench.conformance.conform import ROUND, Outcome, Search, conform, conform_random
 from workbench.conformance.contenders import CONTENDERS, Contender, Match, excused
-from workbench.conformance.executables import Blocks, Running, Seen
+from workbench.conformance.executables import Blocks, OnGpu, Running, Seen
 from workbench.conformance.kept import disagreement
 from workbench.conformance.parts import part
 from workbench.conformance.schedules import Schedule
@@ -397,12 +397,12 @@ EXTREMES: dict[str, tuple[wb.Pipeline, Any, Any]] = {
     "a word of 64 bits": (
         same_number,
         lambda v: v and (v + 2**63) % 2**64 - 2**63,
-        lambda v: not -(2**63) <= v < 2**63,
+        lambda v: abs(v) >= 2**63,
     ),
     "a word of 32 bits": (
         same_number,
         lambda v: v and (v + 2**31) % 2**32 - 2**31,
-        lambda v: not -(2**31) <= v < 2**31,
+        lambda v: abs(v) >= 2**31,
     ),
     "whole numbers as doubles": (same_number, lambda v: v and int(float(v)), lambda v: int(float(v)) != v),
     "NaN": (total, lambda v: 0.0 if v is not None and v != v else v, lambda v: v != v),
@@ -432,6 +432,14 @@ def test_what_is_wrong_of_usual_numbers_is_still_made_small() -> None:
         assert failure.steps == [{"x": 10}]
 
 
+def overflow(compiled: Any, steps: Any) -> WorkbenchError | None:
+    try:
+        list(compiled.trace(steps))
+    except WorkbenchError as error:
+        return error
+    return None
+
+
 def test_most_traces_end_without_an_overflow_of_compiled_numbers() -> None:
     (numba,) = [each for each in CONTENDERS if each.name == "numba, step by step"]
     match = Match(numba, sums, 4, 4)
@@ -439,15 +447,20 @@ def test_most_traces_end_without_an_overflow_of_compiled_numbers() -> None:
     ended: list[bool] = []
 
     def run(steps: Any) -> None:
-        try:
-            list(compiled.trace(steps))
-            ended.append(True)
-        except WorkbenchError as error:
-            assert excused(error)
-            ended.append(False)
+        error = overflow(compiled, steps)
+        assert error is None or excused(error)
+        ended.append(error is None)
 
     smallest(long_traces(match.flat, 24), run, 200, 0)
     assert 0.8 < sum(ended) / len(ended) < 1
+
+
+def test_a_gpu_is_not_given_what_no_word_holds() -> None:
+    gpu = object.__new__(OnGpu)  # the error comes before anything is run
+    gpu.pipeline, gpu.batch = flatten(sums), None  # type: ignore[assignment]
+    with pytest.raises(WorkbenchError, match="no integer of 64 bits") as raised:
+        list(gpu.trace([{"x": 2**63}]))
+    assert excused(raised.value)  # type: ignore[arg-type]
 
 
 # --- the search -------------------------------------------------------------------------------------------------

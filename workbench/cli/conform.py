@@ -180,12 +180,11 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     }
     if outcome.failure is not None:
         each = outcome.failure
+        steps = each.steps[: each.step + 1]
         found["failure"] = {
             "step": each.step,
             "what": each.what,
-            "steps": [
-                {name: _plain(value) for name, value in events.items()} for events in each.steps[: each.step + 1]
-            ],
+            "steps": [{name: _plain(value) for name, value in events.items()} for events in steps],
             "left": {"name": each.left[0], "shows": repr(each.left[1]), "made": each.made[0]},
             "right": {"name": each.right[0], "shows": repr(each.right[1]), "made": each.made[1]},
         }

@@ -329,6 +329,8 @@ class OnGpu:
         for name, domain in self.pipeline.inputs:
             here = [name in each for each in events]
             made = column(name, domain, [each.get(name) for each in events], here)
+            if made.wrong is not None:  # arrays hold words of 64 bits
+                raise made.wrong[1]
             streams[name] = tuple(_twice(part) for part in made.fields)
             if not all(here):  # else it runs the loops for streams without gaps
                 present[name] = _twice(made.present)

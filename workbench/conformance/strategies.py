@@ -106,8 +106,8 @@ def long_traces(
 ) -> list[Mapping[str, Value]]:
     """Steps of inputs, long ones as often as short ones, many (or all) of them complete; the last may be `END`, or is.
 
-    In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; `regrouped`:
-    those whose sums do not depend on how they are grouped. Oracles of faults strike as events come.
+    In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; where
+    `regrouped`, those whose sums are the same however they are grouped. Oracles of faults strike as events come.
     """
 
     def steps(extremes: Extremes | None) -> st.SearchStrategy[Mapping[str, Value]]:
@@ -116,9 +116,10 @@ def long_traces(
         return complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
 
     usual = steps(None)
-    mixed = draw(st.sampled_from([False] * (EXTREME - 1) + [True]))
-    kinds = st.sampled_from((usual, usual, usual, steps(REGROUPED if regrouped else EXTREMES)) if mixed else (usual,))
-    found: list[Mapping[str, Value]] = [draw(draw(kinds)) for _ in range(draw(st.integers(0, max_steps)))]
+    mixed = draw(st.integers(1, EXTREME)) == EXTREME
+    kinds = st.sampled_from((usual, usual, usual, steps(REGROUPED if regrouped else EXTREMES)))
+    count = draw(st.integers(0, max_steps))
+    found: list[Mapping[str, Value]] = [draw(draw(kinds) if mixed else usual) for _ in range(count)]
     return [*found, END] if ends or draw(st.booleans()) else found
 
 

@@ -24,8 +24,7 @@ CAPACITY = 64
 
 def check_room(capacity: int) -> int:
     """The capacity; PipelineError where no event would ever fit."""
-    whole = isinstance(capacity, int) and not isinstance(capacity, bool)
-    if not whole or capacity < 1:
+    if type(capacity) is not int or capacity < 1:
         raise PipelineError(
             f"a queue of what is computed ahead has room for at least one event, not for {capacity!r}",
             hint=f"give it a whole number from 1 on, or leave it out: it is {CAPACITY} then",
