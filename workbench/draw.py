@@ -23,6 +23,7 @@ from workbench.core.domain import Domain
 from workbench.core.function import Function, TypedFunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
+from workbench.core.shown import show_value
 from workbench.errors import InputError, WorkbenchError
 
 FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
@@ -221,7 +222,10 @@ class _Picture:
         return [source] * processor.out_arity
 
     def states(self, machine: Any) -> None:
-        """The states of a machine, with what they emit, and its transitions; the first state has a double line."""
+        """The states of a machine, with what they emit, and its transitions.
+
+        The first state has a double line, and where there are variables, an edge that gives them their first values.
+        """
         with self.cluster("", "rounded,dotted"):
             nodes = {name: self.fresh() for name in machine.names}
             for name, output in machine.states:
@@ -233,6 +237,12 @@ class _Picture:
                 guard = [escape(t.guard.name)] if t.guard is not None else ["<I>otherwise</I>"]
                 changes = [escape(f"/ {name} := {update.name}") for name, update in t.updates]
                 labels.setdefault((t.source, t.target), []).append("<BR/>".join([*guard, *changes]))
+            if machine.variables:
+                begin = self.fresh()
+                values = (f"/ {v.name} := {show_value(v.start, v.domain)}" for v in machine.variables)
+                given = "<BR/>".join(map(escape, values))
+                self.line(f"{begin} [shape=point, width=0.07];")
+                self.line(f"{begin} -> {nodes[machine.names[0]]} [label=<{given}>];")
             for (source, target), label in labels.items():
                 self.line(f"{nodes[source]} -> {nodes[target]} [label=<{'<BR/>'.join(label)}>];")
 

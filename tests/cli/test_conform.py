@@ -1,5 +1,6 @@
 """`workbench conform`, on a user's own files."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def test_what_differs_is_shown_and_kept(workbench: Run, tmp_path: Path) -> None:
     kept = tmp_path / "test_rises_on_specification.py"
     assert done.code == 1
     assert "✗ differs  specification  of rising in rises: pipe 'rising' at step 2" in done.out
-    assert "    out   rising (specification)  ·  1  ·\n" in done.out
+    assert re.search(r"^    out   rising \(specification\)   ?·   ?[01]  ·$", done.out, re.MULTILINE)
     assert str(kept) in done.out
     assert "1 failed" in run_pytest(kept).stdout
     mine.write_text(MENDED)
@@ -45,7 +46,8 @@ def test_json(workbench: Run, tmp_path: Path) -> None:
     differs, refused, _ = done.objects
     assert (differs["outcome"], differs["pipeline"], differs["backend"]) == ("differs", "rises", "specification")
     assert differs["part"] == ["rising"]
-    assert differs["failure"]["steps"] == [{"passthrough": 0}, {"passthrough": 1}, {"passthrough": 1}]
+    events = [each["passthrough"] for each in differs["failure"]["steps"]]
+    assert events in ([0, 1, 1], [-1, 0, 0])  # no event of either can be made smaller by itself
     assert (differs["failure"]["step"], differs["failure"]["what"]) == (2, "pipe 'rising'")
     assert (refused["outcome"], refused["agreements"]) == ("refused", 0)
     assert "it is plain Python" in refused["refused"]

@@ -2,8 +2,9 @@
 
 from workbench.core.domain import INT, Bool, Record
 from workbench.core.pipeline import Node, Pipeline
+from workbench.core.shown import show_value
 from workbench.processors import Trim  # type: ignore[attr-defined]
-from workbench.verify.timeline import render_timeline, show_queue, show_value, timeline
+from workbench.verify.timeline import render_timeline, show_queue, timeline
 from workbench.verify.verdict import Trace, TraceStep
 
 PIPELINE = Pipeline("late", (("x", INT),), (Node("trim", Trim(1), ("x",), ("trim",)),), (("out", "trim"),))

@@ -59,6 +59,17 @@ def test_groups_and_windows_are_clusters(pipeline):
     ]
 
 
+def test_a_machine_shows_what_its_variables_begin_with():
+    machine = """machine m(x: int) -> bool {
+        var n: int = 3, far: bool = true
+        state low: false
+        low -> low when x > n / n := x
+    }"""
+    text = draw(parse(machine).get().pipeline)
+    (first,) = re.findall(r"(n\d+) \[.*peripheries=2", text)
+    assert re.search(rf"n\d+ -> {first} \[label=</ n := 3<BR/>/ far := true>\];", text)
+
+
 def samples():
     for cls in CLASSES.values():
         for sample in cls.samples():

@@ -12,11 +12,11 @@ import workbench as wb
 from tests.verify.browser import OPTIONS, PROGRAM, WITHOUT, Page, chromium
 from workbench.backends.reference import Reference
 from workbench.core.domain import INT, Record
+from workbench.core.shown import show_value
 from workbench.errors import WorkbenchError
 from workbench.faults.struck import place
 from workbench.processors.group import flatten
 from workbench.verify.explorer import MOST_SLOTS, explorer
-from workbench.verify.timeline import show_value
 from workbench.verify.verdict import Outcome, Trace, TraceStep, Verdict, buffered
 
 MODELS = Path(__file__).parents[2] / "models" / "time2021"

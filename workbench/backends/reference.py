@@ -27,7 +27,7 @@ from workbench.backends.snapshot import HINT, fingerprint, from_text, opened, se
 from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, Maybe, carried, events_of
+from workbench.core.processor import END, Maybe, State, carried, events_of
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, StateError
 from workbench.processors.group import flatten
 
@@ -182,6 +182,11 @@ class Reference:
             for cell in self._cells
             for queue, name in zip(cell.queues, cell.node.queues, strict=True)
         }
+
+    @property
+    def states(self) -> dict[str, State]:
+        """The state of every processor now, by name."""
+        return {cell.node.name: state for cell, state in zip(self._cells, self._states, strict=True)}
 
     def _admitted(self, position: int, value: Value) -> Value:
         if self._closed:

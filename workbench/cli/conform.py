@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import shlex
 import sys
@@ -179,14 +180,23 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     }
     if outcome.failure is not None:
         each = outcome.failure
+        steps = each.steps[: each.step + 1]
         found["failure"] = {
             "step": each.step,
             "what": each.what,
-            "steps": [dict(events) for events in each.steps[: each.step + 1]],
+            "steps": [{name: _plain(value) for name, value in events.items()} for events in steps],
             "left": {"name": each.left[0], "shows": repr(each.left[1]), "made": each.made[0]},
             "right": {"name": each.right[0], "shows": repr(each.right[1]), "made": each.made[1]},
         }
     return found
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it: floats that are no numbers are texts, and so are maps."""
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    whole = isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+    return value if whole or value is None else str(value)
 
 
 def _written(args: argparse.Namespace, subject: Subject | None, outcome: Outcome) -> Path:

@@ -205,8 +205,8 @@ def _faults(args: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None
 
 def _say(backend: Reference, record: StepRecord) -> None:
     """The faults that struck in the last step, on the standard error."""
+    from workbench.core.shown import show_value
     from workbench.faults import struck
-    from workbench.verify.timeline import show_value
 
     carried = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
     for strike in struck(backend.flat, carried):

@@ -154,7 +154,8 @@ def go_on(
 def searched(match: Match, search: Search, number: int, count: int) -> Disagreement | None:
     """The simplest failure among so many traces; what few switches of threads show is shown so."""
     contender = match.contender
-    traces = long_traces(match.flat, search.steps, ends=contender.ends, together=contender.complete)
+    how = {"ends": contender.ends, "together": contender.complete, "regrouped": contender.reassociates}
+    traces = long_traces(match.flat, search.steps, **how)
     if not contender.threads:
         return smallest(traces, lambda steps: compared(match, steps, Plan()), count, number)
     certified = tuple(match.certificates)

@@ -25,6 +25,7 @@ from workbench.conformance.executables import (
 )
 from workbench.conformance.models import Evaluated, Simulated
 from workbench.conformance.threads import Plan, Scheduled
+from workbench.conformance.watched import Watched, watched
 from workbench.core.determinism import Determinism, contracts
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
@@ -153,7 +154,8 @@ class Match:
         """The reference executor and the contender, which follows the plan if it has threads."""
         if self._made is None or (self.contender.threads and self._made[0] != plan):
             self._made = plan, self._contender(plan)
-        ours: Executable = Running(self.pipeline, self.capacities)
+        kind = Watched if watched(self.flat) else Running
+        ours: Executable = kind(self.pipeline, self.capacities)
         return ours if self.contender.steps else Streams(ours, self.pipeline), self._made[1]
 
     def _contender(self, plan: Plan) -> Executable:
@@ -178,9 +180,12 @@ def _finite(pipeline: Pipeline, n: int) -> Pipeline:
         raise Refused(f"it is not defined over int mod {n}: {error.what}", hint=error.hint) from error
 
 
-def excused(error: Overflow) -> bool:
-    """Whether an overflow of one side only is no disagreement: compiled integers have 64 bits, and say so."""
-    return "64 bits" in error.what
+def excused(error: Exception) -> bool:
+    """Whether an error of one side only is no disagreement: compiled integers have 64 bits, and say so.
+
+    They say so of a result (Overflow), and of an event that comes in (DomainError).
+    """
+    return isinstance(error, Overflow | DomainError) and "64 bits" in error.what
 
 
 def chosen(names: Sequence[str]) -> tuple[Contender, ...]:

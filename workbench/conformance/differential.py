@@ -74,12 +74,12 @@ class Terms:
     ----------
     contracts: pipe to what is left open on it (`core.determinism`); exact where a pipe is absent.
     strict: whether an Overflow on one side only is a disagreement; else it ends the comparison.
-    excused: whether one on one side only may be, nevertheless; asked with the error.
+    excused: whether an error on one side only may be, nevertheless.
     """
 
     contracts: Mapping[str, Determinism] = field(default_factory=dict)
     strict: bool = False
-    excused: Callable[[Overflow], bool] = lambda _: False
+    excused: Callable[[Exception], bool] = lambda _: False
 
 
 LOOSE = Terms()
@@ -136,7 +136,7 @@ def _over(failures: list[Exception], terms: Terms) -> bool:
     overflows = [error for error in failures if isinstance(error, Overflow)]
     if len(failures) == 2:
         return len(overflows) != 1
-    return bool(overflows) and (not terms.strict or terms.excused(overflows[0]))
+    return any((isinstance(error, Overflow) and not terms.strict) or terms.excused(error) for error in failures)
 
 
 def check(pipeline: Pipeline, steps: Steps, left: Executable, right: Executable, terms: Terms = LOOSE) -> None:

@@ -6,6 +6,10 @@ small; values are drawn of infinite and of large domains, too.
 
 from __future__ import annotations
 
+import math
+import sys
+from collections.abc import Mapping
+
 from hypothesis import strategies as st
 
 from workbench.core.domain import (
@@ -52,9 +56,27 @@ halves = st.one_of(
 )
 texts = st.text("abc", max_size=3)
 
+ENDS = (2**63 - 1, -(2**63), 2**31, -(2**31), 2**53, -(2**53))
+"""Where words of 64 and of 32 bits end, and from where on not every whole number is a double."""
 
-def values(domain: Domain) -> st.SearchStrategy[Value]:
+extreme_integers = st.builds(lambda end, by: end + by, st.sampled_from(ENDS), st.integers(-2, 2))
+_odd_floats = st.sampled_from((-0.0, math.inf, -math.inf, math.nan))
+_DOUBLES = sys.float_info.max, -sys.float_info.max, sys.float_info.min, 5e-324, -5e-324, float(2**53), float(2**63)
+"""The largest and smallest doubles, and where whole numbers and words of 64 bits end."""
+
+Extremes = Mapping[type[Domain], st.SearchStrategy[Value]]
+EXTREMES: Extremes = {Integers: extreme_integers, Reals: st.one_of(_odd_floats, st.sampled_from(_DOUBLES))}
+"""The ends of what machines calculate with, and what is near them."""
+REGROUPED: Extremes = {Integers: extreme_integers, Reals: _odd_floats}
+"""The same for what groups additions otherwise: beside 1e308, 1.0 is lost or not by where it stands."""
+
+
+def values(domain: Domain, *, extremes: Extremes | None = None) -> st.SearchStrategy[Value]:
     """The values of a domain, simplest (first) ones preferred.
+
+    Parameters
+    ----------
+    extremes: taken half of the time, within tuples and maps too (`EXTREMES`).
 
     Raises
     ------
@@ -67,12 +89,15 @@ def values(domain: Domain) -> st.SearchStrategy[Value]:
     if isinstance(domain, Integer | Range):
         return st.one_of(st.integers(domain.lo, min(domain.hi, domain.lo + 10)), st.integers(domain.lo, domain.hi))
     if isinstance(domain, Tuple):
-        return st.tuples(*map(values, domain.fields))
+        return st.tuples(*(values(field, extremes=extremes) for field in domain.fields))
     if isinstance(domain, Map):
-        return st.dictionaries(values(domain.key), values(domain.value), max_size=4).map(FrozenMap)
+        keys, held = (values(each, extremes=extremes) for each in (domain.key, domain.value))
+        return st.dictionaries(keys, held, max_size=4).map(FrozenMap)
     for kind, found in _KINDS.items():
         if isinstance(domain, kind):
-            return found
+            # not `one_of`, which makes one flat choice of all that is within
+            both = st.sampled_from((found, extremes.get(kind, found))) if extremes else None
+            return found if both is None else both.flatmap(lambda some: some)
     raise DomainError(
         f"there is no strategy for the values of {domain}", hint="give the input one of workbench's domains"
     )

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from workbench.backends.base import StepRecord
 from workbench.backends.compiled_batch import Batch
 from workbench.backends.compiled_parallel import Parallel
 from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
+from workbench.core.determinism import same
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.evaluate import compile_terms
 from workbench.core.fields import joined, split
@@ -94,9 +96,13 @@ class CompiledRun:
 def _stepped(executor: Reference | Compiled, steps: Steps) -> Iterator[Seen]:
     executor.reset()
     for events in steps:
-        record = executor.step(events)
-        pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
-        yield Seen(pipes, dict(record.queues))
+        yield seen(executor.step(events))
+
+
+def seen(record: StepRecord) -> Seen:
+    """What an executor shows of a step."""
+    pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+    return Seen(pipes, dict(record.queues))
 
 
 class Denoting:
@@ -323,12 +329,14 @@ class OnGpu:
         for name, domain in self.pipeline.inputs:
             here = [name in each for each in events]
             made = column(name, domain, [each.get(name) for each in events], here)
+            if made.wrong is not None:  # arrays hold words of 64 bits
+                raise made.wrong[1]
             streams[name] = tuple(_twice(part) for part in made.fields)
             if not all(here):  # else it runs the loops for streams without gaps
                 present[name] = _twice(made.present)
         found = self.batch.run(streams, present, end=ends)
         shown = [{pipe: found[name].events(trace) for name, pipe in self.pipeline.outputs} for trace in (0, 1)]
-        if shown[0] != shown[1]:
+        if not all(same(events, shown[1][pipe]) for pipe, events in shown[0].items()):  # NaN is not equal to itself
             raise AssertionError(f"two threads with one trace differ: {shown}")
         return shown[0]
 

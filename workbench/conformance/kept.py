@@ -16,6 +16,7 @@ HOMES = (
     "workbench.conformance.executables",
     "workbench.conformance.models",
     "workbench.conformance.threads",
+    "workbench.conformance.watched",
     "workbench.verify.certify",
     "workbench.conformance.contenders",
     "workbench.conformance.differential",

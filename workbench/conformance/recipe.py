@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import keyword
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -111,6 +112,8 @@ def written(value: Any) -> str:
         return "[" + ", ".join(map(written, value)) + "]"
     if isinstance(value, tuple):
         return "(" + ", ".join(map(written, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
     return repr(value)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from workbench.conformance.differential import Disagreement
 from workbench.conformance.executables import Observation
 from workbench.core.processor import END
+from workbench.core.shown import show_value
 from workbench.processors.group import flatten
-from workbench.verify.timeline import ENDED, NO_EVENT, Kind, Row, Timeline, render, show_value
+from workbench.verify.timeline import ENDED, NO_EVENT, Kind, Row, Timeline, render
 
 
 def account(found: Disagreement, width: int | None = None) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from workbench.conformance import functions as g
-from workbench.conformance.domains import domains, values
+from workbench.conformance.domains import EXTREMES, REGROUPED, Extremes, domains, values
 from workbench.conformance.growing import MOST_EVENTS, Draw, Growing, state_bits
 from workbench.conformance.schedules import Switches
 from workbench.conformance.threads import Plan
@@ -28,6 +28,9 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.processors.group import flatten
+
+EXTREME = 4
+"""One trace in so many has extreme numbers."""
 
 
 @st.composite
@@ -92,16 +95,31 @@ def traces(
 
 @st.composite
 def long_traces(
-    draw: st.DrawFn, /, pipeline: Pipeline, max_steps: int, *, ends: bool = False, together: bool = False
+    draw: st.DrawFn,
+    /,
+    pipeline: Pipeline,
+    max_steps: int,
+    *,
+    ends: bool = False,
+    together: bool = False,
+    regrouped: bool = False,
 ) -> list[Mapping[str, Value]]:
     """Steps of inputs, long ones as often as short ones, many (or all) of them complete; the last may be `END`, or is.
 
-    Oracles of faults strike as events come.
+    In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; where
+    `regrouped`, those whose sums are the same however they are grouped. Oracles of faults strike as events come.
     """
-    present = {name: values(domain) for name, domain in pipeline.inputs}
-    complete = st.fixed_dictionaries(present)
-    steps = complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
-    found: list[Mapping[str, Value]] = [draw(steps) for _ in range(draw(st.integers(0, max_steps)))]
+
+    def steps(extremes: Extremes | None) -> st.SearchStrategy[Mapping[str, Value]]:
+        present = {name: values(domain, extremes=extremes) for name, domain in pipeline.inputs}
+        complete = st.fixed_dictionaries(present)
+        return complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
+
+    usual = steps(None)
+    mixed = draw(st.integers(1, EXTREME)) == EXTREME
+    kinds = st.sampled_from((usual, usual, usual, steps(REGROUPED if regrouped else EXTREMES)))
+    count = draw(st.integers(0, max_steps))
+    found: list[Mapping[str, Value]] = [draw(draw(kinds) if mixed else usual) for _ in range(count)]
     return [*found, END] if ends or draw(st.booleans()) else found
 
 

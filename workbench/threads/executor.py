@@ -32,7 +32,7 @@ from workbench.threads.copies import Copies, Results
 from workbench.threads.manager import ThreadManager
 from workbench.threads.non_blocking import with_non_blocking_copies
 from workbench.threads.placement import Part, Placement, balanced
-from workbench.threads.prefetch import CAPACITY, Ahead
+from workbench.threads.prefetch import CAPACITY, Ahead, check_room
 
 
 class Token:
@@ -80,7 +80,7 @@ class Threaded(Reference):
         flat = flatten(pipeline)
         self.manager = manager
         self.placement = default_placement(flat, manager.limit) if placement is None else placement
-        self.ahead = ahead
+        self.ahead = check_room(ahead)
         self._parts = self.placement.parts(flat)
         copies = self.placement.copies - self.placement.pipelined.keys()
         super().__init__(with_copies(flat, copies, manager), capacities, oracle)

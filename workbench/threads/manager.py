@@ -209,6 +209,9 @@ class _Workers:
 
 
 def _checked(limit: int | None) -> int | None:
-    if limit is not None and limit < 0:
-        raise PipelineError(f"a thread manager cannot have a limit of {limit}", hint="0: no threads; None: no limit")
+    whole = isinstance(limit, int) and not isinstance(limit, bool)
+    if limit is not None and (not whole or limit < 0):
+        raise PipelineError(
+            f"a thread manager cannot have a limit of {limit!r}", hint="a whole number; 0: no threads; None: no limit"
+        )
     return limit

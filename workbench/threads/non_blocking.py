@@ -40,6 +40,11 @@ class NonBlocking(Processor):
     def __post_init__(self) -> None:
         if isinstance(self.inner, Pipeline):
             object.__setattr__(self, "inner", Group(self.inner))
+        if not isinstance(self.inner, Processor):
+            raise PipelineError(
+                f"what is pushed into is a processor or a pipeline, not {self.inner!r}",
+                hint="NonBlocking(wb.Cumulate(wb.ADD), manager)",
+            )
         if self.processor.merges or self.processor.clocked:
             raise PipelineError(f"{self.inner} works on steps, and has no copies that could be pushed into")
         # those called for every event, without a detour; and those that are variables of the class

@@ -23,8 +23,8 @@ from workbench.processors.group import Group, flatten
 from workbench.threads.certificate import Certificate
 from workbench.threads.copies import Copies, Front, Results
 from workbench.threads.manager import ThreadManager
-from workbench.threads.prefetch import CAPACITY, Prefetch
-from workbench.threads.pulled import Pulled
+from workbench.threads.prefetch import CAPACITY, Prefetch, check_room
+from workbench.threads.pulled import Pulled, check_pipeline
 
 
 def as_processor(pipeline: Pipeline) -> tuple[Node, Processor]:
@@ -34,6 +34,7 @@ def as_processor(pipeline: Pipeline) -> tuple[Node, Processor]:
     ------
     PipelineError: it is neither, so there is no saying which events a copy would be given.
     """
+    check_pipeline(pipeline)
     flat = flatten(pipeline)
     if len(flat.nodes) == 1 and flat.nodes[0].inputs == tuple(name for name, _ in flat.inputs):
         node = flat.nodes[0]
@@ -81,7 +82,7 @@ class Pipelined(Pulled):
         check_support(pipeline, "threaded")
         if batch < 1:
             raise PipelineError(f"a copy is given at least one event, not {batch}")
-        self.ahead, self.batch = ahead, batch
+        self.ahead, self.batch = check_room(ahead), batch
         self._node, processor = as_processor(pipeline)
         self._copies = Copies(processor, certificate, manager)
         self._prefetch: Prefetch[Pending[Results]] | None = None

@@ -31,9 +31,16 @@ class Placement:
     copies: frozenset[str] = frozenset()
 
     def check(self, flat: Pipeline) -> None:
-        """PipelineError if it names a processor that the pipeline does not have."""
+        """PipelineError if it names a processor that the pipeline does not have, or one for copies that keeps none."""
         for name in (*self.cuts, *self.pipelined, *self.copies):
             flat.node(name)
+        for name in sorted(self.copies):
+            if not flat.typed[name].copies:
+                having = [node.name for node in flat.nodes if flat.typed[node.name].copies]
+                raise PipelineError(
+                    f"pipeline {flat.name}: '{name}' ({flat.typed[name]}) keeps no copies that could be pushed into",
+                    hint=f"these do: {', '.join(having)}" if having else "none of its processors does",
+                )
 
     def parts(self, flat: Pipeline) -> list[Part]:
         """The pipeline's processors in order, cut into parts."""

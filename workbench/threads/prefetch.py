@@ -22,6 +22,16 @@ CAPACITY = 64
 """Events that a queue holds where nothing else is said."""
 
 
+def check_room(capacity: int) -> int:
+    """The capacity; PipelineError where no event would ever fit."""
+    if type(capacity) is not int or capacity < 1:
+        raise PipelineError(
+            f"a queue of what is computed ahead has room for at least one event, not for {capacity!r}",
+            hint=f"give it a whole number from 1 on, or leave it out: it is {CAPACITY} then",
+        )
+    return capacity
+
+
 class Cancelled(PipelineError):
     """Somebody asked for an event of what has been closed, or connected anew since."""
 
@@ -45,10 +55,8 @@ class Prefetch(Generic[T]):
     """
 
     def __init__(self, pulls: Mapping[str, Callable[[], T]], manager: ThreadManager, capacity: int = CAPACITY) -> None:
-        if capacity < 1:
-            raise PipelineError(f"a queue of pulled events has room for at least one, not {capacity}")
         self.manager = manager
-        self.capacity = capacity
+        self.capacity = check_room(capacity)
         self._pulls = dict(pulls)
         self._queues: dict[str, deque[Done[T]]] = {name: deque() for name in pulls}
         self._open = dict.fromkeys(pulls, True)

@@ -10,7 +10,7 @@ from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import PipelineError
 from workbench.threads.manager import ThreadManager
-from workbench.threads.prefetch import CAPACITY, Prefetch
+from workbench.threads.prefetch import CAPACITY, Prefetch, check_room
 from workbench.threads.pulled import Pulled
 
 
@@ -29,7 +29,7 @@ class PullGroup(Pulled):
 
     def __init__(self, pipeline: Pipeline, manager: ThreadManager, capacity: int = CAPACITY) -> None:
         super().__init__(pipeline, manager)
-        self.capacity = capacity
+        self.capacity = check_room(capacity)
         self._prefetch: Prefetch[Value] | None = None
         self._inner = Reference(pipeline, capacities={})
         self._pullers: dict[str, Callable[[], Value]] = {}

@@ -14,14 +14,26 @@ from workbench.backends.base import suggestion
 from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
 from workbench.errors import PipelineError
 from workbench.threads.manager import ThreadManager
+
+
+def check_pipeline(pipeline: object) -> None:
+    """PipelineError where it is none: a processor alone does not say what it is given."""
+    if not isinstance(pipeline, Pipeline):
+        kind = "a processor" if isinstance(pipeline, Processor) else "something else"
+        raise PipelineError(
+            f"a pipeline is wanted, and {pipeline} is {kind}",
+            hint="say what comes in: @wb.pipeline(x=wb.INT) above def name(x): return processor(x)",
+        )
 
 
 class Pulled(ABC):
     """A pipeline that is pulled, with some of the work done in threads of the manager's."""
 
     def __init__(self, pipeline: Pipeline, manager: ThreadManager) -> None:
+        check_pipeline(pipeline)
         self.pipeline = pipeline
         self.manager = manager
         self._outputs = [name for name, _ in pipeline.outputs]

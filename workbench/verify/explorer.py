@@ -14,10 +14,10 @@ from html import escape
 from importlib.resources import files
 
 from workbench.core.pipeline import Pipeline
+from workbench.core.shown import show_value
 from workbench.draw import inline, svg
 from workbench.errors import WorkbenchError
 from workbench.processors.group import flatten
-from workbench.verify.timeline import show_value
 from workbench.verify.verdict import Trace, Verdict, buffered
 
 WIDEST = 14

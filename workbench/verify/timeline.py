@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.core.domain import Domain, Map, Record, Tuple, Value
+from workbench.core.domain import Domain, Value
 from workbench.core.pipeline import Pipeline
+from workbench.core.shown import show_value
 from workbench.faults.struck import place
 from workbench.processors.group import flatten
 from workbench.verify.verdict import Trace, buffered
@@ -67,23 +68,6 @@ class Timeline:
     def last(self) -> int:
         """The step that shows what the run is for: the last one."""
         return self.length - 1
-
-
-def show_value(value: Value, domain: Domain | None = None) -> str:
-    """A value as a `.pipe` file would write it."""
-    if isinstance(value, list):  # what a wide pipe carries
-        return ", ".join(show_value(event, domain) for event in value)
-    if isinstance(domain, Record) and isinstance(value, tuple):
-        fields = zip(domain.labels, value, domain.fields, strict=True)
-        return "{" + ", ".join(f"{label}: {show_value(v, d)}" for label, v, d in fields) + "}"
-    if isinstance(domain, Map):
-        return "{" + ", ".join(f"{key}: {show_value(v, domain.value)}" for key, v in domain.shown(value)) + "}"
-    if isinstance(value, tuple):
-        domains: tuple[Domain | None, ...] = (None,) * len(value)
-        if isinstance(domain, Tuple):
-            domains = domain.fields
-        return "(" + ", ".join(show_value(v, d) for v, d in zip(value, domains, strict=True)) + ")"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
