@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -400,3 +401,18 @@ def test_floats_are_those_of_python() -> None:
     assert Compiled(pipeline, patience=-1).run(stream[:4]) == expected
     assert plainly(pipeline).run(stream[:4]) == expected
     assert FLOAT in dict(pipeline.inputs).values()
+
+
+def test_whole_numbers_and_floats_are_compared_exactly() -> None:
+    """Where floats are so far apart that both sides would be one of them, too."""
+    pairs = (("n", "x"), ("x", "n"), ("9007199254740993", "x"))
+    bodies = [f"{a} {sign} {b}" for sign in ("=", "!=", "<", "<=", ">", ">=") for a, b in pairs]
+    head = f"pipeline p(e: (int, float)) -> {', '.join(['bool'] * len(bodies))}"
+    pipeline = parsed(f"{head} {{ n = e.0 x = e.1 return {', '.join(bodies)} }}")
+    whole = [0, 1, -1, 2**53, 2**53 + 1, -(2**53) - 1, 10**18, 10**18 + 1, 2**63 - 1, -(2**63)]
+    floats = [0.0, 0.5, -0.5, 2.0**53, -(2.0**53), 2.0**53 + 2, 1e18, 2.0**63, -(2.0**63), 1e300]
+    events = list(itertools.product(whole, [*floats, float("inf"), -float("inf"), float("nan")]))
+    expected = wb.Reference(pipeline).run({"e": events})
+    assert expected["out1"][events.index((2**63 - 1, 2.0**63))] is False
+    assert plainly(pipeline).run({"e": events}) == expected
+    assert Compiled(pipeline, patience=-1).run({"e": events}) == expected

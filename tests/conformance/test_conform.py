@@ -460,7 +460,7 @@ def test_a_gpu_is_not_given_what_no_word_holds() -> None:
     gpu.pipeline, gpu.batch = flatten(sums), None  # type: ignore[assignment]
     with pytest.raises(WorkbenchError, match="no integer of 64 bits") as raised:
         list(gpu.trace([{"x": 2**63}]))
-    assert excused(raised.value)  # type: ignore[arg-type]
+    assert excused(raised.value)
 
 
 # --- the search -------------------------------------------------------------------------------------------------

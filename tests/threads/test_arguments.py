@@ -39,8 +39,8 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a limit that is a truth value": (lambda: ThreadManager(True), "a limit of True"),
     "a limit below 0": (lambda: ThreadManager(-1), "a limit of -1"),
     "a number is pushed into": (lambda: NonBlocking(3, NONE), "a processor or a pipeline, not 3"),  # type: ignore[arg-type]
-    "a processor is certified": (lambda: certify(wb.Cumulate(wb.ADD)), "Cumulate.* is a processor"),  # type: ignore[arg-type]
-    "a processor is pulled": (lambda: PullGroup(wb.Passthrough(), NONE), "is a processor"),  # type: ignore[arg-type]
+    "a processor is certified": (lambda: certify(wb.Cumulate(wb.ADD)), "Cumulate.* is a processor"),
+    "a processor is pulled": (lambda: PullGroup(wb.Passthrough(), NONE), "is a processor"),
     "copies of nobody": (lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"no"}))), "'no'"),
     "copies of what has none": (
         lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"cumulate"}))),

@@ -26,6 +26,9 @@ from workbench.ir.system import System
 Target = Literal["python", "cpu", "gpu"]
 """What runs generated code: Python itself, or what numba compiles for a processor or a graphics processor."""
 
+EXACT = 2**53
+"""Up to here every whole number is a float."""
+
 LARGEST = 2**63 - 1
 """The largest integer of compiled code."""
 
@@ -188,7 +191,52 @@ class Scalars(Source):
         return f"((not {a}) | {b})"
 
 
-class _Selects(Scalars):
+class _Machine(Scalars):
+    """The same for machines, which would make a float of a whole number in order to compare it with one."""
+
+    def on_eq(self, term: Term, a: str, b: str) -> str:
+        return self._compared(term, a, b, "int_same({0}, {1})", "int_same({1}, {0})")
+
+    def on_ne(self, term: Term, a: str, b: str) -> str:
+        return self._compared(term, a, b, "(not int_same({0}, {1}))", "(not int_same({1}, {0}))")
+
+    def on_lt(self, term: Term, a: str, b: str) -> str:
+        return self._compared(term, a, b, "int_below({0}, {1})", "int_above({1}, {0})")
+
+    def on_gt(self, term: Term, a: str, b: str) -> str:
+        return self._compared(term, a, b, "int_above({0}, {1})", "int_below({1}, {0})")
+
+    def on_le(self, term: Term, a: str, b: str) -> str:
+        below = "(int_below({0}, {1}) | int_same({0}, {1}))"
+        return self._compared(term, a, b, below, "(int_above({1}, {0}) | int_same({1}, {0}))")
+
+    def on_ge(self, term: Term, a: str, b: str) -> str:
+        above = "(int_above({0}, {1}) | int_same({0}, {1}))"
+        return self._compared(term, a, b, above, "(int_below({1}, {0}) | int_same({1}, {0}))")
+
+    def _compared(self, term: Term, a: str, b: str, whole_first: str, whole_second: str) -> str:
+        first, second = term.args
+        if _long(first) and _many_digits(second):
+            return whole_first.format(a, b)
+        if _many_digits(first) and _long(second):
+            return whole_second.format(a, b)
+        return super().default(term, a, b)
+
+
+def _long(term: Term) -> bool:
+    """Whether it is a whole number that a float may not hold."""
+    domain = term.domain
+    if term.is_const:
+        return not isinstance(domain, Reals) and domain.numeric and abs(term.payload) > EXACT
+    return isinstance(domain, Integers) or (isinstance(domain, Integer | Range) and max(-domain.lo, domain.hi) > EXACT)
+
+
+def _many_digits(term: Term) -> bool:
+    """Whether it is a float that may be so large that whole numbers beside it are not floats."""
+    return isinstance(term.domain, Reals) and not (term.is_const and abs(term.payload) < EXACT)
+
+
+class _Selects(_Machine):
     """The same without jumps, where they could not be predicted."""
 
     def on_ite(self, term: Term, condition: str, then: str, otherwise: str) -> str:
@@ -198,7 +246,7 @@ class _Selects(Scalars):
         return f"pick({condition}, {then}, {otherwise})"
 
 
-class _Rounded(Scalars):
+class _Rounded(_Machine):
     """The same with the floats of a processor, where a device would round otherwise.
 
     A device adds to a product before it rounds it, and takes remainders from rounded quotients.

@@ -32,6 +32,10 @@ NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
 
 
+FAR = 2.0**63
+"""Where floats begin that no word holds."""
+
+
 @numba.njit(nogil=True)
 def at(position):
     """An index; numbers that are not signed need no test for indexing from the end."""
@@ -85,6 +89,32 @@ def quotient_overflows(a, b):
     return (b == -1) & (a == -(2**63))
 
 
+@numba.njit(nogil=True)
+def int_same(number, x):
+    """Whether a whole number is a float, exactly; never a NaN."""
+    if -FAR <= x < FAR:
+        return (np.int64(x) == number) & (np.float64(np.int64(x)) == x)
+    return False
+
+
+@numba.njit(nogil=True)
+def int_below(number, x):
+    """Whether a whole number is less than a float, exactly."""
+    if -FAR <= x < FAR:
+        whole = np.int64(x)  # towards 0
+        return (number < whole) | ((number == whole) & (np.float64(whole) < x))
+    return x >= FAR
+
+
+@numba.njit(nogil=True)
+def int_above(number, x):
+    """Whether a whole number is greater than a float, exactly."""
+    if -FAR <= x < FAR:
+        whole = np.int64(x)
+        return (number > whole) | ((number == whole) & (np.float64(whole) > x))
+    return x < -FAR
+
+
 @intrinsic
 def pick(context, condition, then, otherwise):
     """`then if condition else otherwise` without a jump: which way it goes depends on data, and cannot be predicted.
@@ -124,14 +154,14 @@ def ordered(used, keys):
     return rows[np.argsort(keys[rows])]
 
 
-SCOPE = {f.__name__: f for f in (at, find, ordered, room, quotient_overflows, pick)} | {
+SCOPE = {f.__name__: f for f in (at, find, ordered, room, quotient_overflows, int_same, int_below, int_above, pick)} | {
     "sum_overflows": sum_overflows,
     "difference_overflows": difference_overflows,
     "product_overflows": product_overflows,
 }
 """What generated code calls."""
 
-DEVICE = {f.__name__: f.py_func for f in (at, quotient_overflows)} | {
+DEVICE = {f.__name__: f.py_func for f in (at, quotient_overflows, int_same, int_below, int_above)} | {
     f.__name__[1:]: f for f in (_sum_overflows, _difference_overflows, _product_overflows)
 }
 """The same in plain Python, for other machines."""
