@@ -451,7 +451,8 @@ def test_most_traces_end_without_an_overflow_of_compiled_numbers() -> None:
         assert error is None or excused(error)
         ended.append(error is None)
 
-    smallest(long_traces(match.flat, 24), run, 200, 0)
+    for seed in range(6):  # a search prefers what it has seen: one alone may have few extreme numbers, or many
+        smallest(long_traces(match.flat, 24), run, 100, seed)
     assert 0.8 < sum(ended) / len(ended) < 1
 
 
