@@ -415,7 +415,7 @@ EXTREMES: dict[str, tuple[wb.Pipeline, Any, Any]] = {
 def test_what_is_wrong_of_extreme_numbers_only_is_found_and_made_small(name: str, tmp_path: Path) -> None:
     pipeline, change, extreme = EXTREMES[name]
     contender = Contender("changed", "mine", lambda r: Changed(r.pipeline, change))
-    found = only(conform(pipeline, [contender], Search(examples=300))).failure
+    found = only(conform(pipeline, [contender], Search(examples=1000))).failure
     assert found
     (events,) = found.steps
     assert extreme(events["x"])
