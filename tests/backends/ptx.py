@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -121,7 +122,7 @@ class _Function:
         operation, _, rest = text.partition(" ")
         name, *modifiers = operation.strip().split(".")
         operands = [each.strip() for each in re.findall(r"{.*}|[^,{}]+", rest) if each.strip()]
-        method = getattr(self, f"on_{name}", None)
+        method = partial(self._arithmetic, name) if name in _INTEGERS else getattr(self, f"on_{name}", None)
         if method is None:
             raise UnknownError(text)
         try:
@@ -195,21 +196,6 @@ class _Function:
 
     def _arithmetic(self, name: str, modifiers: list[str], operands: list[str]) -> None:
         self._binary((_FLOATS if modifiers[-1] == "f64" else _INTEGERS)[name], modifiers, operands)
-
-    def on_add(self, modifiers: list[str], operands: list[str]) -> None:
-        self._arithmetic("add", modifiers, operands)
-
-    def on_sub(self, modifiers: list[str], operands: list[str]) -> None:
-        self._arithmetic("sub", modifiers, operands)
-
-    def on_and(self, modifiers: list[str], operands: list[str]) -> None:
-        self._arithmetic("and", modifiers, operands)
-
-    def on_or(self, modifiers: list[str], operands: list[str]) -> None:
-        self._arithmetic("or", modifiers, operands)
-
-    def on_xor(self, modifiers: list[str], operands: list[str]) -> None:
-        self._arithmetic("xor", modifiers, operands)
 
     def on_not(self, modifiers: list[str], operands: list[str]) -> None:
         self._binary("xor", modifiers, [*operands, "1" if modifiers[-1] == "pred" else "-1"])

@@ -24,7 +24,7 @@ compiled: list[Kernel] = []
 """All kernels that have been compiled."""
 
 
-class OnDevice(np.ndarray):  # type: ignore[type-arg, misc, unused-ignore]
+class OnDevice(np.ndarray):
     """An array that lies on the device."""
 
     def copy_to_host(self, *given: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Bad arguments are refused when something is made, with what to give instead."""
+"""Bad arguments, those that a type checker sees too, are refused when something is made, with what to give instead."""
 
 from __future__ import annotations
 

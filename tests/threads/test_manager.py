@@ -176,7 +176,7 @@ class Failing:
     def __init__(self, error, *, begun):
         self.error, self.begun = error, begun
 
-    def Thread(self, **given):  # noqa: N802
+    def Thread(self, **given):  # noqa: N802  it stands for threading.Thread
         return FailingThread(self, given)
 
 

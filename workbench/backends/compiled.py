@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from workbench.backends.compiled_rows import ROW, Statements
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
@@ -191,36 +191,35 @@ class Scalars(Source):
         return f"((not {a}) | {b})"
 
 
-class _Machine(Scalars):
-    """The same for machines, which would make a float of a whole number in order to compare it with one."""
+class _Exact(Scalars):
+    """The same where a machine would make a float of a whole number in order to compare it with one."""
 
-    def on_eq(self, term: Term, a: str, b: str) -> str:
-        return self._compared(term, a, b, "int_same({0}, {1})", "int_same({1}, {0})")
+    def default(self, term: Term, *args: str) -> str:
+        compared = _COMPARED.get(term.op.name) if term.op is not None else None
+        if compared is not None:
+            (a, b), (left, right) = term.args, args
+            if _long(a) and _many_digits(b):
+                return compared.whole_first.format(left, right)
+            if _many_digits(a) and _long(b):
+                return _COMPARED[compared.mirrored].whole_first.format(right, left)
+        return super().default(term, *args)
 
-    def on_ne(self, term: Term, a: str, b: str) -> str:
-        return self._compared(term, a, b, "(not int_same({0}, {1}))", "(not int_same({1}, {0}))")
 
-    def on_lt(self, term: Term, a: str, b: str) -> str:
-        return self._compared(term, a, b, "int_below({0}, {1})", "int_above({1}, {0})")
+class _Comparison(NamedTuple):
+    """How a whole number is compared with a float, and the comparison that says the same the other way round."""
 
-    def on_gt(self, term: Term, a: str, b: str) -> str:
-        return self._compared(term, a, b, "int_above({0}, {1})", "int_below({1}, {0})")
+    whole_first: str
+    mirrored: str
 
-    def on_le(self, term: Term, a: str, b: str) -> str:
-        below = "(int_below({0}, {1}) | int_same({0}, {1}))"
-        return self._compared(term, a, b, below, "(int_above({1}, {0}) | int_same({1}, {0}))")
 
-    def on_ge(self, term: Term, a: str, b: str) -> str:
-        above = "(int_above({0}, {1}) | int_same({0}, {1}))"
-        return self._compared(term, a, b, above, "(int_below({1}, {0}) | int_same({1}, {0}))")
-
-    def _compared(self, term: Term, a: str, b: str, whole_first: str, whole_second: str) -> str:
-        first, second = term.args
-        if _long(first) and _many_digits(second):
-            return whole_first.format(a, b)
-        if _many_digits(first) and _long(second):
-            return whole_second.format(a, b)
-        return super().default(term, a, b)
+_COMPARED = {
+    "eq": _Comparison("int_same({0}, {1})", "eq"),
+    "ne": _Comparison("(not int_same({0}, {1}))", "ne"),
+    "lt": _Comparison("int_below({0}, {1})", "gt"),
+    "gt": _Comparison("int_above({0}, {1})", "lt"),
+    "le": _Comparison("(int_below({0}, {1}) | int_same({0}, {1}))", "ge"),
+    "ge": _Comparison("(int_above({0}, {1}) | int_same({0}, {1}))", "le"),
+}
 
 
 def _long(term: Term) -> bool:
@@ -236,7 +235,7 @@ def _many_digits(term: Term) -> bool:
     return isinstance(term.domain, Reals) and not (term.is_const and abs(term.payload) < EXACT)
 
 
-class _Selects(_Machine):
+class _Selects(_Exact):
     """The same without jumps, where they could not be predicted."""
 
     def on_ite(self, term: Term, condition: str, then: str, otherwise: str) -> str:
@@ -246,7 +245,7 @@ class _Selects(_Machine):
         return f"pick({condition}, {then}, {otherwise})"
 
 
-class _Rounded(_Machine):
+class _Rounded(_Exact):
     """The same with the floats of a processor, where a device would round otherwise.
 
     A device adds to a product before it rounds it, and takes remainders from rounded quotients.

@@ -68,6 +68,8 @@ def _float_remainder(a, b):
 
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
+"""Whether numba's simulator takes the place of a GPU (NUMBA_ENABLE_CUDASIM=1)."""
+
 _OWN = {
     "min": _min,
     "max": _max,
@@ -79,14 +81,9 @@ SCOPE = {name: cuda.jit(device=True)(function) for name, function in (compiled_k
 """What generated code calls, on the device. (For Python's own `min` and `max` numba 0.68 has no code there.)"""
 
 
-def simulated() -> bool:
-    """Whether numba's simulator takes the place of a GPU (NUMBA_ENABLE_CUDASIM=1)."""
-    return SIMULATED
-
-
 def found() -> str:
     """The name of the GPU, or an empty string."""
-    if simulated():
+    if SIMULATED:
         return "numba's CUDA simulator"
     if not cuda.is_available():
         return ""
@@ -101,7 +98,7 @@ def is_there(array: Any) -> bool:
 
 def free_bytes() -> int:
     """How much memory of the GPU is free."""
-    return 1 << 30 if simulated() else int(cuda.current_context().get_memory_info().free)
+    return 1 << 30 if SIMULATED else int(cuda.current_context().get_memory_info().free)
 
 
 def kernel_source(system: System, phases: Sequence[Given], *, places: bool = False) -> str:

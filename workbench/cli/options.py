@@ -71,7 +71,7 @@ def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
     """The model checker, and its limits for each thing that it is asked about."""
     parser.add_argument("--engine", choices=ENGINES, default="auto", help="the model checker (default: auto)")
     parser.add_argument("--timeout", type=_seconds, metavar="S", help=f"seconds for each {each}")
-    parser.add_argument("--memory", type=_positive, metavar="MB", help=f"megabytes for each {each}")
+    parser.add_argument("--memory", type=positive, metavar="MB", help=f"megabytes for each {each}")
 
 
 def check_options(parser: argparse.ArgumentParser) -> None:
@@ -119,7 +119,8 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """A number from 1 on, as an option's type."""
     if not text.isdigit() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no positive number")
     return int(text)

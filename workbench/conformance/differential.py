@@ -120,10 +120,11 @@ def agree(
 
 def _imports(*executables: Executable) -> tuple[str, ...]:
     kinds = [type(getattr(each, "executable", each)) for each in executables]
-    return tuple(f"from {kind.__module__} import {kind.__name__}" for kind in kinds if _foreign(kind))
+    return tuple(f"from {kind.__module__} import {kind.__name__}" for kind in kinds if foreign(kind))
 
 
-def _foreign(kind: type) -> bool:
+def foreign(kind: type) -> bool:
+    """Whether a class is a user's own."""
     return not kind.__module__.startswith("workbench.")
 
 

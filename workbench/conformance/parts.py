@@ -88,7 +88,7 @@ def _again(flat: Pipeline, names: Sequence[str], found: Disagreement, differs: D
         candidate = part(flat, names)
         steps = _heard(flat, candidate, found.steps[: found.step + 1])
         return differs(candidate, steps)
-    except (WorkbenchError, NotImplementedError):  # it is no pipeline, or one side refuses it: it shows nothing
+    except (WorkbenchError, NotImplementedError):  # no pipeline, or one side refuses it, or it has no `denote`
         return None
 
 

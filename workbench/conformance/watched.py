@@ -13,6 +13,7 @@ import pickle
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workbench.conformance.differential import foreign
 from workbench.conformance.executables import Running, Seen, Steps, seen
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor
@@ -46,16 +47,16 @@ class Watched(Running):
 
 def watched(flat: Pipeline) -> tuple[str, ...]:
     """The processors of a pipeline without groups that are not ours, or hold one, by name."""
-    return tuple(node.name for node in flat.nodes if _foreign(node.processor))
+    return tuple(node.name for node in flat.nodes if _not_ours(node.processor))
 
 
-def _foreign(value: object) -> bool:
+def _not_ours(value: object) -> bool:
+    """Whether this is, or holds, a processor of a user's own."""
     if isinstance(value, Pipeline):
-        return any(_foreign(node.processor) for node in value.nodes)
+        return any(_not_ours(node.processor) for node in value.nodes)
     if not isinstance(value, Processor):
         return False
-    own = not type(value).__module__.startswith("workbench.")
-    return own or any(_foreign(getattr(value, field.name)) for field in dataclasses.fields(value))
+    return foreign(type(value)) or any(_not_ours(getattr(value, field.name)) for field in dataclasses.fields(value))
 
 
 def _picture(state: Any) -> bytes | None:
