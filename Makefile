@@ -6,6 +6,8 @@ SETUP = $(or $(PYTHON),python3) scripts/set_up.py $(if $(PYTHON),--switch)
 JOBS ?= 2
 MINUTES ?= 10
 MAKEFLAGS += --jobs=3
+# Hundreds of short processes run: compiling all modules in each of them takes longer than the tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-all lint ruff types tests tests-all fuzz bench clean distclean
 

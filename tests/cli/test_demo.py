@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import MODELS, ROOT, Ended, Run, busy, command, descendants
+from tests.cli.test_docs import DEMO, shows
 from workbench.cli.demo import FOLDER, STANDARD
 from workbench.cli.demo_data import short, tasks_of
 from workbench.cli.pool import Task, decide, decide_in_parallel
@@ -38,6 +39,10 @@ def test_failing_properties_are_expected_results(demo: tuple[Ended, Path]) -> No
     assert re.search(r"^figure_2a +liveness +≈ holds-within-bounds +Q=2, overflow, every N ", done.out, re.M)
     assert re.search(r"^passthrough +no-overflow +✓ holds +by construction ", done.out, re.M)
     assert re.search(r"^sum_of_odds +equivalent\(squares\) ", done.out, re.M)
+
+
+def test_the_guide_shows_it(demo: tuple[Ended, Path]) -> None:
+    assert shows(DEMO[1], demo[0].out)
 
 
 def test_every_run_is_confirmed(demo: tuple[Ended, Path]) -> None:
