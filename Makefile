@@ -4,6 +4,8 @@
 VENV := .venv/bin
 SETUP = $(or $(PYTHON),python3) scripts/set_up.py $(if $(PYTHON),--switch)
 JOBS ?= 2
+# What is expensive to start is started once, by the process that has its group of tests.
+PYTEST = $(VENV)/python -m pytest -q -n $(JOBS) --dist loadgroup
 MINUTES ?= 10
 MAKEFLAGS += --jobs=3
 # Hundreds of short processes run: compiling all modules in each of them takes longer than the tests.
@@ -40,10 +42,10 @@ types: setup
 	@$(VENV)/mypy --no-error-summary
 
 tests: setup
-	@$(VENV)/python -m pytest -q -n $(JOBS) -m "not slow"
+	@$(PYTEST) -m "not slow"
 
 tests-all: setup
-	@$(VENV)/python -m pytest -q -n $(JOBS)
+	@$(PYTEST) --hypothesis-profile=all
 
 fuzz: setup
 	@$(VENV)/python scripts/fuzz.py --minutes $(MINUTES) --jobs $(JOBS)

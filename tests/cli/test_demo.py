@@ -21,6 +21,7 @@ from workbench.errors import EngineMissing
 from workbench.verify.check import Settings
 from workbench.verify.verdict import Outcome
 
+pytestmark = pytest.mark.xdist_group("demo")
 VOID = {"meta", "br"}
 
 
@@ -167,8 +168,7 @@ def test_a_report_that_cannot_be_written(workbench: Run, tmp_path: Path) -> None
     assert "cannot write there" in done.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
 def test_interrupting_leaves_nothing(tmp_path: Path, number: signal.Signals, workers: int) -> None:
     (tmp_path / "hard.pipe").write_text(
         "pipeline hard(x: int mod 4096, y: int mod 4096) -> int mod 4096 {\n"

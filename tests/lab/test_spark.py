@@ -22,6 +22,7 @@ from workbench.lab.store import Store, as_text
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("pyspark")
+pytestmark = pytest.mark.xdist_group("spark")
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
 
 MORE = """
@@ -29,13 +30,9 @@ suite.plot("words", of=measure, x="q", y=number(), series="order", kind="bar", w
 """
 
 
-@pytest.fixture(scope="module")
-def session():
-    if shutil.which("java") is None:
-        pytest.skip("there is no Java")
-    made = spark.session("local[2]")
-    yield made
-    made.stop()
+@pytest.fixture
+def session(spark_session):
+    return spark_session
 
 
 def lab_in(folder: Path, text: str = SUITE + MORE, data: str = "data") -> Lab:
