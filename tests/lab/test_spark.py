@@ -18,7 +18,8 @@ from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
 from workbench.lab.measure.tree import descendants
 from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
-from workbench.lab.store import Store, as_text
+from workbench.lab.rows import as_text
+from workbench.lab.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("pyspark")

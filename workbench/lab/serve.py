@@ -25,8 +25,9 @@ from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
 from workbench.lab.result import Measured, Result, Status
+from workbench.lab.rows import MISSING
 from workbench.lab.runner import Runner
-from workbench.lab.store import MISSING, Store
+from workbench.lab.store import Store
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
