@@ -3,6 +3,8 @@
 import base64
 import json
 import math
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -393,9 +395,58 @@ def test_a_checkpoint_belongs_to_one_query(tmp_path):
             same_as_before(tmp_path / "ck", other, layout, output, "csv")
     with pytest.raises(StateError, match="another format: 'csv' there, 'jsonl' now"):
         same_as_before(tmp_path / "ck", choice, STREAMED, "out", "jsonl")
-    (tmp_path / "ck" / "workbench.json").write_text("{")
-    with pytest.raises(StateError, match="damaged"):
-        same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+    for text in ("{", "[]", "", "[" * 100_000):
+        (tmp_path / "ck" / "workbench.json").write_text(text)
+        with pytest.raises(StateError, match="damaged") as caught:
+            same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+        assert "a new --checkpoint and a new --output" in caught.value.hint
+
+
+def test_what_a_checkpoint_says_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
+    def full(self, text):
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
+        patched.setattr(Path, "write_text", full)
+        same_as_before(tmp_path / "ck", choose(pipeline()), STREAMED, "out", "csv")
+    assert list((tmp_path / "ck").iterdir()) == []
+    same_as_before(tmp_path / "ck", choose(pipeline()), STREAMED, "out", "csv")
+    assert [path.name for path in (tmp_path / "ck").iterdir()] == ["workbench.json"]
+
+
+def test_an_output_belongs_to_one_checkpoint(tmp_path):
+    out, checkpoint = tmp_path / "out", tmp_path / "ck"
+
+    def begin(number=None):
+        if number is not None:  # what Spark does: a note, and then the work
+            (checkpoint / "offsets").mkdir(parents=True, exist_ok=True)
+            (checkpoint / "offsets" / str(number)).touch()
+            (checkpoint / "offsets" / f".{number}.crc").touch()
+            (out / f"batch={number:08}").mkdir(parents=True)
+        same_as_before(checkpoint, choose(pipeline()), STREAMED, str(out), "csv")
+
+    for number in (None, 0, 1, 12):
+        begin(number)
+    (out / "_notes").touch()
+    (out / "read me").touch()
+    begin()
+    checkpoint.rename(tmp_path / "old")  # a new checkpoint and an old output
+    with pytest.raises(StateError, match="does not come from the checkpoint .*ck: batch=00000000") as caught:
+        begin()
+    assert caught.value.where == str(out)
+    assert not checkpoint.exists()
+    (tmp_path / "old").rename(checkpoint)
+    begin()
+    (checkpoint / "offsets" / "12").unlink()  # Spark would do 2 again
+    with pytest.raises(StateError, match="batch=00000012"):
+        begin()
+    for path in out.glob("batch=*"):
+        path.rmdir()
+    begin()
+    shutil.rmtree(checkpoint)
+    with pytest.raises(StateError, match="read me"):
+        begin()
 
 
 # --- errors on their way --------------------------------------------------------------------------------------
