@@ -10,11 +10,12 @@ import pytest
 
 import workbench as wb
 from tests.spark.logs import LAST, SUMS, expected, pipeline, rows_of
-from workbench.errors import DomainError, InputError, Overflow, Refused, StateError
+from workbench.errors import DomainError, InputError, Overflow, Refused, SparkError, StateError
 from workbench.language import parse
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
+Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
 from workbench.spark.carry import Carried, brought_back, found_in  # noqa: E402
 from workbench.spark.executors import choose  # noqa: E402
@@ -450,6 +451,48 @@ def test_an_output_belongs_to_one_checkpoint(tmp_path):
 
 
 # --- errors on their way --------------------------------------------------------------------------------------
+
+
+SPARK_SAYS = [
+    (
+        "[STREAM_FAILED] Query [id = 8d] terminated with exception: [FOREACH_BATCH_USER_FUNCTION_ERROR] An error"
+        " occurred in the user provided function in foreach batch sink. Reason: An exception was raised by the Python"
+        " Proxy. Return Message: Traceback (most recent call last):\n"
+        '  File "utils.py", line 166, in call\n    raise e\n'
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o359.json.\n"
+        ": org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] An error"
+        " occurred during loading state. ck/state/0/1/1.delta does not exist. SQLSTATE: 58030\n"
+        "\tat org.apache.spark.sql.errors.QueryExecutionErrors",
+        StateError,
+        "ck: the checkpoint is damaged: An error occurred during loading state. ck/state/0/1/1.delta does not exist.\n"
+        "  hint: start afresh, with a new --checkpoint and a new --output",
+    ),
+    (
+        "Py4JJavaError: An error occurred while calling o1479.json.\n: org.apache.spark.SparkException: Job aborted:"
+        " Python worker exited unexpectedly (crashed). Consider setting",
+        SparkError,
+        "a Python process of Spark's was killed\n  hint: run the same command again",
+    ),
+    (
+        "Traceback (most recent call last):\n  File x\npy4j.protocol.Py4JJavaError: An error occurred while calling"
+        " o3.json.\n: java.io.IOException: No space left on device\n\tat java.base/java.io",
+        SparkError,
+        "Spark gave up: java.io.IOException: No space left on device",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "said"), SPARK_SAYS)
+def test_what_spark_says_becomes_one_message(text, kind, said):
+    with pytest.raises(kind) as caught, brought_back(where="ck"):
+        raise Py4JError(text)
+    assert caught.value.message.startswith(said)
+    assert "org.apache" not in caught.value.message
+
+
+def test_without_java_there_is_no_connection():
+    with pytest.raises(SparkError, match="the Java process of Spark's was killed"), brought_back():
+        raise ConnectionRefusedError(111, "Connection refused")
 
 
 def test_errors_of_others_stay_theirs():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.backends.whole import replacing
 from workbench.errors import InputError, StateError
-from workbench.spark.carry import carried
+from workbench.spark.carry import AFRESH, carried
 from workbench.spark.columns import output_schema
 from workbench.spark.executors import Choice
 from workbench.spark.logs import Log
@@ -29,7 +29,6 @@ STATE = "snapshot binary, last string"
 """What Spark keeps per key: the executor's state, and what the last row was ordered by (JSON)."""
 
 ABOUT = "workbench.json"
-AFRESH = "start afresh, with a new --checkpoint and a new --output"
 
 
 def start(
@@ -176,6 +175,7 @@ def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str
     }  # fmt: skip
     file = checkpoint / ABOUT
     before = _read(file)
+    _read(checkpoint / "metadata")  # Spark's
     if before is None:
         _refuse_others(Path(output), checkpoint)
         checkpoint.mkdir(parents=True, exist_ok=True)
