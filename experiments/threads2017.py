@@ -154,7 +154,7 @@ PATTERNS = tuple(patterns(wb.ABS))
     Region(pattern=PATTERNS, work=list(WORK), cost=[100, 1000, 5000]), limits=Limits(seconds=120),
     outputs={
         "rate": Output("events a second without a wrapper", "1/s"),
-        **{f"gain_{n}": Output(f"throughput with {n} threads at most, relative to that", measured=True) for n in (1, 2)},
+        **{f"gain_{n}": Output(f"throughput with {n} threads, relative to that", measured=True) for n in (1, 2)},
         **{f"load_{n}": Output(f"the load with {n} threads", measured=True) for n in ("none", 1, 2)},
     },
 )  # fmt: skip

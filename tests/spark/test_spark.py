@@ -205,7 +205,7 @@ def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
     for path in (tmp_path / "ck" / "state").rglob("*.delta"):
         path.unlink()
     write_csv(tmp_path / "in" / "last.csv", [("u1", 501, 1, True)])
-    with pytest.raises(StateError, match="the checkpoint is damaged: .*\\.delta does not exist") as damaged:
+    with pytest.raises(StateError, match=r"the checkpoint is damaged: .*\.delta does not exist") as damaged:
         go()
     assert "a new --checkpoint and a new --output" in damaged.value.hint
     (tmp_path / "ck").rename(tmp_path / "old")

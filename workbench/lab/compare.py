@@ -2,8 +2,8 @@
 
 What is measured (times, memory, and the outputs that the suite says are) is compared by medians; a difference counts
 when it is larger than a tenth, and than three times the dispersion of the repetitions: the median of their distances
-from their median, made comparable with a standard deviation. Where a point was measured once there is no dispersion, and
-only a factor of two counts. All else, statuses and outputs, is a result and compared as it is; floats, which may be
+from their median, made comparable with a standard deviation. Where a point was measured once there is no dispersion,
+and only a factor of two counts. All else, statuses and outputs, is a result and compared as it is; floats, which may be
 added up in another order, up to `SAME`.
 """
 

@@ -3,8 +3,8 @@
 A file is written under another name, brought to the disk, and renamed, so it is there whole or not at all. No two have
 the same name, and its end is a hash of the content; a file that is not what its name says is reported and left out, and
 so is a row that is no result. Of several results of the same measurement the newest counts, so nothing is there twice,
-whoever wrote it. A file is removed only where another has all of its measurements (`Contents`): whatever several writers
-do at once, none is lost.
+whoever wrote it. A file is removed only where another has all of its measurements (`Contents`): whatever several
+writers do at once, none is lost.
 """
 
 from __future__ import annotations

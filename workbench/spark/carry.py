@@ -1,8 +1,8 @@
 """Errors of ours on their way through Spark, which knows only texts and Java's stack traces; and what Spark's own mean.
 
 The rule of this module: what a worker raises arrives as it was, class, place and hint. It travels at the end of the
-message, after the text for people who meet it as it is. Spark's own are told by the names that it gives to its conditions,
-`[CANNOT_LOAD_STATE_STORE]`, and by those of its classes: what it says otherwise is Java.
+message, after the text for people who meet it as it is. Spark's own are told by the names that it gives to its
+conditions, `[CANNOT_LOAD_STATE_STORE]`, and by those of its classes: what it says otherwise is Java.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def unpacked(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str, format: str) -> None:
-    """See that a checkpoint is that of the same query, or note what this one is; and that the output is the checkpoint's.
+    """See that a checkpoint is that of the same query, or note what this one is; and that the output is its own.
 
     Raises
     ------
