@@ -139,6 +139,7 @@ def test_a_crash_in_the_store_is_not_forgotten_by_what_goes_on(lab, tmp_path):
     assert re.search(r"run \S+: 15 ok in", goes_on.out)
     assert goes_on.code == 3
     shown = re.search(r"measured before: 1 crash; all about the first: workbench (lab show \S+)", goes_on.out)
+    assert shown is not None
     assert "number 3" in lab(*shown[1].split()[1:]).out
     assert "--retry crash" in goes_on.out
     as_json = lab("run", "tiny", "--json")

@@ -105,10 +105,10 @@ def test_timings_from_a_loaded_machine_are_not_compared():
     [([1.0], [1.5], False), ([1.0], [2.1], True), ([1.0, 1.01, 0.99], [1.05, 1.06, 1.04], False), ([5], [11], True)],
 )
 def test_outputs_that_are_measured_have_noise(old, new, changed):
-    sides = [[measured(run, i, rate=v) for i, v in enumerate(values)] for run, values in (("a", old), ("b", new))]
-    assert [c.what for c in compare(*sides, {("e", "rate")}).changes] == ["rate"] * changed
-    loaded = [[replace(r, measured=replace(r.measured, reliable=False)) for r in side] for side in sides]
-    assert compare(*loaded, {("e", "rate")}).changes == ()
+    a, b = ([measured(run, i, rate=v) for i, v in enumerate(values)] for run, values in (("a", old), ("b", new)))
+    assert [c.what for c in compare(a, b, {("e", "rate")}).changes] == ["rate"] * changed
+    loaded = [replace(r, measured=replace(r.measured, reliable=False)) for r in b]
+    assert compare(a, loaded, {("e", "rate")}).changes == ()
 
 
 def test_runs_are_found_by_how_they_begin():

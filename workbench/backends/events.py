@@ -320,7 +320,7 @@ class _Written(io.FileIO):
         super().__init__(path, "w")
         self._shown = str(shown)
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:  # whoever reads it has had enough

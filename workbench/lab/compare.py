@@ -144,7 +144,8 @@ def _changes(old: Sequence[Result], new: Sequence[Result], measured: Container[t
         return
     reliable = _reliable([*old, *new])
     for name in sorted({name for r in (*old, *new) for name in r.measured.outputs}):
-        before, after = ([r.measured.outputs.get(name) for r in side] for side in (old, new))
+        before: list[Any] = [r.measured.outputs.get(name) for r in old]
+        after: list[Any] = [r.measured.outputs.get(name) for r in new]
         if (old[0].experiment, name) in measured and all(map(_is_number, before + after)):
             if reliable and differ(before, after, 0.0):
                 yield change(name, statistics.median(before), statistics.median(after))
