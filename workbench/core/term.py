@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Label, Map, Reals, Record, Tuple, Value
 from workbench.core.fields import joined, parts, scalars, split
-from workbench.errors import TypingError
+from workbench.errors import Refused, TypingError
 
 if TYPE_CHECKING:
     from workbench.core.ops import Operator
@@ -57,7 +57,7 @@ class Term:
         return f"{self.op.name}({', '.join(map(repr, self.args))})"
 
     def __bool__(self) -> bool:
-        raise TypingError(
+        raise Refused(
             f"the truth of the symbolic term {self!r} is not known",
             hint="in a processor's step use ite, both, either and negate instead of if, and, or, not",
         )
@@ -83,8 +83,14 @@ class Term:
     def __floordiv__(self, other: Any) -> Any:
         return _ops().DIV(self, other)
 
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _ops().DIV(other, self)
+
     def __mod__(self, other: Any) -> Any:
         return _ops().MOD(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _ops().MOD(other, self)
 
     def __lt__(self, other: Any) -> Any:
         return _ops().LT(self, other)
