@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.errors import EngineError, EngineMissing
 
-from .base import Answer, Limits, RawTrace, Result, Run, Task
+from .base import Answer, Limits, RawTrace, Result, Run, Task, unshown
 from .client import Worker, WorkerLostError
 from .frames import Frame
 from .outcome import Ending, defect
@@ -70,7 +70,9 @@ class PynusmvEngine:
         reason = _ending(reply, limits).reason() if _unfinished(reply) else ""
         answers = [Answer(None, reason=reason)] * len(task.queries)
         for frame in reply["frames"]:
-            if "answer" in frame:
+            if "refuted" in frame:
+                answers[frame["refuted"]] = unshown(reason)
+            elif "answer" in frame:
                 trace = RawTrace(tuple(frame["steps"]), frame["loop"]) if frame["steps"] else None
                 answers[frame["answer"]] = Answer(frame["truth"], trace, length=frame["length"])
         return Result(

@@ -87,13 +87,15 @@ class SatEngine:
             return Answer(None, reason=f"{self.name} does not show what drives the inputs"), None, 0.0
         if query.kind not in self.commands.by_kind:
             return Answer(None, reason=f"{self.name} does not decide {query.kind.upper()} formulas"), None, 0.0
+        if query.kind == "ltl" and "COMPASSION" in task.model:
+            return Answer(None, reason=f"{self.name} does not see COMPASSION"), None, 0.0
         files = {MODEL_FILE: task.model}
         finished = self._executable.run(script(self.commands.by_kind[query.kind], query.formula), files, limits)
         ending = finished.ending
         done = f"\n{_DONE}" in finished.text
         if ending.status > 0 and not ending.timed_out and not ending.memory_limit_met():
             raise defect(ending.log, task.model, where=query.formula if "is not well typed" in ending.log else "")
-        read = read_answer(finished.text, complete=done)
+        read = read_answer(finished.text, complete=done, reason=ending.reason())
         if read is not None:
             answer = self._executable.with_path(task, query, *read, limits)
             return answer, ending, finished.cpu_seconds
