@@ -21,6 +21,7 @@ from workbench.ir.compose import DEFAULT_CAPACITY, compose
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.language.faults import faulty
+from workbench.verify.advice import advise
 from workbench.verify.deciders import get_decider
 from workbench.verify.decision import Decision
 from workbench.verify.engines import Answer, Limits
@@ -243,6 +244,8 @@ def _verdict(
         counterexample=trace("property", question.failure) if outcome is Outcome.FAILS else None,
         witness=trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None,
         reason=_reason(outcome, answers),
+        reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
+        advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
         wraps=findings.wraps,
         for_every_n=settings.domain not in prepared.model.integers,
         reachable_states=result.reachable_states,

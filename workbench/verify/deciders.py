@@ -18,7 +18,7 @@ from workbench.errors import Disagreement, EngineMissing
 from workbench.verify.algebra import AlgebraDecider
 from workbench.verify.decision import Decider, Decision
 from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
-from workbench.verify.engines.base import patience, unshown
+from workbench.verify.engines.base import Reached, patience, unshown
 from workbench.verify.explicit import ExplicitDecider
 from workbench.verify.part import Part
 
@@ -138,7 +138,8 @@ def _joined(part: Part, found: Decision, more: Decision, name: str) -> Decision:
             raise _disagreement(part, role, (found.engine, known), (name, answer))
         if known.truth is None and answer.truth is None:
             said = f"{known.reason}; " if known.reason else ""
-            answers[role] = Answer(None, reason=f"{said}{name}: {answer.reason}")
+            met = answer.reached or (Reached(name, answer.reason, further=False),)
+            answers[role] = Answer(None, reason=f"{said}{name}: {answer.reason}", reached=_latest(known.reached, met))
         elif known.truth is None or not answer.open:
             answers[role] = answer
     useful = [more.engine] if any(answers[role] is answer for role, answer in more.answers.items()) else []
@@ -151,6 +152,11 @@ def _joined(part: Part, found: Decision, more: Decision, name: str) -> Decision:
     )
 
 
+def _latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
+    """How far each engine got; of one that was asked twice, the last time."""
+    return tuple({each.engine: each for some in reached for each in some}.values())
+
+
 def _exhausted(found: Decision, limits: Limits, tried: list[str], begin: float) -> Decision:
     """What to say where nobody decided; a limit of time is the user's, not the one of a turn."""
     names = ", ".join(dict.fromkeys(tried))
@@ -161,7 +167,7 @@ def _exhausted(found: Decision, limits: Limits, tried: list[str], begin: float) 
     if limits.seconds is not None and time.monotonic() - begin >= 0.9 * limits.seconds:
         for role, answer in answers.items():
             if answer.truth is None:
-                answers[role] = Answer(None, reason=f"time limit of {limits.seconds:g} s (tried {names})")
+                answers[role] = replace(answer, reason=f"time limit of {limits.seconds:g} s (tried {names})")
     return replace(found, answers=answers, engine=found.engine or names)
 
 
@@ -234,7 +240,7 @@ def _best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
     decided = [answer for answer in answers if answer.truth is not None]
     if not decided:
         reasons = (f"{name}: {answer.reason}" for name, answer in zip(found, answers, strict=True))
-        return Answer(None, reason="; ".join(reasons))
+        return Answer(None, reason="; ".join(reasons), reached=_latest(*(answer.reached for answer in answers)))
     return min(decided, key=lambda answer: (answer.trace is None, not answer.shortest))
 
 

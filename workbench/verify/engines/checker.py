@@ -7,6 +7,7 @@ first reached after 0, 1, 2, ... steps) make the counterexamples of invariants a
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -24,13 +25,15 @@ from .rejected import (
 
 Frame = dict[str, Any]
 Emit = Callable[[Frame], None]
+_TOLD_EVERY = 0.2  # seconds between two frames that say how far the search for the states has come
 
 
 class Reach:
     """The reachable states of a model, layer by layer, computed as far as somebody asks."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, emit: Emit) -> None:
         self.model = model
+        self._emit, self._told = emit, time.monotonic()
         self.layers: list[Any] = []
         self.states = model.initial
         self._frontier = self.states
@@ -50,6 +53,9 @@ class Reach:
         self.layers.append(layer)
         self._frontier = self.model.post(layer) & ~self.states
         self.states = self.states | self._frontier
+        if time.monotonic() - self._told > _TOLD_EVERY:
+            self._told = time.monotonic()
+            self._emit({"depth": len(self.layers)})
         return True
 
     def all(self) -> Any:
@@ -85,7 +91,8 @@ def check(
 ) -> None:
     """Decide the queries (kind, formula) and emit one frame for each as soon as it is decided.
 
-    Where a counterexample may take long, a frame comes before it that says that the query is false. The queries from number `required` on are side questions.
+    Where a counterexample may take long, a frame comes before it that says that the query is false. The queries from
+    number `required` on are side questions.
 
     Raises
     ------
@@ -97,7 +104,7 @@ def check(
         emit({"formula": words})  # the last one is to blame should NuSMV exit while reading it
         formulas.append((kind, model.formula(kind, words)))
     watched = (tuple(watch), model.symbols(watch))
-    reach = Reach(model)
+    reach = Reach(model, emit)
     # From here on NuSMV has accepted the text: what ends the process now is not the text's fault.
     emit({"phase": "search"})
     _refuse_vacuous(model, reach, any(kind != "invar" for kind, _ in queries))

@@ -193,13 +193,17 @@ class ExecutableEngine:
                 return Answer(False, trace)
         return Answer(False, None)
 
-    def run(self, script: str, files: dict[str, str], limits: Limits) -> Finished:
-        """Let the executable carry out a script in a folder with these files, within the limits."""
+    def run(self, script: str, files: dict[str, str], limits: Limits, *, by_line: bool = False) -> Finished:
+        """Let the executable carry out a script in a folder with these files, within the limits.
+
+        With `by_line` nothing of what it prints is lost when it is killed (where coreutils are installed).
+        """
+        prefix = [stdbuf, "-oL"] if by_line and (stdbuf := shutil.which("stdbuf")) else []
         with tempfile.TemporaryDirectory(prefix="workbench-") as folder, tempfile.TemporaryFile() as log:
             for name, content in {**files, "script": script}.items():
                 Path(folder, name).write_text(content, encoding="utf-8")
             process = subprocess.Popen(
-                [self.path, "-source", "script"],
+                [*prefix, self.path, "-source", "script"],
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
