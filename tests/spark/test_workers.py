@@ -19,6 +19,7 @@ Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
 from workbench.spark.carry import Carried, brought_back, found_in  # noqa: E402
 from workbench.spark.executors import choose  # noqa: E402
+from workbench.spark.output import write_rows  # noqa: E402
 from workbench.spark.parse import Parser  # noqa: E402
 from workbench.spark.runner import Layout, Runner  # noqa: E402
 from workbench.spark.stream import Stepper, same_as_before, unpacked  # noqa: E402
@@ -502,3 +503,28 @@ def test_errors_of_others_stay_theirs():
     assert found_in(RuntimeError("nothing of ours")) is None
     told = base64.b64encode(json.dumps(["SystemExit", "w", "", ""]).encode()).decode()
     assert type(found_in(RuntimeError(f"[workbench:{told}]"))) is wb.errors.WorkbenchError
+
+
+class Failing:
+    """Rows whose writing fails when the folder is there."""
+
+    @property
+    def write(self):
+        return self
+
+    def mode(self, _):
+        return self
+
+    def json(self, folder):
+        Path(folder).mkdir(exist_ok=True)
+        raise Py4JError("no room")
+
+
+def test_a_folder_that_could_not_be_written_does_not_stay(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(Py4JError):
+        write_rows(Failing(), str(out), "jsonl")
+    assert not out.exists(), "the same command is let in again"
+    with pytest.raises(Py4JError):
+        write_rows(Failing(), str(out), "jsonl", mode="overwrite")
+    assert out.exists(), "Spark does the micro-batch again"
