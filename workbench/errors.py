@@ -6,11 +6,10 @@ handler all show the same text; the fields stay readable on the exception.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """A place in a text the user wrote: file name, line and column (both counted from 1)."""
 
     file: str = ""

@@ -16,7 +16,6 @@ from workbench.errors import InputError
 if TYPE_CHECKING:
     from workbench.threads.advise import Advised
 
-HELP = "find where threads would pay"
 SAMPLE = 2000
 """Steps that are run."""
 

@@ -10,7 +10,6 @@ from workbench.cli import options as o
 if TYPE_CHECKING:
     from workbench.cli.analyse_report import Section
 
-HELP = "report dead paths, latency, silence, constants, order"
 ANALYSES = ("dead-paths", "latency", "silence", "constants", "order")
 UNDECIDED = 3
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.verify.buffers import Buffer, Buffers
 
-HELP = "find the smallest capacity of each queue"
 SIGNS = {"bounded": ("✓", "32"), "unbounded": ("✗", "31"), "unknown": ("?", "35")}
 """The sign and the colour (ANSI) of what is known of a queue."""
 _INDENT = "    "

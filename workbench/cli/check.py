@@ -12,7 +12,6 @@ from workbench.cli import runs
 if TYPE_CHECKING:
     from workbench.language import Loaded, PropertySyntax
 
-HELP = "decide properties of a pipeline"
 DEFAULT = ("liveness", "response", "no-overflow")
 """What is checked when neither the command line nor the file says."""
 

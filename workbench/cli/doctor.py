@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-HELP = "say what was found: engines, graphviz, Java and Spark, GPU"
 OLDEST = (3, 11)
 EXTRAS = (
     ("pyarrow", "lab", "results of experiments"),

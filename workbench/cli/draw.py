@@ -9,7 +9,6 @@ from pathlib import Path
 
 from workbench.cli import options as o
 
-HELP = "draw a pipeline"
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,6 @@ from workbench.cli import runs
 if TYPE_CHECKING:
     from workbench.cli.problem import Part
 
-HELP = "decide whether two pipelines compute the same; --fault is about FILE_A"
 MODES = ("sequence", "stepwise", "approximates")
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from workbench.verify.driven import Driven
     from workbench.verify.verdict import Verdict
 
-HELP = "decide what a pipeline says of all runs of an SMV system"
 DEFAULT = "never-false"
 
 

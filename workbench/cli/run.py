@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     Backend = Reference | Compiled
 
-HELP = "run a pipeline on events"
 BACKENDS = ("reference", "threaded", "numba", "gpu", "spark")
 RATE = 0.1
 BATCH = 4096
