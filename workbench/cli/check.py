@@ -46,12 +46,13 @@ def properties(loaded: Loaded, given: list[str]) -> list[PropertySyntax]:
 
 def execute(args: argparse.Namespace) -> int:
     """Check and print."""
-    from workbench.cli.output import decide_all
-    from workbench.cli.problem import problem
     from workbench.language import parameters
 
     runs.check_writable(args)
     loaded = o.load(args.file, args.param, args.fault)
+    from workbench.cli.output import decide_all  # after reading: a mistake in the file is found without them
+    from workbench.cli.problem import problem
+
     settings = o.settings(args, loaded.pipeline)
     given = parameters(args.param)
     problems = [problem(loaded, syntax, settings, given) for syntax in properties(loaded, args.property)]
