@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -41,6 +42,8 @@ COMMANDS = {
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 DEFECT = 3
+YOUNG = 50_000
+"""New objects between two searches for garbage: what is imported and composed stays, and looking at it is for nothing."""
 EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the
 installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
 
@@ -87,6 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; the exit code."""
     argv = list(sys.argv[1:] if argv is None else argv)
     _encodable()
+    gc.set_threshold(YOUNG)
     try:
         with _terminable():
             args = parser(argv).parse_args(argv, argparse.Namespace(argv=argv))

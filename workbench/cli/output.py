@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
 
 from workbench.cli.progress import Progress
-from workbench.verify.examine import Finding
-from workbench.verify.timeline import render_timeline
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
 if TYPE_CHECKING:
@@ -29,8 +27,6 @@ SIGNS = {
 WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number leaves its domain"
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
 SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
-MARKS = {Finding.CONFIRMED: "✓", Finding.WEAK: "!", Finding.UNKNOWN: "?"}
-"""What stands before a ground that was examined."""
 
 _INDENT = "    "
 
@@ -60,7 +56,7 @@ def block(verdict: Verdict, problem: Problem) -> str:
     lines += [f"{_INDENT}- {line}" for line in verdict.rests_on]
     if verdict.examined:
         lines.append(f"{_INDENT}examined:")
-    lines += [f"{_INDENT}{MARKS[item.finding]} {item}" for item in verdict.examined]
+    lines += [f"{_INDENT}{item.finding.sign} {item}" for item in verdict.examined]
     lines.append(f"{_INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
     if verdict.counterexample:
         lines += ["", run(verdict.counterexample, problem)]
@@ -76,6 +72,8 @@ def block(verdict: Verdict, problem: Problem) -> str:
 
 def run(trace: Trace, problem: Problem) -> str:
     """A run as an indented timeline with the word of the replay under it."""
+    from workbench.verify.timeline import render_timeline
+
     width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
     text = render_timeline(trace, problem.pipeline, width)
     words = [trace.replay] if trace.replay and not trace.gap else []
