@@ -36,10 +36,11 @@ def execute(args: argparse.Namespace) -> int:
     """Analyse and print."""
     import json
 
-    from workbench.cli.analyse_report import SECTIONS
     from workbench.cli.progress import Progress
 
     loaded = o.load(args.file, args.param, args.fault)
+    from workbench.cli.analyse_report import SECTIONS
+
     settings = o.settings(args, loaded.pipeline)
     code = 0
     for number, name in enumerate(args.only):

@@ -41,7 +41,6 @@ def execute(args: argparse.Namespace) -> int:
     """Find out, print, and write."""
     from workbench.cli.progress import Progress
     from workbench.errors import InputError
-    from workbench.verify.buffers import buffers
 
     if args.most < 0:
         raise InputError(f"--max {args.most}: the largest capacity cannot be negative", hint="write --max 64")
@@ -53,6 +52,8 @@ def execute(args: argparse.Namespace) -> int:
     args.Q = []
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
+    from workbench.verify.buffers import buffers
+
     with Progress(f"buffers of {pipeline.name}"):
         found = buffers(pipeline, settings, args.most)
     written = _annotate(args.file, found) if args.annotate else ""

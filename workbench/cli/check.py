@@ -50,7 +50,7 @@ def execute(args: argparse.Namespace) -> int:
 
     runs.check_writable(args)
     loaded = o.load(args.file, args.param, args.fault)
-    from workbench.cli.output import decide_all  # after reading: a mistake in the file is found without them
+    from workbench.cli.output import decide_all
     from workbench.cli.problem import problem
 
     settings = o.settings(args, loaded.pipeline)

@@ -127,7 +127,10 @@ def positive(text: str) -> int:
 
 
 def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Loaded:
-    """The pipeline an argument names, with `--param` values and `--fault`s."""
+    """The pipeline an argument names, with `--param` values and `--fault`s.
+
+    Commands import what works on it after this, so that a mistake in the file is told without waiting for that.
+    """
     from workbench.language import load as read
     from workbench.language import parameters
 

@@ -75,9 +75,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
+    pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
     from workbench.backends.events import format_of, read_events, write_events
 
-    pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
     if args.backend == "spark":
         return run_spark.execute(args, pipeline)
     run_spark.refuse_options(args)
