@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 OLDEST = (3, 11)
+EXPLICIT = "explicit"
 EXTRAS = (
     ("pyarrow", "lab", "results of experiments"),
     ("duckdb", "lab", "tables of experiments"),
@@ -28,7 +29,9 @@ EXTRAS = (
 """Python package, the extra that installs it, and what it is for."""
 
 READY = "Pipelines can be checked."
-NOT_READY = "Most properties cannot be checked: no engine works but the built-in 'explicit'."
+ALONE = """Pipelines can be checked, by the built-in engine 'explicit' alone: it decides invariants, AG EF and what
+recurs for ever (GF, FG). Other formulas, monitors of SMV systems and large models need another engine."""
+NOT_READY = "Pipelines cannot be checked: this Python is too old."
 
 
 @dataclass(frozen=True)
@@ -52,19 +55,21 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Look and say; 0 if pipelines can be checked."""
     items = list(look())
-    ready = works(items)
+    ready, alone = (
+        works(items),
+        not any(item.found for item in items if item.group == "engines" and item.name != EXPLICIT),
+    )
     if args.json:
         print(json.dumps({"works": ready, "found": [asdict(item) for item in items]}))
     else:
         print(_table(items))
-        print(f"\n{READY if ready else NOT_READY}")
+        print(f"\n{(ALONE if alone else READY) if ready else NOT_READY}")
     return 0 if ready else 2
 
 
 def works(items: list[Item]) -> bool:
-    """Whether the main path can run: this Python is new enough and some engine works."""
-    python = all(item.found for item in items if item.name == "Python")
-    return python and any(item.found for item in items if item.group == "engines")
+    """Whether the main path can run: this Python is new enough, and an engine is built in."""
+    return all(item.found for item in items if item.name == "Python")
 
 
 def look() -> Iterator[Item]:
@@ -88,6 +93,7 @@ def _engines() -> Iterator[Item]:
     from workbench.errors import WorkbenchError
     from workbench.verify.engines import find_engines, get_engine
 
+    yield Item("engines", EXPLICIT, True, "built in")
     for found in find_engines():
         hint = ""
         if not found.usable:

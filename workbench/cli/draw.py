@@ -10,7 +10,6 @@ from pathlib import Path
 from workbench.cli import options as o
 
 
-
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)

@@ -2,7 +2,8 @@
 
 The rule of this module: whatever happens, a script can tell from the exit code (0 holds, 1 fails, 2 the input
 or the installation is at fault, 3 undecided, 130 interrupted), a person gets one message, and
-`WORKBENCH_DEBUG=1` gets the traceback. A command is imported when it is named, and imports what it needs when it runs, so that it starts fast.
+`WORKBENCH_DEBUG=1` gets the traceback. A command is imported when it is named, and what it needs when it
+runs: so it starts fast.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 DEFECT = 3
 YOUNG = 50_000
-"""New objects between two searches for garbage: what is imported and composed stays, and looking at it is for nothing."""
+"""New objects between two searches for garbage: nearly all that is imported and composed stays."""
 EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the
 installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
 

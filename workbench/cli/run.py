@@ -47,7 +47,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
     parser.add_argument(
-        "--threads", type=int, metavar="N",
+        "--threads", type=o.positive, metavar="N",
         help="of the threaded backend (default: one per core), and of numba (default: 1): a long stream in blocks",
     )  # fmt: skip
     parser.add_argument(
@@ -81,15 +81,15 @@ def execute(args: argparse.Namespace) -> int:
     if args.backend == "spark":
         return run_spark.execute(args, pipeline)
     run_spark.refuse_options(args)
-    faults = _faults(args, pipeline)
-    if args.threads is not None and args.backend not in ("threaded", "numba"):
-        raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded or --backend numba")
-    if args.reassociate and (args.backend != "numba" or args.threads in (None, 1) or args.key is not None):
-        raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
     if args.key is not None:
         from workbench.cli import run_traces
 
         return run_traces.execute(args, pipeline)
+    faults = _faults(args, pipeline)
+    if args.threads is not None and args.backend not in ("threaded", "numba"):
+        raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded or --backend numba")
+    if args.reassociate and (args.backend != "numba" or args.threads in (None, 1)):
+        raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
     events = read_events(args.input, pipeline, format=args.format)
     written = format_of(args.output) or args.format or format_of(args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())

@@ -8,6 +8,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli import options as o
 from workbench.errors import InputError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -65,8 +66,5 @@ def _check(args: argparse.Namespace) -> None:
     """Refuse what does not go together."""
     if args.backend not in ("numba", "gpu"):
         raise InputError(f"the {args.backend} backend runs one trace", hint="add --backend gpu or --backend numba")
-    for option in ("steps", "fault"):
-        if getattr(args, option):
-            raise InputError(f"--{option} and --key do not go together")
-    if args.seed is not None or args.rate is not None or args.threads is not None:
-        raise InputError("--key does not go together with --seed, --rate and --threads")
+    if other := o.given(args, "steps", "fault", "seed", "rate", "threads", "reassociate"):
+        raise InputError(f"{other} and --key do not go together")
