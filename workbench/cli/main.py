@@ -105,8 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # whoever read our output has had enough
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_output()
         return BROKEN_PIPE
     except WorkbenchError as error:
         return _fail(error, argv)
@@ -151,11 +150,20 @@ def _encodable() -> None:
 def _fail(error: WorkbenchError, argv: Sequence[str]) -> int:
     _debug()
     if "--json" in argv:
-        print(json.dumps(error_object(error)))
         with contextlib.suppress(OSError):
-            sys.stdout.flush()
+            print(json.dumps(error_object(error)), flush=True)
+    try:
+        sys.stdout.flush()
+    except OSError:  # what is said of that, and the exit code, are not Python's
+        _close_output()
     print(f"workbench: {error.message}", file=sys.stderr)
     return error.exit_code
+
+
+def _close_output() -> None:
+    """Nothing more can be printed, at the end of the process either."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def error_object(error: WorkbenchError) -> dict[str, object]:

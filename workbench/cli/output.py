@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
+from workbench.cli.files import unwritten
 from workbench.cli.progress import Progress
+from workbench.errors import WorkbenchError
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
 if TYPE_CHECKING:
@@ -110,19 +113,34 @@ def decide_all(
             verdict = item.decide()
             verdict = item.examine(verdict) if examine else verdict
         verdicts.append(verdict)
-        if as_json:
-            print(json.dumps(verdict.to_json()), flush=True)
-        elif quiet:
-            print(headline(verdict), flush=True)
-        else:
-            print(("" if number == 1 else "\n") + block(verdict, item), flush=True)
+        with _written(verdicts):
+            if as_json:
+                print(json.dumps(verdict.to_json()), flush=True)
+            elif quiet:
+                print(headline(verdict), flush=True)
+            else:
+                print(("" if number == 1 else "\n") + block(verdict, item), flush=True)
         if gap(verdict):
             print(GAP.format(gap(verdict)), file=sys.stderr)
-    if not as_json and not quiet and len(verdicts) > 1:
-        print(f"\n{_summary(verdicts)}")
-    if then is not None:
-        then(problems, verdicts)
+    with _written(verdicts):
+        if not as_json and not quiet and len(verdicts) > 1:
+            print(f"\n{_summary(verdicts)}", flush=True)
+        if then is not None:
+            then(problems, verdicts)
     return exit_code(verdicts)
+
+
+@contextlib.contextmanager
+def _written(verdicts: list[Verdict]) -> Iterator[None]:
+    """What cannot be written takes nothing from what is decided: the exit code stays, unless all was well until then."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (WorkbenchError, OSError) as error:
+        told = error if isinstance(error, WorkbenchError) else unwritten(error)
+        told.exit_code = exit_code(verdicts) or told.exit_code
+        raise told from error
 
 
 def _summary(verdicts: list[Verdict]) -> str:
