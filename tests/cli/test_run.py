@@ -283,13 +283,6 @@ def test_numba_writes_what_came_out_before_an_error(workbench: Run, tmp_path: Pa
     assert "x.csv:5" in done.err if bad == "x" else "step 3: 9223372036854775808 on input 'x'" in done.err
 
 
-def test_numba_refuses_queues_without_a_bound(workbench: Run, events: Path) -> None:
-    done = workbench("run", SQUARES, "--input", events, "--backend", "numba")
-    assert (done.code, done.out) == (2, "")
-    assert "queue 'kept.data' of pipeline sum_of_odds has no known capacity" in done.err
-    assert "workbench buffers" in done.err
-
-
 @pytest.mark.parametrize("bad", ["", "x\n"])
 def test_blocks_write_what_one_thread_writes(
     workbench: Run, tmp_path: Path, bad: str, monkeypatch: pytest.MonkeyPatch

@@ -132,7 +132,7 @@ def decide_all(
 
 @contextlib.contextmanager
 def _written(verdicts: list[Verdict]) -> Iterator[None]:
-    """What cannot be written takes nothing from what is decided: the exit code stays, unless all was well until then."""
+    """What cannot be written takes nothing from what is decided: the exit code stays, unless all was well."""
     try:
         yield
     except BrokenPipeError:

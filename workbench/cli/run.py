@@ -11,10 +11,11 @@ import itertools
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
-from workbench.cli import run_spark
+from workbench.cli import run_queues, run_spark
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def execute(args: argparse.Namespace) -> int:
     # nothing is written before the input is known to be there
     events = _started(events)
     with (
+        run_queues.told(pipeline),
         _backend(args, pipeline, faults) as backend,
         write_events(args.output, pipeline, format=written, idle=args.steps) as writer,
     ):
@@ -120,11 +122,12 @@ def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults 
         if args.threads not in (None, 1):
             from workbench.backends.compiled_parallel import Parallel
 
-            yield Parallel(pipeline, threads=args.threads, reassociate=args.reassociate)
+            make = partial(Parallel, threads=args.threads, reassociate=args.reassociate)
+            yield run_queues.allocated(make, pipeline, args)
         else:
             from workbench.backends.compiled_run import Compiled
 
-            yield Compiled(pipeline)
+            yield run_queues.allocated(Compiled, pipeline, args)
     elif args.backend == "gpu":
         from workbench.backends.compiled_batch import gpu_name
         from workbench.backends.compiled_run import Compiled
@@ -132,10 +135,10 @@ def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults 
         if gpu_name():
             from workbench.backends.compiled_blocks import ParallelGpu
 
-            yield ParallelGpu(pipeline)
+            yield run_queues.allocated(ParallelGpu, pipeline, args)
         else:
             print("workbench: runs on the CPU, since no NVIDIA GPU answers", file=sys.stderr)
-            yield Compiled(pipeline)
+            yield run_queues.allocated(Compiled, pipeline, args)
     elif args.backend == "threaded":
         from workbench.threads.executor import Threaded
         from workbench.threads.manager import ThreadManager

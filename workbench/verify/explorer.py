@@ -45,7 +45,8 @@ def explorer(verdicts: Sequence[Verdict]) -> str:
             f"<style>{asset('page.css')}{asset('explorer.css')}</style></head><body>",
             *(f'<template id="drawing-{i}">{text}</template>' for i, text in enumerate(drawings.texts())),
             f'<script type="application/json" id="verdicts">{_embedded(objects)}</script>',
-            f'<main id="page" data-first="{_first(verdicts)}"><noscript>This page needs JavaScript to walk through the runs.</noscript></main>',
+            f'<main id="page" data-first="{_first(verdicts)}">',
+            "<noscript>This page needs JavaScript to walk through the runs.</noscript></main>",
             f"<script>{asset('explorer.js')}</script></body></html>",
             "",
         ]
