@@ -1,7 +1,7 @@
 """Queues of compiled runs: how many events each holds, where the file does not say.
 
-The rule of this module: a log in which all inputs come together needs nothing from its user. Capacities are proven for such
-logs, the executor enforces them, and a log with gaps that would need more is told so at the step where it does.
+The rule of this module: a log in which all inputs come together needs nothing from its user. Capacities are proven for
+such logs, the executor enforces them, and a log with gaps that would need more is told so at the step where it does.
 """
 
 from __future__ import annotations
