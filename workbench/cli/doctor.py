@@ -55,10 +55,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Look and say; 0 if pipelines can be checked."""
     items = list(look())
-    ready, alone = (
-        works(items),
-        not any(item.found for item in items if item.group == "engines" and item.name != EXPLICIT),
-    )
+    ready = works(items)
+    alone = [item.name for item in items if item.group == "engines" and item.found] == [EXPLICIT]
     if args.json:
         print(json.dumps({"works": ready, "found": [asdict(item) for item in items]}))
     else:
