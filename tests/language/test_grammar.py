@@ -28,7 +28,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def made() -> tuple[lark.Lark, bool]:
     """The parser, and whether lark had to make it."""
-    with mock.patch.object(module.lark.Lark, "__init__", autospec=True, side_effect=lark.Lark.__init__) as init:
+    with mock.patch.object(lark.Lark, "__init__", autospec=True, side_effect=lark.Lark.__init__) as init:
         return module.grammar.__wrapped__(), init.called
 
 
