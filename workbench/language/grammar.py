@@ -1,6 +1,6 @@
 """The parser that lark makes of `pipe.lark`.
 
-Its tables take lark a fifth of a second, which is most of the time of a small command, so they are kept where Python
+Its tables take lark a fifth of a second, a third of the time of a small command, so they are kept where Python
 keeps compiled modules. The rule of this module: they are believed only where they were made of this grammar by this
 lark, and are whole; where they cannot be kept, they are made anew.
 """
