@@ -237,13 +237,13 @@ def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
 def test_a_row_that_is_no_result_takes_nothing_down(lab, tmp_path, column, value):
     lab("run", "tiny")
     before = re.findall(r"(\d{8}T\d{6}-\w+)  4 measured", lab("list", "tiny").out)[0]
-    (path,) = (tmp_path / ".workbench" / "lab" / "suite=tiny").glob("part-*")
-    forged = forge(path, lambda rows: rows[2].update({column: value}))
+    path = next((tmp_path / ".workbench" / "lab" / "suite=tiny").glob("part-*"))  # more than one where it took long
+    forged = forge(path, lambda rows: rows[0].update({column: value}))
     for args in (["list"], ["list", "tiny"], ["report", "tiny"], ["show", ""], ["compare", before, before]):
         ended = lab(*args)
         assert ended.code == 0, args
         assert (
-            f"left out, since it cannot be read: {'.workbench/lab/suite=tiny' / Path(forged.name)}: row 3: "
+            f"left out, since it cannot be read: {'.workbench/lab/suite=tiny' / Path(forged.name)}: row 1: "
             in ended.err
         )
         assert "newer workbench" in ended.err
