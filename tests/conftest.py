@@ -70,5 +70,5 @@ def pytest_runtest_makereport(
     """A property that fails shows the pipeline as a program."""
     report = yield
     if report.failed and call.excinfo and item.get_closest_marker("hypothesis"):
-        report.sections += case(call.excinfo.tb)
+        report.sections += case(item.nodeid, call.excinfo.tb)
     return report

@@ -14,7 +14,7 @@ from hypothesis import settings
 
 import workbench as wb
 from tests.examples import examples
-from tests.found import case
+from tests.found import case, read
 from workbench.language import parse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,17 +55,16 @@ def test_one_profile_scales_all_examples() -> None:
 
 
 def test_what_fails_is_shown_as_a_program() -> None:
-    def compare(pipeline: wb.Pipeline, steps: list[dict[str, int]]) -> None:
+    def compare(pipeline: wb.Pipeline, steps: list[object]) -> None:
         raise AssertionError
 
     try:
-        compare(parse(TEXT).get("p").pipeline, [{"x": 1}])
+        compare(parse(TEXT).get("p").pipeline, [{"x": 1}, wb.END])
     except AssertionError as error:
-        ((_, text),) = case(error.__traceback__)
-    scope: dict = {}
-    exec(text, scope)
-    assert [node.name for node in scope["pipeline"].nodes] == ["trim"]
-    assert scope["steps"] == [{"x": 1}]
+        ((_, text),) = case("test_it", error.__traceback__)
+    pipeline, steps = read(text)
+    assert [node.name for node in pipeline.nodes] == ["trim"]
+    assert steps == [{"x": 1}, wb.END]
 
 
 @pytest.mark.parametrize("code", [1, 2])
@@ -78,13 +77,14 @@ def test_the_round_that_finds_something_is_the_last(
     assert "again with --seed 9" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("handled", ["except KeyboardInterrupt: exit(130)", "finally: pass"])
 def test_the_search_ends_when_the_time_is_over(
-    fuzz: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fuzz: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], handled: str
 ) -> None:
-    program = "import time\ntry: time.sleep(600)\nexcept KeyboardInterrupt: exit(130)"
+    program = f"import time\ntry: time.sleep(600)\n{handled}"
     monkeypatch.setattr(fuzz, "commands", lambda *_: [[sys.executable, "-c", program]])
     assert fuzz.search(time.monotonic() + 1, "1", [], 0) == 0
-    assert "nothing found" in capsys.readouterr().out
+    assert "nothing found" in capfd.readouterr().out
 
 
 def test_a_round_is_random_pipelines_and_then_all_properties(fuzz: ModuleType) -> None:
