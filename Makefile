@@ -4,8 +4,7 @@
 VENV := .venv/bin
 SETUP = $(or $(PYTHON),python3) scripts/set_up.py $(if $(PYTHON),--switch)
 JOBS ?= 2
-# What is expensive to start is started once, by the process that has its group of tests.
-PYTEST = $(VENV)/python -m pytest -q -n $(JOBS) --dist loadgroup
+PYTEST = $(VENV)/python -m pytest -q -n $(JOBS)
 MINUTES ?= 10
 MAKEFLAGS += --jobs=3
 # Hundreds of short processes run: compiling all modules in each of them takes longer than the tests.

@@ -31,9 +31,34 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jo
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+TOGETHER = {
+    "tests/cli/test_demo.py": "demo",
+    "tests/lab/test_data.py": "data",
+    "tests/lab/test_measure.py": "measure",
+    "tests/lab/test_report.py": "browser",
+    "tests/lab/test_serve.py": "browser",
+    "tests/lab/test_spark.py": "spark",
+    "tests/spark/test_spark.py": "spark",
+    "tests/verify/test_explorer.py": "browser",
+}
+"""Files whose tests share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give groups to processes, and all other tests one by one."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Grouped(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return TOGETHER.get(nodeid.partition("::")[0], nodeid)
+
+    return Grouped(config, log)
+
+
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[Any]:
-    """The one session of all tests on Spark; they are a group, so that one process runs them."""
+    """The one session of all tests on Spark."""
     from workbench.lab.spark import session
 
     if shutil.which("java") is None:
@@ -48,7 +73,7 @@ def spark_session() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Page]:
-    """The one browser of all tests that need one; they are a group too."""
+    """The one browser of all tests that need one."""
     with chromium() as page:
         yield page
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 import workbench as wb
+from tests.conftest import TOGETHER
 from tests.examples import examples
 from tests.found import case, read
 from workbench.language import parse
@@ -92,3 +93,7 @@ def test_a_round_is_random_pipelines_and_then_all_properties(fuzz: ModuleType) -
     assert conform[1:6] == ["-m", "workbench.cli.main", "conform", "--random", "200"]
     assert "--hypothesis-seed=5" in properties
     assert fuzz.commands(5, "2", ["tests/core"])[0][-1] == "tests/core"
+
+
+def test_what_is_started_once_is_needed_by_files_that_there_are() -> None:
+    assert [file for file in TOGETHER if not (ROOT / file).is_file()] == []

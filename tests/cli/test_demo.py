@@ -21,7 +21,6 @@ from workbench.errors import EngineMissing
 from workbench.verify.check import Settings
 from workbench.verify.verdict import Outcome
 
-pytestmark = pytest.mark.xdist_group("demo")
 VOID = {"meta", "br"}
 
 

@@ -158,7 +158,6 @@ def test_without_a_gpu_nothing_is_shown_of_it(make_lab, tmp_path):
 
 
 @needs_browser
-@pytest.mark.xdist_group("browser")
 def test_clicking_a_cell_or_a_point_shows_its_measurements(written, page):
     _, folder, lab = written
     page.open(folder / "index.html")

@@ -299,7 +299,6 @@ def test_a_form_means_only_what_the_suite_has(site):
 
 
 @pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
-@pytest.mark.xdist_group("browser")
 def test_in_a_browser(folder, two_gpus, page):
     path = folder / "experiments" / "tiny.py"
     lab = Lab(load_suite(path), path, Store(folder / "data", "tiny"))

@@ -24,7 +24,6 @@ from workbench.lab.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("pyspark")
-pytestmark = pytest.mark.xdist_group("spark")
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
 
 MORE = """

@@ -33,7 +33,6 @@ from workbench.spark.output import write_rows
 from workbench.spark.stream import start
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
-pytestmark = pytest.mark.xdist_group("spark")
 ROWS = rows_of(400)
 
 

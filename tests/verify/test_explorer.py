@@ -20,7 +20,6 @@ from workbench.verify.explorer import MOST_SLOTS, explorer
 from workbench.verify.verdict import Outcome, Trace, TraceStep, Verdict, buffered
 
 MODELS = Path(__file__).parents[2] / "models" / "time2021"
-pytestmark = pytest.mark.xdist_group("browser")
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
 
 
