@@ -40,7 +40,9 @@ READ = [
      [{"x": 1, "c": True}, {"c": False}, {"x": 3}, {}, {"x": -4, "c": False}]),
     ("a.csv", "c,x\r\nTrue, 7 \r\n", TWO, [{"c": True, "x": 7}]),
     ("a.csv", "\ufeffx,c\n1,1\n", TWO, [{"x": 1, "c": True}]),
-    ("a.csv", "x\n1\n2.5\n", of(x=INT), [{"x": 1}, {"x": 2.5}]),
+    ("a.csv", f"x\n1\n-{10**400}\n", of(x=INT), [{"x": 1}, {"x": -(10**400)}]),
+    ("a.csv", "x\n1\n2.5\n", of(x=FLOAT), [{"x": 1.0}, {"x": 2.5}]),
+    ("a.jsonl", "1\n-Infinity\n2.5\n", of(x=FLOAT), [{"x": 1.0}, {"x": float("-inf")}, {"x": 2.5}]),
     ("a.csv", "1\n2\n", of(x=INT), [{"x": 1}, {"x": 2}]),
     ("a.csv", "\n2\n", of(x=INT), [{}, {"x": 2}]),
     ("a.csv", "", of(x=INT), []),
@@ -72,6 +74,49 @@ def test_reading(tmp_path, name, text, pipeline, steps):
     found = read(tmp_path, name, text, pipeline)
     assert found == steps
     assert [list(map(type, s.values())) for s in found] == [list(map(type, s.values())) for s in steps]
+
+
+LONG = "1" * 5000
+SHOWN = r"1{5,}\.\.\."
+
+NUMBERS = [
+    # the cell, JSON of the same, the domain, what is expected, the hint
+    ("7.5", "7.5", INT, "a whole number, not '?7.5'?", "declare the input as float"),
+    ("7.0", "7.0", INT, "a whole number, not '?7.0'?", "declare the input as float"),
+    ("nan", "NaN", INT, "a whole number, not '?[nN]a[nN]'?", "declare the input as float"),
+    ("inf", "Infinity", INT, "a whole number, not '?[iI]nf(inity)?'?", "declare the input as float"),
+    ("-inf", "-Infinity", INT, "a whole number, not '?-[iI]nf(inity)?'?", "declare the input as float"),
+    ("1e400", None, INT, "a whole number, not '1e400'", "declare the input as float"),
+    (None, "1e400", INT, "a number that a float can hold, not 1e400: {", ""),
+    ("1e400", None, FLOAT, "a number that a float can hold, not '1e400'", ""),
+    (None, "1e400", FLOAT, "a number that a float can hold, not 1e400: {", ""),
+    (f"1{'0' * 400}", f"1{'0' * 400}", FLOAT, "a number that a float can hold, not '?10", ""),
+    (LONG, None, FLOAT, f"a number that a float can hold, not '{SHOWN}", ""),
+    (LONG, None, INT, f"a whole number of at most [0-9]+ digits, not '{SHOWN}'", ""),
+    (LONG, None, Range(0, 3), f"a whole number of at most [0-9]+ digits, not '{SHOWN}'", ""),
+    (None, LONG, INT, f'a whole number of at most [0-9]+ digits, not {{"x": {SHOWN}', ""),
+    ("nan", "NaN", Range(0, 3), "an integer 0..3, not '?[nN]a[nN]'?", ""),
+]
+
+
+@pytest.mark.parametrize(("cell", "data", "domain", "message", "hint"), NUMBERS)
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_numbers_outside_their_type(tmp_path, format, cell, data, domain, message, hint):
+    given = cell if format == "csv" else data
+    if given is None:
+        return
+    text = f"x,c\n,1\n{given},1\n" if format == "csv" else f'{{"c": 1}}\n\n{{"x": {given}}}\n'
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path, f"a.{format}", text, of(x=domain, c=BOOL))
+    assert str(caught.value.where).endswith(f"a.{format}:3")
+    assert caught.value.hint == hint
+
+
+def test_a_number_in_a_cell_of_json(tmp_path):
+    with pytest.raises(InputError, match=r"a\.csv:2: column 'x': expected an array \(int, int\)"):
+        read(tmp_path, "a.csv", f'x\n"[1, {LONG}]"\n', of(x=Tuple((INT, INT))))
+    with pytest.raises(InputError, match=r"a\.csv:2: column 'x': expected a whole number"):
+        read(tmp_path, "a.csv", 'x\n"[1, 2.5]"\n', of(x=Tuple((INT, INT))))
 
 
 SMALL = of(x=Integer(4), c=BOOL)
@@ -197,6 +242,22 @@ def test_the_standard_output(capsys):
     with write_events("-", TWO) as writer:
         writer.write({"x": [1]})
     assert capsys.readouterr().out == "x,c\n1,\n"
+
+
+def test_a_header_comes_with_the_first_row(capsys):
+    with pytest.raises(RuntimeError), write_events("-", TWO):
+        raise RuntimeError
+    assert capsys.readouterr().out == ""
+    with write_events("-", TWO):
+        pass
+    assert capsys.readouterr().out == "x,c\n"
+
+
+def test_a_number_that_would_not_be_read_back(tmp_path):
+    for name in ("a.csv", "a.jsonl"):
+        with pytest.raises(InputError, match="digits"), write_events(tmp_path / name, TWO) as writer:
+            writer.write({"x": [10**5000]})
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_directory_that_is_not_there(tmp_path):

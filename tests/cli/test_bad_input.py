@@ -173,7 +173,7 @@ def test_a_defect_is_called_one(workbench: Run, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("rows", "phrase"),
     [
-        ("x\n1\ntwo\n", ":3: column 'x': expected a number, not 'two'"),
+        ("x\n1\ntwo\n", ":3: column 'x': expected a whole number, not 'two'"),
         ("x\n1\n2,3\n", ":3: this line has 2 cells"),
         ("y\n1\n", "neither the input's name 'x'"),
         ('x\n"1\n', "CSV"),

@@ -261,6 +261,22 @@ def test_numba_writes_what_came_out_before_an_error(workbench: Run, tmp_path: Pa
     assert "x.csv:5" in done.err if bad == "x" else "step 3: 9223372036854775808 on input 'x'" in done.err
 
 
+@pytest.mark.parametrize("options", [[], ["--backend", "numba"], ["--backend", "threaded"], ["--steps"]])
+def test_a_first_event_outside_its_type_writes_nothing(
+    workbench: Run, pipe: Callable[[str], Path], tmp_path: Path, options: list[str]
+) -> None:
+    """Nothing, not even the header, in every executor; behind a good row the header is there with it."""
+    file = pipe("pipeline p(x: int, y: int) -> int, int { return x, trim(y, 1) }")
+    (tmp_path / "bad.csv").write_text("x,y\n1,1e400\n")
+    done = workbench("run", file, "--input", tmp_path / "bad.csv", *options)
+    assert (done.code, done.out) == (2, "")
+    assert f"{tmp_path / 'bad.csv'}:2: column 'y': expected a whole number" in done.err
+    (tmp_path / "bad.csv").write_text("x,y\n1,2\n1,1e400\n")
+    done = workbench("run", file, "--input", tmp_path / "bad.csv", *options)
+    assert (done.code, done.out) == (2, "out1,out2\n1,\n")
+    assert ":3: column 'y'" in done.err
+
+
 def test_numba_refuses_queues_without_a_bound(workbench: Run, events: Path) -> None:
     done = workbench("run", SQUARES, "--input", events, "--backend", "numba")
     assert (done.code, done.out) == (2, "")

@@ -25,7 +25,16 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from workbench.backends.base import suggestion
-from workbench.backends.events_values import UnreadableError, from_json, from_text, to_json, to_text
+from workbench.backends.events_values import (
+    UnreadableError,
+    dump_json,
+    from_json,
+    from_text,
+    parse_json,
+    short,
+    to_json,
+    to_text,
+)
 from workbench.backends.whole import replacing
 from workbench.core.domain import Domain, Record, Value
 from workbench.core.pipeline import Pipeline
@@ -155,7 +164,7 @@ class _Csv(_Reader):
         except UnreadableError as error:
             raise self.error(
                 line,
-                f"the first line '{row[0]}' is neither the input's name '{self.only}' nor "
+                f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
                 f"a value of {self.inputs[self.only]}",
             ) from error
         return True
@@ -189,7 +198,7 @@ class _Csv(_Reader):
             try:
                 events[name] = from_text(cell, self.inputs[name])
             except UnreadableError as error:
-                raise self.error(line, f"column '{name}': expected {error}, not '{cell}'") from error
+                raise error.refusal(f"column '{name}'", f"'{short(cell)}'", f"{self.file}:{line}") from error
         return events
 
 
@@ -203,15 +212,13 @@ class _Json(_Reader):
 
     def step(self, text: str, line: int) -> Events:
         try:
-            data = json.loads(text, object_pairs_hook=unique_keys)
-        except json.JSONDecodeError as error:
-            raise self.error(line, f"not a JSON value: {error.msg} at column {error.colno}: {_short(text)}") from error
-        except (ValueError, RecursionError) as error:
-            raise self.error(line, f"not a JSON value: {error}: {_short(text)}") from error
+            data = parse_json(text)
+        except ValueError as error:
+            raise self.error(line, str(error)) from error
         if not self._keyed(data):
             if self.only is None:
                 expected = "{" + ", ".join(f'"{name}": ...' for name in self.inputs) + "}"
-                raise self.error(line, f"expected an object {expected}, not {_short(text)}")
+                raise self.error(line, f"expected an object {expected}, not {short(text)}")
             data = {self.only: data}
         events: Events = {}
         for name, item in data.items():
@@ -224,7 +231,7 @@ class _Json(_Reader):
             try:
                 events[name] = from_json(item, self.inputs[name])
             except UnreadableError as error:
-                raise self.error(line, f"input '{name}': expected {error}, not {_short(json.dumps(item))}") from error
+                raise error.refusal(f"input '{name}'", short(json.dumps(item)), f"{self.file}:{line}") from error
         return events
 
     def _keyed(self, data: Any) -> bool:
@@ -232,19 +239,6 @@ class _Json(_Reader):
         if not isinstance(data, dict):
             return False
         return self.only is None or set(data) <= {self.only} or not isinstance(self.inputs[self.only], Record)
-
-
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; ValueError if a key occurs twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key occurs twice in one object")
-    return found
-
-
-def _short(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 # --- writing ----------------------------------------------------------------------------------------------
@@ -258,8 +252,7 @@ class Writer:
         names = [name for name, _ in pipeline.outputs]
         self.domains = dict(zip(names, pipeline.output_domains, strict=True))
         self._csv = csv.writer(stream, lineterminator="\n")
-        if format == "csv":
-            self._csv.writerow(names)
+        self._header = names if format == "csv" else []
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         """The events of one step; several events of one output (the end of a stream) take several rows."""
@@ -267,10 +260,17 @@ class Writer:
         for i in range(max(rows, 1) if self.idle else rows):
             self._row({name: values[i] for name, values in outputs.items() if i < len(values)})
 
+    def begin(self) -> None:
+        """The header, if it is not there yet: what fails before its first row writes nothing."""
+        if self._header:
+            self._csv.writerow(self._header)
+            self._header = []
+
     def _row(self, events: Mapping[str, Value]) -> None:
+        self.begin()
         if self.format == "jsonl":
             row = {n: to_json(events[n], d) for n, d in self.domains.items() if n in events}
-            self.stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+            self.stream.write(dump_json(row) + "\n")
         elif events or len(self.domains) > 1:
             self._csv.writerow([to_text(events[n], d) if n in events else "" for n, d in self.domains.items()])
         else:  # a row with one empty cell: csv would write "" there, which reads as a text
@@ -292,22 +292,34 @@ def write_events(
     """
     chosen = format or format_of(path) or "csv"
     if str(path) == "-":
-        yield Writer(sys.stdout, pipeline, chosen, idle=idle)
+        with _begun(Writer(sys.stdout, pipeline, chosen, idle=idle)) as writer:
+            yield writer
         sys.stdout.flush()
         return
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        with open(target, "w", encoding="utf-8", newline="") as stream:
-            yield Writer(stream, pipeline, chosen, idle=idle)
+        with (
+            open(target, "w", encoding="utf-8", newline="") as stream,
+            _begun(Writer(stream, pipeline, chosen, idle=idle)) as writer,
+        ):
+            yield writer
         return
     with replacing(target) as name, open(name, "wb") as file, _zipped(file, target) as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
         try:
-            yield Writer(text, pipeline, chosen, idle=idle)
+            with _begun(Writer(text, pipeline, chosen, idle=idle)) as writer:
+                yield writer
             text.flush()
         finally:
             with suppress(ValueError, OSError):
                 text.detach()
+
+
+@contextmanager
+def _begun(writer: Writer) -> Iterator[Writer]:
+    """The writer, which has a header in the end even where nothing comes out."""
+    yield writer
+    writer.begin()
 
 
 @contextmanager

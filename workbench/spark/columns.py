@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.backends.events_values import UnreadableError, from_json, to_json
+from workbench.backends.events_values import UnreadableError, from_json, parse_json, short, to_json
 from workbench.core.domain import Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, InputError
@@ -92,11 +92,11 @@ def _each(column: Any, parse: Any) -> list[Value]:
 
 def _parsed(text: str, domain: Domain) -> Value:
     try:
-        return from_json(json.loads(text), domain)
+        return from_json(parse_json(text), domain)
     except UnreadableError as error:
-        raise DomainError(f"expected {error}, not {text}") from error
+        raise DomainError(f"expected {error}, not {short(text)}") from error
     except ValueError as error:
-        raise DomainError(f"expected JSON text, not {text!r}: {error}") from error
+        raise DomainError(str(error)) from error
 
 
 # --- columns from events --------------------------------------------------------------------------------------
