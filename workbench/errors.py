@@ -6,7 +6,7 @@ handler all show the same text; the fields stay readable on the exception.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,23 @@ class Location:
     line: int = 0
     column: int = 0
     text: str = ""
-    """The offending line, shown under the message with a caret at `column`."""
+    """The offending line, shown under the message with carets from `column` on."""
+    length: int = field(default=1, compare=False)
+    """How many characters are meant, as far as they stand on this line."""
 
     def __str__(self) -> str:
         parts = [self.file] if self.file else []
         if self.line:
             parts += [str(self.line), str(self.column)]
         return ":".join(parts)
+
+    @property
+    def shown(self) -> list[str]:
+        """The line and the carets under it; nothing where the line is not known."""
+        if not self.text:
+            return []
+        carets = "^" * max(1, min(self.length, len(self.text) - self.column + 1))
+        return [f"    {self.text}", "    " + " " * (self.column - 1) + carets]
 
 
 class WorkbenchError(Exception):
@@ -37,6 +47,8 @@ class WorkbenchError(Exception):
     """
 
     exit_code = 2
+    others: tuple[WorkbenchError, ...] = ()
+    """Further mistakes of the same text, which have nothing to do with this one."""
 
     def __init__(self, what: str, *, where: Location | str = "", hint: str = "") -> None:
         self.what = what
@@ -49,11 +61,11 @@ class WorkbenchError(Exception):
         """The whole text, on one or several lines."""
         place = str(self.where)
         lines = [f"{place}: {self.what}" if place else self.what]
-        if isinstance(self.where, Location) and self.where.text:
-            lines += [f"    {self.where.text}", "    " + " " * (self.where.column - 1) + "^"]
+        if isinstance(self.where, Location):
+            lines += self.where.shown
         if self.hint:
             lines.append(f"  hint: {self.hint}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(other.message for other in self.others)])
 
     def __str__(self) -> str:
         return self.message

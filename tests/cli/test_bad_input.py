@@ -149,6 +149,17 @@ def test_errors_as_json(workbench: Run, pipe: Pipe) -> None:
     assert workbench("check", GOOD, "-N", "many", "--json").objects[0]["error"]
 
 
+def test_all_errors_of_a_file_are_told(workbench: Run, pipe: Pipe) -> None:
+    file = pipe("pipeline p(x: int) -> int {\n    a = trim(x 1)\n    b = x + c\n    return filter(x, b > 1)\n}")
+    done = workbench("check", file)
+    rejected(done, f"{file}:2:16: expected")
+    assert f"\n{file}:3:13: there is no stream or parameter 'c'" in done.err
+    done = workbench("check", file, "--json")
+    (error,) = done.objects
+    assert (error["line"], [other["line"] for other in error["others"]]) == (2, [3])
+    assert error["others"][0]["what"] == "there is no stream or parameter 'c'"
+
+
 def test_the_traceback_on_demand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from workbench.cli.main import main
 

@@ -77,7 +77,7 @@ class Pipeline:
         domains: dict[str, Domain] = dict(self.inputs)
         typed: dict[str, Processor] = {}
         for node in ordered:
-            typed[node.name] = _type_node(self.name, node, domains)
+            typed[node.name] = type_node(self.name, node, domains)
         object.__setattr__(self, "domains", domains)
         object.__setattr__(self, "typed", typed)
         unknown = set(self.capacities) - set(self.every_queue)
@@ -342,7 +342,13 @@ def _unknown(
     return PipelineError(f"pipeline {pipeline} has no {kind} '{name}'{extra}", where=where, hint=hint)
 
 
-def _type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
+def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
+    """The typed processor of a node, whose outputs get their domains beside those of the pipes before it.
+
+    Raises
+    ------
+    TypingError, DomainError: it does not go with its inputs.
+    """
     inputs = tuple(domains[pipe] for pipe in node.inputs)
     try:
         typed = node.processor.typed(inputs)

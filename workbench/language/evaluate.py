@@ -17,6 +17,7 @@ from workbench.core.term import Fields, Term, const, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
+from workbench.language.findings import Findings, FollowUp
 
 
 @contextmanager
@@ -101,6 +102,8 @@ class Evaluator:
         self.functions = functions
         self.labels = labels
         """The constants of the enumerations in the file, which mean themselves (see `types.constants`)."""
+        self.lost: frozenset[str] = frozenset()
+        """Names of which a mistake elsewhere says that their meaning is not known."""
 
     def value(self, e: s.Expression) -> Any:
         """The value of an expression."""
@@ -131,19 +134,24 @@ class Evaluator:
             return self.labels[e.name]
         raise self.unknown(e)
 
+    def unless_lost(self, name: str, error: LanguageError) -> LanguageError:
+        """The error about what is not known by this name; a follow-up where a mistake elsewhere is the reason."""
+        return FollowUp() if name in self.lost else error
+
     def unknown(self, e: s.Name) -> LanguageError:
         """The error about a name that means nothing here."""
         hint = suggestion(e.name, [*self.scope, *self.labels])
         if e.name in self.functions:
             hint = f"'{e.name}' is a function: apply it, {e.name}(...)"
-        return LanguageError(f"there is no '{e.name}' here", where=e.where, hint=hint)
+        return self.unless_lost(e.name, LanguageError(f"there is no '{e.name}' here", where=e.where, hint=hint))
 
     def call(self, e: s.Call) -> Any:
         """A function applied to values."""
         function = self.functions.get(e.name)
         if function is None:
             hint = suggestion(e.name, words(self.functions), "functions are: ")
-            raise LanguageError(f"there is no function '{e.name}'", where=e.where, hint=hint)
+            error = LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
+            raise self.unless_lost(e.name, error)
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 
     def applied(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
@@ -185,17 +193,36 @@ class FunctionBody(Evaluator):
 
 
 def defined_functions(
-    file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str]
+    file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str], findings: Findings
 ) -> dict[str, Function]:
-    """The functions of a file beside those known already; names and recursion are checked at once."""
+    """The functions of a file beside those known already; names and recursion are checked at once.
+
+    One with a mistake, which is kept, is there without a meaning.
+    """
     functions = dict(known)
     written = {f.name: f for f in file.functions}
+    wrong: set[str] = set()
     for definition in file.functions:
         functions[definition.name] = _defined(definition, functions, labels)
     for definition in file.functions:
-        _check_names(definition, functions, labels)
-        _check_recursion(definition, written)
-    return functions
+        try:
+            _check_names(definition, functions, labels, file.unread)
+            cycle = _cycle(definition, written)
+        except LanguageError as error:
+            findings.add(error)
+            wrong.add(definition.name)
+            continue
+        if cycle and not wrong & set(cycle):
+            findings.add(recursive("functions", cycle, definition.where))
+        wrong.update(cycle)
+    return functions | {name: _meaningless(written[name]) for name in wrong}
+
+
+def _meaningless(f: s.FunctionSyntax) -> Function:
+    def build(*_: Any) -> Any:
+        raise FollowUp
+
+    return Function(f.name, len(f.arguments), build)
 
 
 def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> Function:
@@ -213,8 +240,11 @@ def walk(e: s.Expression) -> Iterator[s.Expression]:
         yield from walk(part)
 
 
-def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
+def _check_names(
+    f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str], lost: frozenset[str]
+) -> None:
     body = FunctionBody(dict.fromkeys(f.arguments), functions, labels)
+    body.lost = lost
     for e in walk(f.body):
         if isinstance(e, s.Name):
             body.named(e)
@@ -222,16 +252,17 @@ def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels:
             body.call(e)
 
 
-def _check_recursion(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> None:
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        for e in walk(written[name].body):
-            if isinstance(e, s.Call) and e.name in written:
-                if e.name == f.name:
-                    raise recursive("functions", (*path, f.name), f.where)
-                if e.name not in path:
-                    visit(e.name, (*path, e.name))
+def _cycle(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> tuple[str, ...]:
+    """The functions through which one calls itself; none if it does not."""
 
-    visit(f.name, (f.name,))
+    def visit(name: str, path: tuple[str, ...]) -> tuple[str, ...]:
+        called = [e.name for e in walk(written[name].body) if isinstance(e, s.Call) and e.name in written]
+        if f.name in called:
+            return (*path, f.name)
+        found = (visit(each, (*path, each)) for each in called if each not in path)
+        return next(filter(None, found), ())
+
+    return visit(f.name, (f.name,))
 
 
 def recursive(kind: str, cycle: Sequence[str], where: Location) -> LanguageError:

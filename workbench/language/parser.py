@@ -18,6 +18,7 @@ from lark.tree import Meta
 
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
+from workbench.language.findings import Findings
 from workbench.language.mistakes import explain
 
 STARTS = ("start", "property", "formula", "trouble")
@@ -32,20 +33,22 @@ def grammar() -> Lark:
 
 def read(text: str, file: str, start: str) -> Any:
     """The tree of `text` as the grammar's `start`; LanguageError where it cannot be read."""
+    findings = Findings()
     try:
         tree = grammar().parse(text, start=start)
     except UnexpectedInput as error:
         raise explain(error, text, file) from None
+    made = built(tree, text, file, findings)
+    findings.refuse()
+    return made
+
+
+def built(tree: Any, text: str, file: str, findings: Findings, *, complete: bool = True) -> Any:
+    """What a tree of the grammar means; `complete` says that nothing of the text was left out."""
     try:
-        return _Builder(text, file).transform(tree)
+        return _Builder(text, file, findings, complete).transform(tree)
     except VisitError as error:  # lark's wrapper around what the builder raised
         raise error.orig_exc from None
-
-
-def parse_file(text: str, file: str = "<text>") -> s.FileSyntax:
-    """The definitions of a `.pipe` file."""
-    tree: s.FileSyntax = read(text, file, "start")
-    return tree
 
 
 def parse_expression(text: str, file: str = "<expression>") -> s.Expression:
@@ -77,15 +80,16 @@ _SPELLINGS = {"&": "and", "|": "or", "!": "not"}
 class _Builder(Transformer[Token, Any]):
     """One method per rule (or alias) of the grammar."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, findings: Findings, complete: bool) -> None:
         super().__init__()
-        self._text, self._file = text, file
+        self._text, self._file, self._findings, self._complete = text, file, findings, complete
         self._lines = text.splitlines()
 
     def _place(self, item: Token | Meta) -> Location:
         line, column = item.line or 1, item.column or 1
         shown = self._lines[line - 1] if line <= len(self._lines) else ""
-        return Location(self._file, line, column, shown)
+        end = (item.end_column or column) if item.end_line == line else len(shown.split("#")[0].rstrip()) + 1
+        return Location(self._file, line, column, shown, max(1, end - column))
 
     def _called(self, meta: Meta, start: int) -> str:
         """The source of a construct on one line, comments left out."""
@@ -104,18 +108,20 @@ class _Builder(Transformer[Token, Any]):
                 functions.append(item)
             elif not pipelines:
                 what = "monitor statement" if isinstance(item, s.Monitor) else "check"
-                raise LanguageError(
+                error = LanguageError(
                     f"this {what} stands above every pipeline",
                     where=item.where,
                     hint="write it inside the braces of a pipeline, or below it",
                 )
+                if self._complete:
+                    self._findings.add(error)
             elif isinstance(item, s.Monitor):
                 last = pipelines[-1]
                 pipelines[-1] = dataclasses.replace(last, monitors=(*last.monitors, item))
             else:
                 last = pipelines[-1]
                 pipelines[-1] = _with_check(last, item)
-        _once([*pipelines, *functions])
+        self._once([*pipelines, *functions])
         return s.FileSyntax(tuple(pipelines), tuple(functions))
 
     def pipeline(self, meta: Meta, children: list[Any]) -> s.PipelineSyntax:
@@ -226,7 +232,8 @@ class _Builder(Transformer[Token, Any]):
         names = tuple(map(str, arguments))
         for i, token in enumerate(arguments):
             if str(token) in names[:i]:
-                raise LanguageError(f"two arguments are called '{token}'", where=self._place(token), hint="rename one")
+                what = f"two arguments are called '{token}'"
+                self._findings.add(LanguageError(what, where=self._place(token), hint="rename one"))
         return s.FunctionSyntax(str(name), names, children[-1], self._place(name))
 
     def check(self, meta: Meta, children: list[Any]) -> s.Check:
@@ -248,6 +255,14 @@ class _Builder(Transformer[Token, Any]):
     def property(self, meta: Meta, children: list[Any]) -> s.Check:
         name, argument = children
         return s.Check(str(name), argument, self._called(meta, meta.start_pos), self._place(name))
+
+    def _once(self, definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
+        seen: dict[str, Location] = {}
+        for item in sorted(definitions, key=lambda d: d.where.line):
+            if item.name in seen:
+                what = f"'{item.name}' is defined twice, first in line {seen[item.name].line}"
+                self._findings.add(LanguageError(what, where=item.where, hint="rename one"))
+            seen.setdefault(item.name, item.where)
 
     # --- types ---
 
@@ -320,11 +335,14 @@ class _Builder(Transformer[Token, Any]):
     def path(self, meta: Meta, children: list[Any]) -> s.Temporal:
         letter, inside = children
         if not isinstance(inside, s.Temporal) or inside.operator != "U":
-            raise LanguageError(
+            place = self._place(letter)
+            error = LanguageError(
                 f"{letter}[...] needs an until inside, not '{inside}'",
-                where=self._place(letter),
+                where=place,
                 hint=f"write {letter}[p U q], or {letter}F, {letter}G, {letter}X without brackets",
             )
+            self._findings.add(error)
+            return s.Temporal(f"{letter}F", (inside,), where=place)
         return s.Temporal(f"{letter}U", inside.operands, where=self._place(letter))
 
     def choice(self, meta: Meta, children: list[Any]) -> s.Operation:
@@ -339,11 +357,11 @@ class _Builder(Transformer[Token, Any]):
 
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name, *arguments = children
-        return s.Call(str(name), _present(arguments), where=self._place(name))
+        return s.Call(str(name), _present(arguments), where=self._place(meta))
 
     def generic_call(self, meta: Meta, children: list[Any]) -> s.Call:
         name, given, *arguments = children
-        return s.Call(str(name), _present(arguments), given, where=self._place(name))
+        return s.Call(str(name), _present(arguments), given, where=self._place(meta))
 
     def instance(self, meta: Meta, children: list[Any]) -> s.Instance:
         return s.Instance(str(children[0]), children[1], where=self._place(meta))
@@ -366,15 +384,3 @@ def _is_arrow(child: Any) -> bool:
 
 def _with_check(pipeline: s.PipelineSyntax, check: s.Check) -> s.PipelineSyntax:
     return dataclasses.replace(pipeline, checks=(*pipeline.checks, check))
-
-
-def _once(definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
-    seen: dict[str, Location] = {}
-    for item in sorted(definitions, key=lambda d: d.where.line):
-        if item.name in seen:
-            raise LanguageError(
-                f"'{item.name}' is defined twice, first in line {seen[item.name].line}",
-                where=item.where,
-                hint="rename one",
-            )
-        seen[item.name] = item.where

@@ -7,7 +7,7 @@ expression is text that reads back as the same tree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.errors import Location
@@ -118,6 +118,11 @@ class Call(Expression):
     given: tuple[Given, ...] = ()
 
     @property
+    def name_place(self) -> Location:
+        """Where the name alone stands."""
+        return replace(self.where, length=len(self.name))
+
+    @property
     def parts(self) -> tuple[Expression, ...]:
         return self.arguments
 
@@ -211,6 +216,11 @@ class Return:
 
     values: tuple[Expression, ...]
     where: Location = _where()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it gives a name to: nothing."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -384,6 +394,8 @@ class FileSyntax:
 
     pipelines: tuple[PipelineSyntax, ...]
     functions: tuple[FunctionSyntax, ...]
+    unread: frozenset[str] = frozenset()
+    """The words of what could not be read: nothing is known of what they mean."""
 
 
 @dataclass(frozen=True)
