@@ -277,6 +277,26 @@ def test_a_first_event_outside_its_type_writes_nothing(
     assert ":3: column 'y'" in done.err
 
 
+@pytest.mark.parametrize("options", [[], ["--backend", "numba"], ["--backend", "threaded"]], ids=str)
+def test_parquet_is_read_and_written(
+    workbench: Run, pipe: Callable[[str], Path], tmp_path: Path, options: list[str]
+) -> None:
+    """The outputs of one pipeline are the inputs of the next, and a wrong row leaves nothing behind."""
+    (tmp_path / "x.jsonl").write_text('{"x": 1}\n{"y": {"price": 3, "red": true}}\n{"x": 2}\n')
+    table = tmp_path / "table.parquet"
+    done = workbench("run", pipe(SEVERAL), "--input", tmp_path / "x.jsonl", "--output", table, *options)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    kinds = "pipeline next(sum: int, last: {price: 0..99, red: bool}, twice: int)"
+    following = pipe(f"{kinds} -> sum: int, last: {{price: 0..99, red: bool}} {{ return sum, last }}")
+    done = workbench("run", following, "--input", table, *options)
+    assert done.out == '{"sum": 1}\n{"sum": 3}\n{"last": {"price": 3, "red": true}}\n'
+    narrow = pipe(f"{kinds.replace('sum: int', 'sum: 0..2')} -> sum: 0..2 {{ return sum }}")
+    done = workbench("run", narrow, "--input", table, "--output", tmp_path / "other.parquet", *options)
+    assert done.code == 2
+    assert f"{table}:3: column 'sum': expected an integer 0..2, not 3" in done.err
+    assert not list(tmp_path.glob("*other*"))
+
+
 def test_numba_refuses_queues_without_a_bound(workbench: Run, events: Path) -> None:
     done = workbench("run", SQUARES, "--input", events, "--backend", "numba")
     assert (done.code, done.out) == (2, "")

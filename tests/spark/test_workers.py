@@ -163,7 +163,7 @@ def test_integers_that_spark_has_not():
         [pa.array(["k"] * 3), pa.array([1, 2, 3]), pa.array([2**40] * 3)], names=list("abc")
     )
     assert "64 bits" in ours(Runner(choose(runs), BY_TIME), [rows]).what
-    assert "64 bits, which Spark has for int" in ours(Runner(choose(runs, "reference"), BY_TIME), [rows]).what
+    assert "64 bits, which a column has for int" in ours(Runner(choose(runs, "reference"), BY_TIME), [rows]).what
 
 
 # --- lines ----------------------------------------------------------------------------------------------------

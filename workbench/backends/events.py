@@ -2,13 +2,14 @@
 
 The rule of this module: nothing is guessed and nothing skipped. What cannot be read as an event of its
 input's domain is an error that names the file, the line, the column, the text and what was expected. Files
-are streamed in both directions; a written file appears under its name only when it is complete.
+are streamed in both directions; a written file appears under its name only when it is complete. What a name
+ends with tells the format, and an ending that tells none is refused; without one the first bytes tell.
 
 CSV: the first line names the inputs; an empty cell (or line) carries no event. A pipeline with one input may
 do without the header: a first line that is not the input's name is an event. Tuples and records are JSON text
 in a cell. JSON lines: one object a line, input to value, where a missing or null input carries no event. A
 pipeline with one input may have the bare value instead (an object is a bare record unless its only key is the
-input's name).
+input's name). Parquet: a column an input, a null is no event (`events_parquet`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -40,17 +41,52 @@ from workbench.core.domain import Domain, Record, Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError
 
-Format = Literal["csv", "jsonl"]
+Format = Literal["csv", "jsonl", "parquet"]
 Events = dict[str, Value]
 
-FORMATS: dict[str, Format] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+FORMATS: dict[str, Format] = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+}
 GZIP_MAGIC = b"\x1f\x8b"
+PARQUET_MAGIC = b"PAR1"
 
 
 def format_of(path: str | Path) -> Format | None:
-    """The format that a file's name tells, if it does."""
+    """The format that a file's name tells; None for a name without an ending, a device or a pipe.
+
+    Raises
+    ------
+    InputError: the name has an ending, of a format that is none of ours.
+    """
     name = Path(path)
-    return FORMATS.get(Path(name.stem).suffix if name.suffix == ".gz" else name.suffix)
+    ending = Path(name.stem).suffix if name.suffix == ".gz" else name.suffix
+    if ending in FORMATS:
+        return FORMATS[ending]
+    if not ending or (name.exists() and not name.is_file()):
+        return None
+    hint = f"the formats are {', '.join(FORMATS)}; where the file has one of them, say so: --format csv"
+    raise InputError(f"'{ending}' is no format of events", where=str(path), hint=hint)
+
+
+def output_format(output: str | Path, given: Format | None, read: str | Path) -> Format:
+    """The format to write: what the output's name tells, else what is `given`, else that of the input.
+
+    To what is no file, Parquet cannot be written: there it is JSON lines.
+    """
+    target = Path(output)
+    no_file = str(output) == "-" or (target.exists() and not target.is_file())
+    try:
+        named = None if no_file else format_of(output)
+    except InputError:
+        if given is None:
+            raise
+        named = None
+    found = named or given or format_of(read) or "csv"
+    return "jsonl" if no_file and found == "parquet" else found
 
 
 # --- reading ----------------------------------------------------------------------------------------------
@@ -68,7 +104,7 @@ def read_events(
 
     Parameters
     ----------
-    path: `.csv`, `.jsonl` (`.ndjson`, `.json`), either with `.gz`; anything else is told by its first line.
+    path: `.csv`, `.jsonl` (`.ndjson`, `.json`), `.parquet`, also with `.gz`; without an ending the first bytes tell.
     format: overrides what the name says.
     extra: what to do with columns or keys that are no inputs.
     """
@@ -78,6 +114,9 @@ def read_events(
         shown = "<stdin>" if str(path) == "-" else str(path)
         try:
             chosen = format or format_of(path) or _sniff(stream)
+            if chosen == "parquet":
+                yield from _Parquet(shown, inputs, extra == "ignore").read(cast(IO[bytes], stream))
+                return
             reader = _Csv if chosen == "csv" else _Json
             yield from reader(shown, inputs, extra == "ignore").read(lines)
         except UnicodeDecodeError as error:
@@ -115,7 +154,9 @@ def _unzipped(stream: io.BufferedReader) -> io.BufferedReader:
 
 
 def _sniff(stream: io.BufferedReader) -> Format:
-    """JSON lines start with a brace, a bracket or a quote; everything else is CSV."""
+    """Parquet has its name in front; JSON lines start with a brace, a bracket or a quote; everything else is CSV."""
+    if stream.peek(4)[:4] == PARQUET_MAGIC:
+        return "parquet"
     start = stream.peek(64).removeprefix(b"\xef\xbb\xbf").lstrip()
     return "jsonl" if start[:1] in (b"{", b"[", b'"') else "csv"
 
@@ -128,10 +169,26 @@ class _Reader:
         self.only = next(iter(inputs)) if len(inputs) == 1 else None
 
     def error(self, line: int, what: str, hint: str = "") -> InputError:
-        return InputError(what, where=f"{self.file}:{line}", hint=hint)
+        return InputError(what, where=f"{self.file}:{line}" if line else self.file, hint=hint)
 
     def unknown(self, line: int, kind: str, name: str) -> InputError:
         return self.error(line, f"{kind} '{name}' is no input of the pipeline", suggestion(name, list(self.inputs)))
+
+    def header(self, names: Sequence[str], line: int) -> list[str | None]:
+        """The input that each column of this name holds."""
+        for name in names:
+            if name not in self.inputs and not self.ignore:
+                raise self.unknown(line, "column", name)
+            if name in self.inputs and names.count(name) > 1:
+                raise self.error(line, f"two columns are called '{name}'")
+        for name in self.inputs:
+            if name not in names:
+                raise self.error(
+                    line,
+                    f"there is no column '{name}'",
+                    f"there are: {', '.join(names)}; an input without events has an empty column",
+                )
+        return [name if name in self.inputs else None for name in names]
 
 
 class _Csv(_Reader):
@@ -149,7 +206,7 @@ class _Csv(_Reader):
                 raise self.error(rows.line_num, f"not a line of CSV: {error}") from error
             if columns is None:
                 if not self.headerless(row, rows.line_num):
-                    columns = self.header(row, rows.line_num)
+                    columns = self.header([cell.strip() for cell in row], rows.line_num)
                     continue
                 columns = [self.only]
             yield self.step(row, columns, rows.line_num)
@@ -169,23 +226,6 @@ class _Csv(_Reader):
             ) from error
         return True
 
-    def header(self, row: list[str], line: int) -> list[str | None]:
-        """The input that each column holds."""
-        names = [cell.strip() for cell in row]
-        for name in names:
-            if name not in self.inputs and not self.ignore:
-                raise self.unknown(line, "column", name)
-            if name in self.inputs and names.count(name) > 1:
-                raise self.error(line, f"two columns are called '{name}'")
-        for name in self.inputs:
-            if name not in names:
-                raise self.error(
-                    line,
-                    f"there is no column '{name}'",
-                    f"there are: {', '.join(names)}; an input without events has an empty column",
-                )
-        return [name if name in self.inputs else None for name in names]
-
     def step(self, row: list[str], columns: Sequence[str | None], line: int) -> Events:
         if not row:
             return {}
@@ -200,6 +240,16 @@ class _Csv(_Reader):
             except UnreadableError as error:
                 raise error.refusal(f"column '{name}'", f"'{short(cell)}'", f"{self.file}:{line}") from error
         return events
+
+
+class _Parquet(_Reader):
+    """Typed rows under the names of the file's columns."""
+
+    def read(self, file: IO[bytes]) -> Iterator[Events]:
+        from workbench.backends import events_parquet
+
+        names, batches = events_parquet.columns(file, self.file)
+        yield from events_parquet.events(batches, self.header(names, 0), self.inputs, self.file)
 
 
 class _Json(_Reader):
@@ -247,12 +297,10 @@ class _Json(_Reader):
 class Writer:
     """Writes what the outputs of a pipeline show, one row (or object) a step; see `write_events`."""
 
-    def __init__(self, stream: IO[str], pipeline: Pipeline, format: Format, *, idle: bool) -> None:
-        self.stream, self.format, self.idle = stream, format, idle
+    def __init__(self, pipeline: Pipeline, *, idle: bool) -> None:
+        self.idle = idle
         names = [name for name, _ in pipeline.outputs]
         self.domains = dict(zip(names, pipeline.output_domains, strict=True))
-        self._csv = csv.writer(stream, lineterminator="\n")
-        self._header = names if format == "csv" else []
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         """The events of one step; several events of one output (the end of a stream) take several rows."""
@@ -260,21 +308,56 @@ class Writer:
         for i in range(max(rows, 1) if self.idle else rows):
             self._row({name: values[i] for name, values in outputs.items() if i < len(values)})
 
-    def begin(self) -> None:
-        """The header, if it is not there yet: what fails before its first row writes nothing."""
-        if self._header:
-            self._csv.writerow(self._header)
-            self._header = []
+    def end(self) -> None:
+        """What is still to be written, when no error has come between."""
 
     def _row(self, events: Mapping[str, Value]) -> None:
-        self.begin()
-        if self.format == "jsonl":
-            row = {n: to_json(events[n], d) for n, d in self.domains.items() if n in events}
-            self.stream.write(dump_json(row) + "\n")
-        elif events or len(self.domains) > 1:
-            self._csv.writerow([to_text(events[n], d) if n in events else "" for n, d in self.domains.items()])
+        raise NotImplementedError
+
+
+class _JsonWriter(Writer):
+    def __init__(self, stream: IO[str], pipeline: Pipeline, *, idle: bool) -> None:
+        super().__init__(pipeline, idle=idle)
+        self.stream = stream
+
+    def _row(self, events: Mapping[str, Value]) -> None:
+        row = {n: to_json(events[n], d) for n, d in self.domains.items() if n in events}
+        self.stream.write(dump_json(row) + "\n")
+
+
+class _CsvWriter(Writer):
+    """The header comes with the first row: what fails before it writes nothing."""
+
+    def __init__(self, stream: IO[str], pipeline: Pipeline, *, idle: bool) -> None:
+        super().__init__(pipeline, idle=idle)
+        self.stream, self.csv = stream, csv.writer(stream, lineterminator="\n")
+        self.begun = False
+
+    def end(self) -> None:
+        if not self.begun:
+            self.csv.writerow(self.domains)
+            self.begun = True
+
+    def _row(self, events: Mapping[str, Value]) -> None:
+        self.end()
+        if events or len(self.domains) > 1:
+            self.csv.writerow([to_text(events[n], d) if n in events else "" for n, d in self.domains.items()])
         else:  # a row with one empty cell: csv would write "" there, which reads as a text
             self.stream.write("\n")
+
+
+class _ParquetWriter(Writer):
+    def __init__(self, file: IO[bytes], pipeline: Pipeline, where: str, *, idle: bool) -> None:
+        from workbench.backends.events_parquet import Rows
+
+        super().__init__(pipeline, idle=idle)
+        self.rows = Rows(file, self.domains, where)
+
+    def end(self) -> None:
+        self.rows.flush()
+
+    def _row(self, events: Mapping[str, Value]) -> None:
+        self.rows.add(events)
 
 
 @contextmanager
@@ -290,36 +373,34 @@ def write_events(
     format: overrides what the name says; CSV where neither says anything.
     idle: whether a step without output takes a row too.
     """
-    chosen = format or format_of(path) or "csv"
-    if str(path) == "-":
-        with _begun(Writer(sys.stdout, pipeline, chosen, idle=idle)) as writer:
-            yield writer
-        sys.stdout.flush()
-        return
+    chosen = format or output_format(path, None, "-")
+    made = _JsonWriter if chosen == "jsonl" else _CsvWriter
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with (
-            open(target, "w", encoding="utf-8", newline="") as stream,
-            _begun(Writer(stream, pipeline, chosen, idle=idle)) as writer,
-        ):
+    if str(path) == "-" or (target.exists() and not target.is_file()):
+        if chosen == "parquet":
+            raise InputError("Parquet is written to a file", where=str(path), hint="--output out.parquet")
+        with nullcontext(sys.stdout) if str(path) == "-" else open(target, "w", encoding="utf-8", newline="") as stream:
+            writer: Writer = made(stream, pipeline, idle=idle)
             yield writer
+            writer.end()
+            stream.flush()
         return
     with replacing(target) as name, open(name, "wb") as file, _zipped(file, target) as raw:
+        if chosen == "parquet":
+            rows = _ParquetWriter(raw, pipeline, str(path), idle=idle)
+            with closing(rows.rows):
+                yield rows
+                rows.end()
+            return
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
         try:
-            with _begun(Writer(text, pipeline, chosen, idle=idle)) as writer:
-                yield writer
+            writer = made(text, pipeline, idle=idle)
+            yield writer
+            writer.end()
             text.flush()
         finally:
             with suppress(ValueError, OSError):
                 text.detach()
-
-
-@contextmanager
-def _begun(writer: Writer) -> Iterator[Writer]:
-    """The writer, which has a header in the end even where nothing comes out."""
-    yield writer
-    writer.begin()
 
 
 @contextmanager

@@ -43,8 +43,6 @@ def refuse_options(args: argparse.Namespace) -> None:
     for name in ("order", "master", "stream", "checkpoint", "once", "files"):
         if getattr(args, name):
             raise InputError(f"--{name} belongs to the spark backend", hint="add --backend spark")
-    if args.format == "parquet":
-        raise InputError(f"the {args.backend} backend reads no Parquet", hint="add --backend spark --key COLUMN")
 
 
 def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from workbench.backends.base import suggestion
+from workbench.backends.events_columns import kind, to_column
 from workbench.backends.events_values import (
     INTEGER,
     NUMBER,
@@ -23,12 +24,10 @@ from workbench.backends.events_values import (
     from_text,
     parse_json,
     short,
-    to_json,
 )
-from workbench.core.domain import FLOAT, Domain, Enum, Integers, Range, Texts, Value
+from workbench.core.domain import FLOAT, Domain, Integers, Range, Value
 from workbench.errors import InputError
 from workbench.spark.carry import carried
-from workbench.spark.columns import kind, to_column
 from workbench.spark.runner import Layout, place_of
 
 ORDER_TYPES = "o0 double, o1 long, o2 string"
@@ -286,9 +285,6 @@ def _column(name: str, domain: Domain, values: Sequence[Value], where: Where) ->
                     where=where(i),
                     hint="run it without Spark",
                 )
-    if kind(domain) == "string" and not isinstance(domain, Enum | Texts):
-        values = [None if v is None else json.dumps(to_json(v, domain), ensure_ascii=False) for v in values]
-        domain = Texts()
     return to_column(domain, values, name)
 
 
