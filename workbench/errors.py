@@ -6,7 +6,9 @@ handler all show the same text; the fields stay readable on the exception.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,13 @@ class WorkbenchError(Exception):
         self.hint = hint
         super().__init__(self.message)
 
+    def retold(self, what: str = "", *, where: Location | str) -> Self:
+        """The same error with another text or place; its other fields are kept."""
+        made = copy.copy(self)
+        made.what, made.where = what or self.what, where
+        made.args = (made.message,)
+        return made
+
     @property
     def message(self) -> str:
         """The whole text, on one or several lines."""
@@ -72,7 +81,14 @@ class WorkbenchError(Exception):
 
 
 class DomainError(WorkbenchError, ValueError):
-    """A value or constant does not belong to the domain it is used in."""
+    """A value or constant does not belong to the domain it is used in.
+
+    `needs` is the least N for which it would belong to the integers 0..N-1, where there is one.
+    """
+
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", needs: int | None = None) -> None:
+        self.needs = needs
+        super().__init__(what, where=where, hint=hint)
 
 
 class TypingError(WorkbenchError, TypeError):

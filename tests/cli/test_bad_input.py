@@ -108,8 +108,41 @@ def test_pipelines_that_cannot_be_compared(workbench: Run) -> None:
 
 
 def test_a_pipeline_without_a_finite_model(workbench: Run, pipe: Pipe) -> None:
-    file = pipe("pipeline p(x: str) -> str { return x }")
-    rejected(workbench("check", file), "not finite")
+    for kind, way in (
+        ("str", "as an enumeration"),
+        ("float", "declare a finite type instead"),
+        ("any", "or {red, green}"),
+    ):
+        done = workbench("check", pipe(f"pipeline p(x: {kind}) -> {kind} {{ return x }}"), "-N", 4)
+        rejected(done, f"input 'x' carries {kind}, which is not finite")
+        assert "hint: -N is for int: declare" in done.err
+        assert way in done.err
+
+
+SEEN = """machine m(x: KEYS) -> int {
+    var seen: map(KEYS, VALUES)
+    state a: 1
+    a -> a / seen := put(seen, x, START)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "start", "args", "reason"),
+    [
+        ("int", "bool", "true", ["check", "-N", 65], "has 65 keys, and a map in a model has 64 at most"),
+        ("{A, B, C}", "int", "1", ["run", "--backend", "numba"], "whose values, int, are not finite"),
+        ("str", "int", "1", ["run", "--backend", "numba"], "carries str"),
+    ],
+)
+def test_a_map_that_is_refused_for_its_own_reason(
+    workbench: Run, pipe: Pipe, tmp_path: Path, keys: str, values: str, start: str, args: list[object], reason: str
+) -> None:
+    (tmp_path / "x.csv").write_text("x\nA\n")
+    text = SEEN.replace("KEYS", keys).replace("VALUES", values)
+    more = ["--input", tmp_path / "x.csv"] if args[0] == "run" else []
+    done = workbench(args[0], pipe(text.replace("START", start)), *args[1:], *more)
+    rejected(done, reason)
+    assert "keys of infinite types" not in done.err
 
 
 # --- the command line -------------------------------------------------------------------------------------

@@ -477,6 +477,12 @@ STR = Texts()
 ANY = Anything()
 
 
+def outside(what: str, value: Value, domain: Domain, otherwise: str) -> DomainError:
+    """The error about a constant that a domain does not have: the N that has it, or what to do `otherwise`."""
+    needs = value + 1 if isinstance(domain, Integer) and _is_int(value) and value >= 0 else None
+    return DomainError(what, hint=f"choose a larger domain, e.g. -N {needs}" if needs else otherwise, needs=needs)
+
+
 def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
     """`domain` with `replace` applied to its scalar parts, innermost first."""
     if isinstance(domain, Record):

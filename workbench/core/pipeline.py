@@ -355,9 +355,6 @@ def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processo
         domains.update(zip(node.outputs, typed.results(inputs), strict=True))
     except WorkbenchError as error:
         carried = ", ".join(f"{p}: {d}" for p, d in zip(node.inputs, inputs, strict=True))
-        raise type(error)(
-            f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}",
-            where=error.where or node.where,
-            hint=error.hint,
-        ) from error
+        what = f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}"
+        raise error.retold(what, where=error.where or node.where) from error
     return typed

@@ -28,7 +28,7 @@ def at(where: Location) -> Iterator[None]:
     except WorkbenchError as error:
         if isinstance(error.where, Location) and error.where.line:
             raise
-        raise type(error)(error.what, where=where, hint=error.hint) from error
+        raise error.retold(where=where) from error
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str = "there are: ") -> str:
