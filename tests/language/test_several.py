@@ -240,3 +240,9 @@ def test_many_mistakes_are_told_to_a_limit():
     statements = "".join(f" a{i} = trim(x 1)\n" for i in range(50))
     _, told = found("pipeline p(x: int) -> int {\n" + statements + " return a1\n}\n")
     assert [each.where.line for each in told] == list(range(2, 22))
+
+
+def test_a_long_text_is_not_read_again_and_again():
+    mistake = "pipeline p(x: int) -> int {\n a = trim(x 1)\n b = trim(x 1)\n return b\n}\n"
+    _, told = found(mistake + "#" * 600_000)
+    assert [each.where.line for each in told] == [2]

@@ -18,8 +18,9 @@ from workbench.language.findings import Findings
 from workbench.language.mistakes import explain
 from workbench.language.parser import built, grammar
 
-MOST = 20
-"""The most mistakes in the grammar that are told at once: each costs some readings of the text."""
+MOST, READ = 20, 1_000_000
+"""The most mistakes in the grammar that are told at once; fewer in long texts, where readings have so many characters
+together: each mistake costs some of them."""
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _UNIT = re.compile(
@@ -43,13 +44,13 @@ def parse_file(text: str, file: str = "<text>") -> s.FileSyntax:
 def read_on(text: str, file: str, findings: Findings) -> s.FileSyntax:
     """The definitions of a `.pipe` file that can be read, whatever else stands there."""
     left, unread, removed = text, set[str](), set[str]()
-    tree = None
+    tree, most = None, min(MOST, READ // max(len(text), 1))
     while tree is None:
         try:
             tree = grammar().parse(left, start="start")
         except UnexpectedInput as error:
             findings.add(explain(error, left, file, text))
-            span = _left_out(left, _offset(error, left)) if len(findings.errors) < MOST else None
+            span = _left_out(left, _offset(error, left)) if len(findings.errors) < most else None
             if span is None:
                 return s.FileSyntax((), ())
             unread |= set(re.findall(_NAME, left[slice(*span)]))
