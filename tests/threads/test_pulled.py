@@ -263,6 +263,32 @@ def test_errors_keep_their_place_and_pulling_goes_on():
         schedule.run(run)
 
 
+@pytest.mark.parametrize("limit", [0, 1, None])
+def test_an_output_that_has_failed_does_not_hold_up_the_other(limit):
+    inverse = user_function(lambda a: 6 // a, result=INT, name="inverse")
+
+    @pipeline(x=INT)
+    def two(x):
+        same = x * 1
+        return {"inverse": ApplyFunction(inverse)(same), "same": same}
+
+    for seed in range(40):
+        schedule = Schedule(seed)
+
+        def run(schedule=schedule):
+            with ThreadManager(limit, primitives=schedule) as manager:
+                group = PullGroup(two, manager, 2).connect(x=[3, 0, 2, 1])
+                assert group.pull("inverse") == 2
+                assert [group.pull("same") for _ in range(4)] == [3, 0, 2, 1]
+                for _ in range(2):
+                    with pytest.raises(WorkbenchError, match="ZeroDivisionError"):
+                        group.pull("inverse")
+                with pytest.raises(StopIteration):
+                    group.pull("same")
+
+        schedule.run(run)
+
+
 def test_closing_in_the_middle_under_many_schedules():
     for seed in range(100):
         schedule = Schedule(seed)
