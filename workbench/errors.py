@@ -94,7 +94,7 @@ class EngineError(WorkbenchError, RuntimeError):
 
 
 class FormulaTooLong(EngineError):
-    """A formula does not fit into a command of a model checker: a limit of this engine, and another one may have none."""
+    """A formula does not fit into a command of a model checker: a limit of this engine, not of others."""
 
 
 class EngineMissing(WorkbenchError, LookupError):

@@ -1,8 +1,8 @@
 """Ctrl-C at a chosen moment, in any thread.
 
 CPython looks for signals after a call has returned, when a function begins, and where a loop goes back; at all these
-points of code in `workbench/threads` an interrupt can be raised by a trace function, the first, the second, ... It is a
-little stricter than CPython: what comes after a call in a `with` or `try` is no longer covered if that is the end of it.
+points of code in `workbench/threads` an interrupt can be raised by a trace function, the first, the second, ... It is
+stricter than CPython: what comes after a call in a `with` or `try` is no longer covered if that is the end of it.
 """
 
 import dis
@@ -11,6 +11,7 @@ import sys
 import threading
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import workbench.threads.manager
 
@@ -51,7 +52,8 @@ class Interrupt:
         if not file.startswith(CODE) and file not in self.also:
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        code, last = frame.f_code.co_code, None
+        code = frame.f_code.co_code
+        last: int | None = None
 
         def opcode(frame, event, arg):
             nonlocal last
@@ -87,19 +89,19 @@ def everywhere(scenario, also=(), step=1):
 
 def within(seconds, body):
     """What the body returns, or raises; AssertionError if it takes longer. It runs in a thread of its own."""
-    found = []
+    found: list[Any] = []
+    errors: list[BaseException] = []
 
     def run():
         try:
-            found.append((body(), None))
+            found.append(body())
         except BaseException as error:
-            found.append((None, error))
+            errors.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(seconds)
     assert not thread.is_alive(), f"hangs for more than {seconds} s"
-    value, error = found[0]
-    if error is not None:
+    for error in errors:
         raise error
-    return value
+    return found[0]

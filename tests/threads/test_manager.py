@@ -279,8 +279,10 @@ def test_closing_while_a_thread_is_being_started():
 
         def body(schedule=schedule, done=done):
             manager = ThreadManager(2, primitives=schedule)
-            asking = schedule.Thread(target=lambda: granted.extend(map(manager.try_start, works)), name="a", daemon=True)
             works, granted = [partial(done.append, number) for number in range(3)], []
+            asking = schedule.Thread(
+                target=lambda: granted.extend(map(manager.try_start, works)), name="a", daemon=True
+            )
             asking.start()
             schedule.point()
             manager.close()

@@ -75,8 +75,9 @@ def test_over_finite_domains_it_is_a_proof():
 
 
 def latch():
-    return parse(
-        """
+    return (
+        parse(
+            """
         machine latch(v: int) -> bool {
             state off: false
             state on: true
@@ -84,7 +85,10 @@ def latch():
         }
         pipeline p(x: int) -> bool { return latch(x) }
         """
-    ).get("p").pipeline
+        )
+        .get("p")
+        .pipeline
+    )
 
 
 @pytest.mark.parametrize("width", [50, 300])

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.core.domain import Domain, Value
 from workbench.core.evaluate import compile_terms
-from workbench.core.fold import map_leaves, substitute, variables
+from workbench.core.fold import map_leaves, substitute
 from workbench.core.processor import Machine, Processor, Slot
 from workbench.core.term import Term, const, leaves, var
 from workbench.errors import WorkbenchError

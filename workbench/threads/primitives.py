@@ -16,14 +16,8 @@ from types import TracebackType
 from typing import Protocol
 
 
-class Lock(Protocol):
-    """`threading.Lock` and `threading.RLock`."""
-
-    def acquire(self) -> bool:
-        """Wait until it can be taken, and take it."""
-
-    def release(self) -> None:
-        """Give it up; any thread may."""
+class Guard(Protocol):
+    """`threading.RLock`, taken by `with` only."""
 
     def __enter__(self) -> bool: ...
 
@@ -32,8 +26,14 @@ class Lock(Protocol):
     ) -> None: ...
 
 
-class Gate(Lock, Protocol):
+class Gate(Guard, Protocol):
     """`threading.Lock`."""
+
+    def acquire(self) -> bool:
+        """Wait until it can be taken, and take it."""
+
+    def release(self) -> None:
+        """Give it up; any thread may."""
 
     def locked(self) -> bool:
         """Whether somebody has taken it."""
@@ -58,6 +58,10 @@ class MakesThread(Protocol):
     def __call__(self, *, target: Callable[[], None], name: str, daemon: bool) -> Thread: ...
 
 
+TellsThread = Callable[[], Thread]
+"""The function `threading.current_thread`."""
+
+
 class Primitives(Protocol):
     """The part of the module `threading` that is used."""
 
@@ -66,7 +70,7 @@ class Primitives(Protocol):
         """Makes a lock."""
 
     @property
-    def RLock(self) -> Callable[[], Lock]:  # noqa: N802
+    def RLock(self) -> Callable[[], Guard]:  # noqa: N802
         """Makes a lock that may be taken again by its owner: the garbage collector may come by at any time."""
 
     @property
@@ -74,7 +78,7 @@ class Primitives(Protocol):
         """Makes a thread."""
 
     @property
-    def current_thread(self) -> Callable[[], Thread]:
+    def current_thread(self) -> TellsThread:
         """The thread that runs."""
 
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from workbench.errors import EngineError, FormulaTooLong, EngineMissing
+from workbench.errors import EngineError, EngineMissing, FormulaTooLong
 
 from .base import Answer, Limits, Query, RawTrace, Result, Task, patience, slowest_last
 from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
