@@ -233,8 +233,9 @@ def command(files, *more):
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        ([], "--key user"), (["--key", "k", "--seed", "1"], "--seed is not for the spark backend"),
-        (["--key", "k", "--steps"], "--steps is not"), (["--key", "k", "--once"], "--once belongs to a stream"),
+        ([], "--key user"), (["--key", "k", "--seed", "1"], "not for the spark backend: --seed"),
+        (["--key", "k", "--steps"], "not for the spark backend: --steps"),
+        (["--key", "k", "--once"], "for a stream only: --once"),
         (["--key", "k", "--stream"], "add --checkpoint DIR"),
         (["--key", "k", "--stream", "--checkpoint", "ck"], "add --output DIR"),
         (["--key", "k", "--input", "-"], "not the standard input"),
