@@ -111,6 +111,7 @@ class ThreadManager:
         self.grants = False
         self._workers.end()
         self._workers.join()
+        self._finalizer.detach()  # nothing is left to do: it would only swallow a Ctrl-C that comes meanwhile
 
     def __enter__(self) -> Self:
         return self
