@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import threading
@@ -25,6 +26,26 @@ def events(tmp_path: Path) -> Path:
     path = tmp_path / "events.csv"
     path.write_text("x\n" + "7\n" * 8)
     return path
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.csv.gz"])
+def test_a_full_disk_is_told_with_the_path(tmp_path: Path, name: str) -> None:
+    """A limit for the size of files stands for the disk: it fails in the same call."""
+    (tmp_path / "x.csv").write_text("x\n" + "".join(f"{i * i * i}\n" for i in range(5000)))
+    call = command(["run", SQUARES, "--input", tmp_path / "x.csv", "--output", name])
+    done = subprocess.run(
+        call, capture_output=True, text=True, cwd=tmp_path, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, f"workbench: {name}: cannot write there: File too large\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_a_full_device_is_told_by_its_name(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("x\n1\n2\n")
+    done = workbench("run", SQUARES, "--input", tmp_path / "x.csv", "--output", "/dev/full")
+    assert (done.code, done.err) == (2, "workbench: /dev/full: cannot write there: No space left on device\n")
 
 
 def test_csv_to_the_standard_output(workbench: Run, events: Path) -> None:

@@ -66,7 +66,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
         spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism))
         if choice.why:
             print(f"workbench: run by the reference executor: {choice.why}", file=sys.stderr)
-        with brought_back():
+        with brought_back(where=args.checkpoint or ""):
             return (_stream if args.stream else _batch)(args, spark, choice, format, written)
     finally:
         with contextlib.suppress(Exception):
