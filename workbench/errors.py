@@ -6,13 +6,10 @@ handler all show the same text; the fields stay readable on the exception.
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, field
-from typing import Self
+from typing import NamedTuple, Self
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """A place in a text the user wrote: file name, line and column (both counted from 1)."""
 
     file: str = ""
@@ -20,7 +17,7 @@ class Location:
     column: int = 0
     text: str = ""
     """The offending line, shown under the message with carets from `column` on."""
-    length: int = field(default=1, compare=False)
+    length: int = 1
     """How many characters are meant, as far as they stand on this line."""
 
     def __str__(self) -> str:
@@ -60,7 +57,9 @@ class WorkbenchError(Exception):
 
     def retold(self, what: str = "", *, where: Location | str) -> Self:
         """The same error with another text or place; its other fields are kept."""
-        made = copy.copy(self)
+        from copy import copy
+
+        made = copy(self)
         made.what, made.where = what or self.what, where
         made.args = (made.message,)
         return made
@@ -107,8 +106,20 @@ class Refused(WorkbenchError, NotImplementedError):
     """A backend cannot do this; raised before the first event, with the declared reason."""
 
 
-class Overflow(WorkbenchError, RuntimeError):
-    """An event arrived at a full queue, or a number left a checked domain, in a running pipeline."""
+class _OfQueue(WorkbenchError):
+    """What is wrong with a queue: `queue` is its name."""
+
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", queue: str = "") -> None:
+        self.queue = queue
+        super().__init__(what, where=where, hint=hint)
+
+
+class NoCapacity(_OfQueue, Refused):
+    """A backend that allocates queues beforehand does not know how many events this one holds."""
+
+
+class Overflow(_OfQueue, RuntimeError):
+    """An event arrived at a full queue, or a number left a checked domain (`queue` is empty), in a running pipeline."""
 
 
 class InputError(WorkbenchError, ValueError):
@@ -119,6 +130,10 @@ class EngineError(WorkbenchError, RuntimeError):
     """A model checker refused the model it was given, or the model has no meaning (it deadlocks)."""
 
     exit_code = 3
+
+
+class FormulaTooLong(EngineError):
+    """A formula does not fit into a command of a model checker: a limit of this engine, not of others."""
 
 
 class EngineMissing(WorkbenchError, LookupError):

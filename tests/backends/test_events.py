@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from workbench.backends.events import output_format, read_events, write_events
+from workbench.backends.events import read_events
+from workbench.backends.events_output import output_format, write_events
 from workbench.backends.events_values import UnreadableError, from_json, from_text, to_json, to_text
 from workbench.conformance.strategies import domains, values
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, FrozenMap, Integer, Map, Range, Record, Tuple

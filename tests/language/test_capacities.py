@@ -5,8 +5,7 @@ import pytest
 from workbench.errors import LanguageError
 from workbench.language import parse
 from workbench.language.annotate import annotated
-from workbench.language.parser import parse_expression
-from workbench.language.recovery import parse_file
+from workbench.language.parser import parse_expression, parse_file
 from workbench.processors.group import flatten
 
 

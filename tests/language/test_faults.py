@@ -5,8 +5,7 @@ import pytest
 import workbench as wb
 from workbench.errors import LanguageError, PipelineError, WorkbenchError
 from workbench.language import parse
-from workbench.language.parser import parse_trouble
-from workbench.language.recovery import parse_file
+from workbench.language.parser import parse_file, parse_trouble
 from workbench.processors.group import flatten
 
 

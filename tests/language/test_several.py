@@ -132,10 +132,11 @@ MEANING = {
         pipeline p(x: int) -> int { return h(x) + §y }
     """,
     "twice": """
+        check §liveness
         function f(v, §v) = v
-        pipeline p(x: int, §x: int) -> int { return x }
-        pipeline q(x: int) -> int { return x }
-        pipeline §q(x: int) -> int { return x }
+        pipeline p(x: int) -> int { return x }
+        pipeline §p(x: int) -> int { return x }
+        function §p(v) = v
     """,
     "after the return": """
         pipeline p(x: int) -> int {
@@ -145,20 +146,10 @@ MEANING = {
             return b
         }
     """,
-    "both kinds": """
-        pipeline p(x: int) -> int {
-            a = trim(x §1)
-            b = a + 1
-            c = §nothing(x)
-            return b + c
-        }
-        pipeline q(x: {red, green}) -> int {
-            y = p(x)
-            return §v
-        }
-        pipeline r(x: int) -> int {
-            color = cast(x §{blue, white})
-            return turn(x, blue)
+    "the head": """
+        pipeline p(x: int, §x: int, y: §itn) -> a: int, b: §bol {
+            c = y + 1
+            return c, §v
         }
     """,
 }
@@ -228,6 +219,11 @@ def test_other_pipelines_are_not_looked_into_without_need():
     with pytest.raises(WorkbenchError, match="no stream or parameter 'y'"):
         source.get("q")
     assert source.get("p").pipeline.denote([[1]]) == ([1],)
+
+
+def test_what_cannot_be_read_is_told_before_what_has_no_meaning():
+    _, told = found("pipeline p(x: int) -> int {\n a = trim(x 1)\n b = nothing(x)\n return b +\n}\n")
+    assert [each.where.line for each in told] == [2, 5]
 
 
 def test_a_text_that_is_no_file_at_all():

@@ -1,9 +1,9 @@
-"""Reading events from CSV and JSON lines, and writing them.
+"""Reading events from CSV, JSON lines and Parquet.
 
 The rule of this module: nothing is guessed and nothing skipped. What cannot be read as an event of its
 input's domain is an error that names the file, the line, the column, the text and what was expected. Files
-are streamed in both directions; a written file appears under its name only when it is complete. What a name
-ends with tells the format, and an ending that tells none is refused; without one the first bytes tell.
+are streamed. What a name ends with tells the format, and an ending that tells none is refused; without one the
+first bytes tell.
 
 CSV: the first line names the inputs; an empty cell (or line) carries no event. A pipeline with one input may
 do without the header: a first line that is not the input's name is an event. Tuples and records are JSON text
@@ -18,25 +18,20 @@ import csv
 import gzip
 import io
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from workbench.backends.base import suggestion
 from workbench.backends.events_values import (
     UnreadableError,
-    dump_json,
     from_json,
     from_text,
     parse_json,
     short,
-    to_json,
-    to_text,
 )
-from workbench.backends.whole import replacing
 from workbench.core.domain import Domain, Record, Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError
@@ -70,23 +65,6 @@ def format_of(path: str | Path) -> Format | None:
         return None
     hint = f"the formats are {', '.join(FORMATS)}; where the file has one of them, say so: --format csv"
     raise InputError(f"'{ending}' is no format of events", where=str(path), hint=hint)
-
-
-def output_format(output: str | Path, given: Format | None, read: str | Path) -> Format:
-    """The format to write: what the output's name tells, else what is `given`, else that of the input.
-
-    To what is no file, Parquet cannot be written: there it is JSON lines.
-    """
-    target = Path(output)
-    no_file = str(output) == "-" or (target.exists() and not target.is_file())
-    try:
-        named = None if no_file else format_of(output)
-    except InputError:
-        if given is None:
-            raise
-        named = None
-    found = named or given or format_of(read) or "csv"
-    return "jsonl" if no_file and found == "parquet" else found
 
 
 # --- reading ----------------------------------------------------------------------------------------------
@@ -289,125 +267,3 @@ class _Json(_Reader):
         if not isinstance(data, dict):
             return False
         return self.only is None or set(data) <= {self.only} or not isinstance(self.inputs[self.only], Record)
-
-
-# --- writing ----------------------------------------------------------------------------------------------
-
-
-class Writer:
-    """Writes what the outputs of a pipeline show, one row (or object) a step; see `write_events`."""
-
-    def __init__(self, pipeline: Pipeline, *, idle: bool) -> None:
-        self.idle = idle
-        names = [name for name, _ in pipeline.outputs]
-        self.domains = dict(zip(names, pipeline.output_domains, strict=True))
-
-    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        """The events of one step; several events of one output (the end of a stream) take several rows."""
-        rows = max((len(values) for values in outputs.values()), default=0)
-        for i in range(max(rows, 1) if self.idle else rows):
-            self._row({name: values[i] for name, values in outputs.items() if i < len(values)})
-
-    def end(self) -> None:
-        """What is still to be written, when no error has come between."""
-
-    def _row(self, events: Mapping[str, Value]) -> None:
-        raise NotImplementedError
-
-
-class _JsonWriter(Writer):
-    def __init__(self, stream: IO[str], pipeline: Pipeline, *, idle: bool) -> None:
-        super().__init__(pipeline, idle=idle)
-        self.stream = stream
-
-    def _row(self, events: Mapping[str, Value]) -> None:
-        row = {n: to_json(events[n], d) for n, d in self.domains.items() if n in events}
-        self.stream.write(dump_json(row) + "\n")
-
-
-class _CsvWriter(Writer):
-    """The header comes with the first row: what fails before it writes nothing."""
-
-    def __init__(self, stream: IO[str], pipeline: Pipeline, *, idle: bool) -> None:
-        super().__init__(pipeline, idle=idle)
-        self.stream, self.csv = stream, csv.writer(stream, lineterminator="\n")
-        self.begun = False
-
-    def end(self) -> None:
-        if not self.begun:
-            self.csv.writerow(self.domains)
-            self.begun = True
-
-    def _row(self, events: Mapping[str, Value]) -> None:
-        self.end()
-        if events or len(self.domains) > 1:
-            self.csv.writerow([to_text(events[n], d) if n in events else "" for n, d in self.domains.items()])
-        else:  # a row with one empty cell: csv would write "" there, which reads as a text
-            self.stream.write("\n")
-
-
-class _ParquetWriter(Writer):
-    def __init__(self, file: IO[bytes], pipeline: Pipeline, where: str, *, idle: bool) -> None:
-        from workbench.backends.events_parquet import Rows
-
-        super().__init__(pipeline, idle=idle)
-        self.rows = Rows(file, self.domains, where)
-
-    def end(self) -> None:
-        self.rows.flush()
-
-    def _row(self, events: Mapping[str, Value]) -> None:
-        self.rows.add(events)
-
-
-@contextmanager
-def write_events(
-    path: str | Path, pipeline: Pipeline, *, format: Format | None = None, idle: bool = False
-) -> Iterator[Writer]:
-    """A writer into a file that appears, complete, when the block ends without an error.
-
-    `-` (the standard output) and whatever is no ordinary file (a pipe, a device) are written as events come.
-
-    Parameters
-    ----------
-    format: overrides what the name says; CSV where neither says anything.
-    idle: whether a step without output takes a row too.
-    """
-    chosen = format or output_format(path, None, "-")
-    made = _JsonWriter if chosen == "jsonl" else _CsvWriter
-    target = Path(os.path.realpath(path))
-    if str(path) == "-" or (target.exists() and not target.is_file()):
-        if chosen == "parquet":
-            raise InputError("Parquet is written to a file", where=str(path), hint="--output out.parquet")
-        with nullcontext(sys.stdout) if str(path) == "-" else open(target, "w", encoding="utf-8", newline="") as stream:
-            writer: Writer = made(stream, pipeline, idle=idle)
-            yield writer
-            writer.end()
-            stream.flush()
-        return
-    with replacing(target) as name, open(name, "wb") as file, _zipped(file, target) as raw:
-        if chosen == "parquet":
-            rows = _ParquetWriter(raw, pipeline, str(path), idle=idle)
-            with closing(rows.rows):
-                yield rows
-                rows.end()
-            return
-        text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
-        try:
-            writer = made(text, pipeline, idle=idle)
-            yield writer
-            writer.end()
-            text.flush()
-        finally:
-            with suppress(ValueError, OSError):
-                text.detach()
-
-
-@contextmanager
-def _zipped(file: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
-    if target.suffix != ".gz":
-        yield file
-        return
-    # no time stamp in the header: the same events make the same file
-    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
-        yield cast(IO[bytes], zipped)

@@ -171,8 +171,7 @@ class Reader(Evaluator):
             hint = suggestion(name, names, "functions and names are: ") if name else hint
             if not hint.startswith("did you mean"):
                 hint = f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
-            error = LanguageError(f"{what} is a function, not '{e}'", where=e.where, hint=hint)
-            raise self.unless_lost(name or "", error)
+            raise LanguageError(f"{what} is a function, not '{e}'", where=e.where, hint=hint)
         return found
 
     def inner(self, what: str, e: s.Expression) -> Processor:

@@ -67,7 +67,8 @@ class Body(args.Reader):
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
         super().__init__({}, file.functions, file.labels_in(syntax))
         self.file, self.syntax = file, syntax
-        self.lost = file.unread
+        self.lost: set[str] = set()
+        """Names that have no meaning because of a mistake."""
         self.sound = True
         """Whether nothing has failed so far; what failed is among the findings of the file."""
         self.places: dict[str, Location] = {}
@@ -100,7 +101,7 @@ class Body(args.Reader):
             yield
         except WorkbenchError as error:
             self.file.findings.add(error)
-            self.lost |= frozenset(names)
+            self.lost.update(names)
             self.sound = False
 
     # --- statements ---
@@ -111,13 +112,11 @@ class Body(args.Reader):
         for statement in self.syntax.statements:
             self.statement = statement
             if returned is not None:
-                error = LanguageError(
+                raise LanguageError(
                     f"pipeline {self.syntax.name} has returned already",
                     where=statement.where,
                     hint="'return' is the last statement; write return a, b for two outputs",
                 )
-                self.file.findings.add(error)
-                raise FollowUp
             with self.apart(*statement.names):
                 if isinstance(statement, s.Return):
                     returned = []  # it is there, whatever it means
@@ -125,12 +124,11 @@ class Body(args.Reader):
                 else:
                     self._binding(statement)
         if returned is None:
-            error = LanguageError(
+            raise LanguageError(
                 f"pipeline {self.syntax.name} returns nothing",
                 where=self.syntax.where,
                 hint="its last statement is: return STREAM",
             )
-            raise self.unless_lost("return", error)
         if not self.sound:
             raise FollowUp
         return returned
@@ -146,10 +144,11 @@ class Body(args.Reader):
     def _returned(self, statement: s.Return) -> list[Stream]:
         streams: list[Stream] = []
         for e in statement.values:
-            value = self.value(e)
-            if not _is_many(value) and not isinstance(value, Stream):
-                raise self._constant_stream(e)
-            streams += value if _is_many(value) else [value]
+            with self.apart():
+                value = self.value(e)
+                if not _is_many(value) and not isinstance(value, Stream):
+                    raise self._constant_stream(e)
+                streams += value if _is_many(value) else [value]
         return streams
 
     def _binding(self, statement: s.Binding) -> None:
@@ -234,12 +233,11 @@ class Body(args.Reader):
             return self._processor(PROCESSORS[e.name], e)
         function = self.functions.get(e.name)
         if function is None:
-            error = LanguageError(
+            raise LanguageError(
                 f"there is no processor, pipeline or function '{e.name}'",
                 where=e.name_place,
                 hint=suggestion(e.name, self.file.callables()),
             )
-            raise self.unless_lost(e.name, error)
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 
     def field(self, e: s.Field) -> Any:
@@ -314,7 +312,7 @@ class Body(args.Reader):
                 where=first.where,
                 hint=suggestion(first.name, [*names, *self.scope], "parameters and streams are: "),
             )
-            raise self.unless_lost(first.name, error)
+            raise FollowUp if first.name in self.lost else error
 
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
         if isinstance(e, s.Name):
@@ -383,8 +381,7 @@ class Body(args.Reader):
             return ApplyFunction(self.functions[e.name])
         name = e.name if isinstance(e, s.Name | s.Call | s.Instance) else ""
         hint = f"write cumulate({e})" if isinstance(e, s.Sign) else suggestion(name, self.file.callables())
-        error = LanguageError(f"{what} is a processor or pipeline, not '{e}'", where=e.where, hint=hint)
-        raise self.unless_lost(name, error)
+        raise LanguageError(f"{what} is a processor or pipeline, not '{e}'", where=e.where, hint=hint)
 
 
 def _streams(cls: type[Processor]) -> int:

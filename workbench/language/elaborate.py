@@ -7,7 +7,6 @@ processors in between get the Builder's names, never one that the user gives som
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from workbench.core.domain import Anything, Domain, Enum, Texts, Value
 from workbench.core.function import LIBRARY, Function, same_domain
@@ -42,8 +41,6 @@ class Elaborator:
         )
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
         """Functions that come before processors of the same name; the library's come after."""
-        self.unread = file.unread
-        """Words of what could not be read."""
         self.findings = findings
         self.functions = defined_functions(file, {**LIBRARY, **functions}, self.labels, findings)
         self._made: dict[tuple[str, str], Pipeline | None] = {}
@@ -162,8 +159,6 @@ class Elaborator:
         self._made = {key: made for key, made in self._made.items() if made is not None}
 
     def _make(self, syntax: s.PipelineSyntax, given: Mapping[str, Value]) -> Pipeline:
-        if self.unread:  # whatever these name may be among what was not read
-            syntax = replace(syntax, capacities=(), faults=())
         if syntax.machine is not None:
             return self._machine(syntax, given)
         body = Body(self, syntax, given)

@@ -102,8 +102,6 @@ class Evaluator:
         self.functions = functions
         self.labels = labels
         """The constants of the enumerations in the file, which mean themselves (see `types.constants`)."""
-        self.lost: frozenset[str] = frozenset()
-        """Names of which a mistake elsewhere says that their meaning is not known."""
 
     def value(self, e: s.Expression) -> Any:
         """The value of an expression."""
@@ -134,24 +132,19 @@ class Evaluator:
             return self.labels[e.name]
         raise self.unknown(e)
 
-    def unless_lost(self, name: str, error: LanguageError) -> LanguageError:
-        """The error about what is not known by this name; a follow-up where a mistake elsewhere is the reason."""
-        return FollowUp() if name in self.lost else error
-
     def unknown(self, e: s.Name) -> LanguageError:
         """The error about a name that means nothing here."""
         hint = suggestion(e.name, [*self.scope, *self.labels])
         if e.name in self.functions:
             hint = f"'{e.name}' is a function: apply it, {e.name}(...)"
-        return self.unless_lost(e.name, LanguageError(f"there is no '{e.name}' here", where=e.where, hint=hint))
+        return LanguageError(f"there is no '{e.name}' here", where=e.where, hint=hint)
 
     def call(self, e: s.Call) -> Any:
         """A function applied to values."""
         function = self.functions.get(e.name)
         if function is None:
             hint = suggestion(e.name, words(self.functions), "functions are: ")
-            error = LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
-            raise self.unless_lost(e.name, error)
+            raise LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 
     def applied(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
@@ -206,7 +199,7 @@ def defined_functions(
         functions[definition.name] = _defined(definition, functions, labels)
     for definition in file.functions:
         try:
-            _check_names(definition, functions, labels, file.unread)
+            _check_names(definition, functions, labels)
             cycle = _cycle(definition, written)
         except LanguageError as error:
             findings.add(error)
@@ -240,11 +233,8 @@ def walk(e: s.Expression) -> Iterator[s.Expression]:
         yield from walk(part)
 
 
-def _check_names(
-    f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str], lost: frozenset[str]
-) -> None:
+def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
     body = FunctionBody(dict.fromkeys(f.arguments), functions, labels)
-    body.lost = lost
     for e in walk(f.body):
         if isinstance(e, s.Name):
             body.named(e)

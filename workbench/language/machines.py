@@ -118,7 +118,6 @@ class _Machine:
         wanted = within(result) if result is not None else ()
         labels = {**self.labels, **enumerated(part for part in wanted if isinstance(part, Enum))}
         body = FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels)
-        body.lost = self.file.unread
         for part in walk(e):
             if isinstance(part, s.Name):
                 body.named(part)

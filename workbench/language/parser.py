@@ -1,4 +1,4 @@
-"""From text to tree: the only module that knows lark.
+"""From text to tree.
 
 The grammar is `pipe.lark`; what it cannot read is explained by `mistakes`. Nothing is looked up here,
 except that a name is not defined twice in one file.
@@ -7,48 +7,43 @@ except that a name is not defined twice in one file.
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
-from importlib import resources
 from itertools import pairwise
 from typing import Any
 
-from lark import Lark, Token, Transformer, UnexpectedInput, v_args
+from lark import Token, Transformer, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 from lark.tree import Meta
 
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
 from workbench.language.findings import Findings
+from workbench.language.grammar import grammar
 from workbench.language.mistakes import explain
-
-STARTS = ("start", "property", "formula", "trouble")
-
-
-@cache
-def grammar() -> Lark:
-    """The parser, built on first use (a fifth of a second)."""
-    text = resources.files("workbench.language").joinpath("pipe.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", start=list(STARTS), propagate_positions=True, maybe_placeholders=True)
 
 
 def read(text: str, file: str, start: str) -> Any:
     """The tree of `text` as the grammar's `start`; LanguageError where it cannot be read."""
-    findings = Findings()
     try:
         tree = grammar().parse(text, start=start)
     except UnexpectedInput as error:
+        if start == "start":
+            from workbench.language.recovery import mistakes
+
+            raise mistakes(error, text, file) from None
         raise explain(error, text, file) from None
-    made = built(tree, text, file, findings)
+    findings = Findings()
+    try:
+        made = _Builder(text, file, findings).transform(tree)
+    except VisitError as error:  # lark's wrapper around what the builder raised
+        raise error.orig_exc from None
     findings.refuse()
     return made
 
 
-def built(tree: Any, text: str, file: str, findings: Findings, *, complete: bool = True) -> Any:
-    """What a tree of the grammar means; `complete` says that nothing of the text was left out."""
-    try:
-        return _Builder(text, file, findings, complete).transform(tree)
-    except VisitError as error:  # lark's wrapper around what the builder raised
-        raise error.orig_exc from None
+def parse_file(text: str, file: str = "<text>") -> s.FileSyntax:
+    """The definitions of a `.pipe` file; all mistakes in it are told at once."""
+    tree: s.FileSyntax = read(text, file, "start")
+    return tree
 
 
 def parse_expression(text: str, file: str = "<expression>") -> s.Expression:
@@ -80,9 +75,9 @@ _SPELLINGS = {"&": "and", "|": "or", "!": "not"}
 class _Builder(Transformer[Token, Any]):
     """One method per rule (or alias) of the grammar."""
 
-    def __init__(self, text: str, file: str, findings: Findings, complete: bool) -> None:
+    def __init__(self, text: str, file: str, findings: Findings) -> None:
         super().__init__()
-        self._text, self._file, self._findings, self._complete = text, file, findings, complete
+        self._text, self._file, self._findings = text, file, findings
         self._lines = text.splitlines()
 
     def _place(self, item: Token | Meta) -> Location:
@@ -113,8 +108,7 @@ class _Builder(Transformer[Token, Any]):
                     where=item.where,
                     hint="write it inside the braces of a pipeline, or below it",
                 )
-                if self._complete:
-                    self._findings.add(error)
+                self._findings.add(error)
             elif isinstance(item, s.Monitor):
                 last = pipelines[-1]
                 pipelines[-1] = dataclasses.replace(last, monitors=(*last.monitors, item))

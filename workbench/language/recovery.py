@@ -1,4 +1,4 @@
-"""Reading a file, and reading on behind a mistake: what cannot be read is blanked out, and the rest read at its place.
+"""Reading on behind a mistake: what cannot be read is blanked out, and the rest is read at its place.
 
 A file is seen here as *units*: statements, each beginning on a line of its own, and the pipelines, machines and
 functions that hold them. The smallest ones around a mistake are left out with which the text can be read further.
@@ -9,14 +9,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lark import UnexpectedInput, UnexpectedToken
 
-from workbench.language import syntax as s
+from workbench.errors import WorkbenchError
 from workbench.language.findings import Findings
+from workbench.language.grammar import grammar
 from workbench.language.mistakes import explain
-from workbench.language.parser import built, grammar
 
 MOST, READ = 20, 1_000_000
 """The most mistakes in the grammar that are told at once; fewer in long texts, where readings have so many characters
@@ -33,32 +33,19 @@ _BRACE = re.compile(r'#[^\n]*|"[^"\n]*"|[{}]')
 Span = tuple[int, int]
 
 
-def parse_file(text: str, file: str = "<text>") -> s.FileSyntax:
-    """The definitions of a `.pipe` file."""
-    findings = Findings()
-    tree = read_on(text, file, findings)
-    findings.refuse()
-    return tree
-
-
-def read_on(text: str, file: str, findings: Findings) -> s.FileSyntax:
-    """The definitions of a `.pipe` file that can be read, whatever else stands there."""
-    left, unread, removed = text, set[str](), set[str]()
-    tree, most = None, min(MOST, READ // max(len(text), 1))
-    while tree is None:
-        try:
-            tree = grammar().parse(left, start="start")
-        except UnexpectedInput as error:
-            findings.add(explain(error, left, file, text))
-            span = _left_out(left, _offset(error, left)) if len(findings.errors) < most else None
-            if span is None:
-                return s.FileSyntax((), ())
-            unread |= set(re.findall(_NAME, left[slice(*span)]))
-            removed |= _machine_of(left, span)
-            left = _blanked(left, span)
-    found: s.FileSyntax = built(tree, text, file, findings, complete=left == text)
-    readable = tuple(p for p in found.pipelines if p.name not in removed)
-    return replace(found, pipelines=readable, unread=frozenset(unread | removed))
+def mistakes(error: UnexpectedInput, text: str, file: str) -> WorkbenchError:
+    """All that the grammar cannot read in a file, given the first of it."""
+    findings, left = Findings(), text
+    most = min(MOST, READ // max(len(text), 1))
+    found: UnexpectedInput | None = error
+    while found is not None:
+        findings.add(explain(found, left, file, text))
+        span = _left_out(left, _offset(found, left)) if len(findings.errors) < most else None
+        if span is None:
+            break
+        left = _blanked(left, span)
+        found = _first(left)
+    return findings.together()
 
 
 @dataclass(frozen=True)
@@ -96,18 +83,19 @@ def _closed(text: str, start: int, end: int) -> int:
 def _left_out(text: str, at: int) -> Span | None:
     """The part of a text to leave out because of the mistake at an offset; None where leaving out does not help."""
     for span in _candidates(units(text), at):
-        reached = _reached(_blanked(text, span))
-        if reached is None or reached > max(span[1], at):
+        shorter = _blanked(text, span)
+        following = _first(shorter)
+        if following is None or _offset(following, shorter) > max(span[1], at):
             return span
     return None
 
 
-def _reached(text: str) -> int | None:
-    """How far a text can be read; None for to its end."""
+def _first(text: str) -> UnexpectedInput | None:
+    """The first mistake in a text."""
     try:
         grammar().parse(text, start="start")
     except UnexpectedInput as error:
-        return _offset(error, text)
+        return error
     return None
 
 
@@ -142,10 +130,3 @@ def _candidates(found: list[Unit], at: int) -> Iterator[Span]:
 def _blanked(text: str, span: Span) -> str:
     """The text with blanks for a part of it; lines stay lines."""
     return text[: span[0]] + re.sub(r"[^\n]", " ", text[slice(*span)]) + text[span[1] :]
-
-
-def _machine_of(text: str, span: Span) -> set[str]:
-    """The machine that a part of a text belongs to: without that part it has no meaning."""
-    owner = next((unit for unit in reversed(units(text)) if unit.item and unit.start <= span[0]), None)
-    match = re.compile(rf"\s*machine\s+({_NAME})").match(text, owner.start) if owner else None
-    return {match[1]} if match else set()

@@ -7,7 +7,7 @@ expression is text that reads back as the same tree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import Location
@@ -120,7 +120,7 @@ class Call(Expression):
     @property
     def name_place(self) -> Location:
         """Where the name alone stands."""
-        return replace(self.where, length=len(self.name))
+        return self.where._replace(length=len(self.name))
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -394,8 +394,6 @@ class FileSyntax:
 
     pipelines: tuple[PipelineSyntax, ...]
     functions: tuple[FunctionSyntax, ...]
-    unread: frozenset[str] = frozenset()
-    """The words of what could not be read: nothing is known of what they mean."""
 
 
 @dataclass(frozen=True)

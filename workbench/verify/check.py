@@ -29,7 +29,6 @@ from workbench.verify.environment import Environment
 from workbench.verify.formula import atom, weaken
 from workbench.verify.part import Asked, Part
 from workbench.verify.properties import Property, Question
-from workbench.verify.replay import decode
 from workbench.verify.rests_on import Findings, beyond, explain, grounds, misfortunes
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
@@ -227,6 +226,8 @@ def _verdict(
         answer = answers.get(role)
         if answer is None or answer.trace is None:
             return None
+        from workbench.verify.replay import decode  # the reference executor, for verdicts that show a run
+
         part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
         return decode(pipeline, question.system, part.model, part.smv, answer.trace, env, shows, answer.shortest)
 

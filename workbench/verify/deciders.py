@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from workbench.errors import Disagreement, EngineMissing
-from workbench.verify.algebra import AlgebraDecider
+from workbench.errors import Disagreement, EngineMissing, FormulaTooLong
 from workbench.verify.decision import Decider, Decision
 from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
 from workbench.verify.engines.base import Reached, patience, unshown
-from workbench.verify.explicit import ExplicitDecider
 from workbench.verify.part import Part
 
-NAMES = ("auto", "all", ExplicitDecider.name, AlgebraDecider.name, *ENGINES)
+EXPLICIT, ALGEBRA = "explicit", "algebra"
+NAMES = ("auto", "all", EXPLICIT, ALGEBRA, *ENGINES)
 """What can be asked for."""
 
 
@@ -35,7 +34,10 @@ class SmvDecider:
 
     def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
-        result = self.engine.check(part.task(count_states=count_states), limits)
+        try:
+            result = self.engine.check(part.task(count_states=count_states), limits)
+        except FormulaTooLong as error:  # a limit of its own
+            return Decision({role: Answer(None, reason=error.what) for role in part.asked}, self.name)
         answers = {
             role: replace(answer, shortest=self._shortest(part, role))
             for role, answer in zip(part.asked, result.answers, strict=True)
@@ -192,7 +194,7 @@ class AllDecider:
         for position, decider in enumerate(deciders):
             left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
             share = None if left is None else left / (len(deciders) - position)
-            if decider.name in (*INCOMPLETE, AlgebraDecider.name):
+            if decider.name in (*INCOMPLETE, ALGEBRA):
                 longest = max((each.wall_seconds for each in found.values()), default=0.0)
                 share = min(max(5.0, 4 * longest), share or math.inf)
             given = replace(limits, seconds=share)
@@ -208,7 +210,7 @@ class AllDecider:
 
 
 def _installed() -> Iterator[Decider]:
-    for name in (ExplicitDecider.name, *ENGINES, AlgebraDecider.name):
+    for name in (EXPLICIT, *ENGINES, ALGEBRA):
         try:
             yield get_decider(name)
         except EngineMissing:
@@ -266,6 +268,22 @@ def get_decider(name: str) -> Decider:
     return SmvDecider(get_engine("auto" if name == "complete" else name))
 
 
-_OWN: dict[str, type[AutoDecider] | type[AllDecider] | type[ExplicitDecider] | type[AlgebraDecider]] = {
-    decider.name: decider for decider in (AutoDecider, AllDecider, ExplicitDecider, AlgebraDecider)
+def _explicit() -> Decider:
+    from workbench.verify.explicit import ExplicitDecider
+
+    return ExplicitDecider()
+
+
+def _algebra() -> Decider:
+    from workbench.verify.algebra import AlgebraDecider
+
+    return AlgebraDecider()
+
+
+_OWN: dict[str, Callable[[], Decider]] = {
+    AutoDecider.name: AutoDecider,
+    AllDecider.name: AllDecider,
+    EXPLICIT: _explicit,
+    ALGEBRA: _algebra,
 }
+"""Each is imported when it has its turn, which in most checks is never."""
