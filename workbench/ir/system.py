@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
@@ -18,6 +18,8 @@ from workbench.core.memory import Update, Write
 from workbench.core.ops import both, disjunction, either, ite, negate
 from workbench.core.processor import Maybe, Processor
 from workbench.core.term import FALSE, TRUE, Others, Term, leaves, var
+
+T = TypeVar("T")
 
 
 class Variable(NamedTuple):
@@ -248,6 +250,14 @@ def _symbol(name: str, term: Term) -> Term:
 def instance_of(name: str) -> str:
     """The instance part of a qualified name."""
     return name.partition(":")[0]
+
+
+def by_instance(names: Mapping[str, T]) -> dict[str, dict[str, T]]:
+    """Qualified names with what belongs to them, by their instance."""
+    found: dict[str, dict[str, T]] = {}
+    for name, item in names.items():
+        found.setdefault(instance_of(name), {})[name] = item
+    return found
 
 
 def local_of(name: str) -> str:
