@@ -175,9 +175,7 @@ class _Printer:
         name = self._module(instance, f"{_listed(formals)}\n{body}")
         return name, _listed(actuals)
 
-    def _body(
-        self, instance: Instance, own: Mapping[str, Term], used: Iterable[str], params: Mapping[str, str]
-    ) -> str:
+    def _body(self, instance: Instance, own: Mapping[str, Term], used: Iterable[str], params: Mapping[str, str]) -> str:
         local = {}
         for name in (*own, *(name for name in used if name in self.locals)):
             owner = instance_of(name)

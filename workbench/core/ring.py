@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.domain import Domain, Range
-from workbench.core.join import JoinStep, Share
+from workbench.core.join import JoinRounds, JoinStep, Share
 from workbench.core.memory import Cells, Store
 from workbench.core.ops import EQ, GT, MOD, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Slot, State
@@ -41,6 +41,13 @@ class Ring:
         """The memories: one for each queue that can hold something."""
         pairs = enumerate(zip(self.domains, self.capacities, strict=True), 1)
         return tuple(Store(f"events{i}", domain, _size(q), blank=False) for i, (domain, q) in pairs if q)
+
+    def rounds(
+        self, state: State, arrivals: Sequence[Sequence[Maybe]], cells: Sequence[Cells], share: Share
+    ) -> JoinRounds:
+        """As `Join.rounds`."""
+        done = self.step(state, [arrival for (arrival,) in arrivals], cells, share)
+        return JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
 
     def step(self, state: State, arrivals: Sequence[Maybe], cells: Sequence[Cells], share: Share) -> JoinStep:
         """One step with these arrivals."""
