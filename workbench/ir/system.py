@@ -8,7 +8,7 @@ a property adds. Only queues, counters and processor memory are variables; pipes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -255,17 +255,17 @@ class System:
 
     def seen(self, names: set[str]) -> System:
         """The system with all that these names mean: where they speak of what a queue holds, that is made."""
-        return self.with_held(self._held(names - self.names().keys()))
+        return self.with_held(dict.fromkeys(self._held(names - self.names().keys())))
 
     def whole(self) -> System:
         """The system with all that its queues hold."""
-        return self.with_held(self.holding)
+        return self.with_held(dict.fromkeys(self.holding))
 
-    def with_held(self, instances: Collection[str], window: int | None = None) -> System:
+    def with_held(self, windows: Mapping[str, int | None]) -> System:
         """The system with what these instances hold, or with so many of the oldest events of each queue."""
-        if not instances:
+        if not windows:
             return self
-        blocks = {instance: self.holding[instance].block(window) for instance in instances}
+        blocks = {instance: self.holding[instance].block(window) for instance, window in windows.items()}
         return replace(
             self,
             variables=_spliced(self.variables, {name: block.variables for name, block in blocks.items()}),
@@ -303,11 +303,16 @@ class System:
 
 def _spliced(items: tuple[Named, ...], blocks: Mapping[str, tuple[Named, ...]]) -> tuple[Named, ...]:
     """The items, all of an instance in the place of the first one that there was of it."""
-    found: dict[str, Named] = {}
+    found: list[Named] = []
+    done: set[str] = set()
     for item in items:
-        block = blocks.get(instance_of(item.name))
-        found |= {item.name: item} if block is None else {each.name: each for each in block}
-    return tuple(found.values())
+        instance = instance_of(item.name)
+        if instance not in blocks:
+            found.append(item)
+        elif instance not in done:
+            found += blocks[instance]
+            done.add(instance)
+    return tuple(found)
 
 
 def _symbol(name: str, term: Term) -> Term:

@@ -72,7 +72,7 @@ class Timeline:
 
 def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
     """The events that wait in a queue, oldest first, abridged where they are many."""
-    shown = " ".join(show_value(value, domain) for value in values) or NO_EVENT
+    shown = " ".join(show_value(value, domain) for value in values[:MOST_HELD]) or NO_EVENT
     return shown if len(shown) <= MOST_HELD else f"{shown[: MOST_HELD - 1]}…"
 
 
