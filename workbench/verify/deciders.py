@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from workbench.core.domain import Range
 from workbench.errors import Disagreement, EngineMissing
 from workbench.verify.algebra import AlgebraDecider
 from workbench.verify.decision import Decider, Decision
@@ -67,6 +68,10 @@ TURNS = (
 )
 """The BDDs' second turn begins anew; it lasts at least half of the time after their first."""
 
+LONG_COUNTER = 256
+EARLY = Turn("explicit", 0.25, 5.0)
+"""The first turn where a counter has more values: sets of states would grow by one of them at a time."""
+
 
 class AutoDecider:
     """One engine after the other, until everything but side questions is decided."""
@@ -78,7 +83,7 @@ class AutoDecider:
         begin = time.monotonic()
         found = Decision(dict.fromkeys(part.asked, Answer(None)), "")
         tried: list[str] = []
-        for decider, turn in _turns():
+        for decider, turn in _turns(part):
             left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
             if tried and left is not None and left <= 0:
                 break
@@ -106,15 +111,17 @@ def _besides(part: Part, found: Decision, limits: Limits) -> Decision:
     return replace(joined, engine=found.engine or joined.engine)
 
 
-def _turns() -> Iterator[tuple[Decider, Turn]]:
-    """Who has a turn, as far as it is installed.
+def _turns(part: Part) -> Iterator[tuple[Decider, Turn]]:
+    """Who has a turn to decide a part, as far as it is installed.
 
     Raises
     ------
     EngineMissing: there are no BDDs, and the others have had their turns.
     """
     incomplete: EngineMissing | None = None
-    for turn in TURNS:
+    counters = (v.domain for v in part.model.system.variables if isinstance(v.domain, Range))
+    far = any(counter.hi - counter.lo > LONG_COUNTER for counter in counters)
+    for turn in (EARLY, *TURNS) if far else TURNS:
         try:
             yield get_decider("complete" if turn.engine == "bdd" else turn.engine), turn
         except EngineMissing as error:

@@ -59,11 +59,11 @@ def decode(
     gap = _engine_gap(smv, raw, simulated)
     if gap is None and raw.loop is not None:
         gap = _open_loop(smv, simulator, inputs, raw.loop)
-    again = simulator.trace_to_overflow(rounds)
+    again = simulated if raw.loop is None else simulator.trace_to_overflow(rounds)
     waiting = contents(pipeline, again)
     replay = f"model gap at step {gap}"
     if gap is None:
-        replay = _outside(environment, raw, executed(pipeline, bounds, rounds, again))
+        replay = _outside(environment, raw, executed(pipeline, bounds, rounds, again, waiting))
     steps = tuple(
         TraceStep(
             heard(pipeline, given, step.pipes),
@@ -92,14 +92,11 @@ def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict
     steps: from the initial state on.
     """
     held = {queue: Waiting([]) for queue in pipeline.queues}
-    joins = [node for node in pipeline.nodes if node.queues]
+    joins = [list(zip(node.queues, node.inputs, strict=True)) for node in pipeline.nodes if node.queues]
     found = []
     for step in steps:
-        for node in joins:
-            lines = {
-                queue: held[queue].followed_by(events_of(step.pipes[pipe]))
-                for queue, pipe in zip(node.queues, node.inputs, strict=True)
-            }
+        for join in joins:
+            lines = {queue: held[queue].followed_by(events_of(step.pipes[pipe])) for queue, pipe in join}
             # one queue is empty when the step is over, so it lost nothing: it tells how many fronts were consumed
             taken = min((len(line) for queue, line in lines.items() if queue not in step.overflows), default=0)
             held.update((queue, line[taken : taken + step.queues[queue]]) for queue, line in lines.items())
@@ -204,10 +201,10 @@ def executed(
     bounds: Mapping[str, int],
     inputs: Sequence[Mapping[str, Value]],
     expected: Sequence[Step],
+    waiting: Sequence[Mapping[str, Waiting]],
 ) -> str:
-    """What running the inputs on the reference executor says of the steps expected."""
+    """What running the inputs on the reference executor says of the steps expected, and of their `contents`."""
     executor = Reference(pipeline, bounds)
-    waiting = contents(flatten(pipeline), expected)
     for position, (given, step, held) in enumerate(zip(inputs, expected, waiting, strict=False)):
         seen_escape, any_escape = step.labels
         try:

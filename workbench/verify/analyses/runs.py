@@ -31,10 +31,11 @@ def run_of(
     system = outline(pipeline, dict.fromkeys(pipeline.queues, len(rounds) * widest))
     escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
     found = Simulator(system, [FALSE, escapes]).trace(rounds)
+    waiting = contents(pipeline, found)
     steps = tuple(
         TraceStep(heard(pipeline, given, step.pipes), step.pipes, step.queues, step.overflows, held, given is END)
-        for given, step, held in zip(inputs, found, contents(pipeline, found), strict=False)
+        for given, step, held in zip(inputs, found, waiting, strict=False)
     )
     bounds = {queue.name: queue.capacity for queue in system.queues.values()}
-    replay = executed(pipeline, bounds, rounds, found)
+    replay = executed(pipeline, bounds, rounds, found, waiting)
     return Trace(steps, loop, shows, shortest, replay, dict(pipeline.domains), {}, (), pipeline)
