@@ -277,10 +277,6 @@ class _Crawl:
                 )
         return machine
 
-    def _at_most_one_front(self, node: Node) -> bool:
-        """Whether, in compiled code, a memory of this node is written at most once in a step."""
-        return self.compiled and not node.processor.merges and all(self.pipes[p].width == 1 for p in node.inputs)
-
     def _cells(self, instance: str, stores: Sequence[Store]) -> list[Cells]:
         """The memories of an instance, to be read and written."""
         start = len(self.kept)
@@ -328,7 +324,7 @@ class _Crawl:
                 where=node.where,
                 hint=self._smaller(kept),
             )
-        long = max(capacities) > FEW and self._at_most_one_front(node)
+        long = self.compiled and max(capacities) > FEW
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
         shown = ", ".join(map(str, capacities))
         self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
