@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from workbench.core.domain import Range
+from workbench.core.domain import Bool, Range
 from workbench.errors import Disagreement, EngineMissing
 from workbench.verify.algebra import AlgebraDecider
 from workbench.verify.decision import Decider, Decision
@@ -68,9 +68,10 @@ TURNS = (
 )
 """The BDDs' second turn begins anew; it lasts at least half of the time after their first."""
 
-LONG_COUNTER = 256
+FAR = 256
 EARLY = Turn("explicit", 0.25, 5.0)
-"""The first turn where a counter has more values: sets of states would grow by one of them at a time."""
+"""The first turn where a counter has more values, or there are more counters: sets of states would grow by one of them
+at a time."""
 
 
 class AutoDecider:
@@ -119,8 +120,8 @@ def _turns(part: Part) -> Iterator[tuple[Decider, Turn]]:
     EngineMissing: there are no BDDs, and the others have had their turns.
     """
     incomplete: EngineMissing | None = None
-    counters = (v.domain for v in part.model.system.variables if isinstance(v.domain, Range))
-    far = any(counter.hi - counter.lo > LONG_COUNTER for counter in counters)
+    counters = [v.domain.size or 0 for v in part.model.system.variables if isinstance(v.domain, Range | Bool)]
+    far = max((len(counters), *counters)) > FAR
     for turn in (EARLY, *TURNS) if far else TURNS:
         try:
             yield get_decider("complete" if turn.engine == "bdd" else turn.engine), turn
