@@ -16,7 +16,6 @@ from workbench.errors import InputError
 if TYPE_CHECKING:
     from workbench.threads.advise import Advised
 
-HELP = "find where threads would pay"
 SAMPLE = 2000
 """Steps that are run."""
 
@@ -33,11 +32,11 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Measure and print."""
+    pipeline = o.load(args.file, args.param).pipeline
     from workbench.backends.events import read_events
     from workbench.threads.advise import advise
     from workbench.verify.certify import certify_nodes
 
-    pipeline = o.load(args.file, args.param).pipeline
     threads = os.cpu_count() or 1 if args.threads is None else args.threads
     if threads < 1:
         raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")

@@ -18,7 +18,6 @@ from workbench.language import Loaded, PipelineReference, PropertySyntax
 from workbench.processors.group import flatten
 from workbench.verify.check import Settings, check
 from workbench.verify.equivalence import Mode, equivalent, side_by_side
-from workbench.verify.examine import examined
 from workbench.verify.from_syntax import EQUIVALENCES, property_from, sides
 from workbench.verify.properties import Property
 from workbench.verify.tolerance import TOLERATES, faultless
@@ -121,6 +120,8 @@ class Single:
 
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""
+        from workbench.verify.examine import examined
+
         asked = self.loaded.pipeline, property_from(self.syntax)
         return examined(verdict, lambda _: asked, self.settings)
 
@@ -170,6 +171,7 @@ class Comparison:
 
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""
+        from workbench.verify.examine import examined
 
         def asked(settings: Settings) -> tuple[Pipeline, Property]:
             domain = settings.domain

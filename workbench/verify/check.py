@@ -21,6 +21,7 @@ from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.language.faults import faulty
+from workbench.verify.advice import advise
 from workbench.verify.deciders import get_decider
 from workbench.verify.decision import Decision
 from workbench.verify.engines import Answer, Limits
@@ -28,7 +29,6 @@ from workbench.verify.environment import Environment
 from workbench.verify.formula import atom, weaken
 from workbench.verify.part import Asked, Part
 from workbench.verify.properties import Property, Question
-from workbench.verify.replay import decode
 from workbench.verify.rests_on import Findings, beyond, explain, grounds, misfortunes
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
@@ -226,10 +226,11 @@ def _verdict(
         answer = answers.get(role)
         if answer is None or answer.trace is None:
             return None
+        from workbench.verify.replay import decode  # the reference executor, for verdicts that show a run
+
         part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
         return decode(pipeline, question.system, part.model, part.smv, answer.trace, env, shows, answer.shortest)
 
-    undecided = (answers[role].reason for role in ("property", "overflow") if role in answers)
     return Verdict(
         pipeline=pipeline.name,
         property=str(prop),
@@ -243,7 +244,9 @@ def _verdict(
         rests_on=explain(prepared.model, findings, settings.domain) + _assumptions(prepared, env, outcome),
         counterexample=trace("property", question.failure) if outcome is Outcome.FAILS else None,
         witness=trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None,
-        reason=next(filter(None, undecided), "") if outcome is Outcome.UNKNOWN else "",
+        reason=_reason(outcome, answers),
+        reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
+        advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
         wraps=findings.wraps,
         for_every_n=settings.domain not in prepared.model.integers,
         reachable_states=result.reachable_states,
@@ -271,6 +274,12 @@ def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> Findings:
         about_overflow=prepared.question.about_overflow,
         trivial=prepared.trivial,
     )
+
+
+def _reason(outcome: Outcome, answers: Mapping[str, Answer]) -> str:
+    """Why it is undecided, or fails without a run that shows it."""
+    roles = {Outcome.UNKNOWN: ("property", "overflow"), Outcome.FAILS: ("property",)}.get(outcome, ())
+    return next((answers[role].reason for role in roles if role in answers and answers[role].reason), "")
 
 
 def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> Outcome:

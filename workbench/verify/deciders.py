@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from workbench.core.domain import Bool, Range
 from workbench.errors import Disagreement, EngineMissing
-from workbench.verify.algebra import AlgebraDecider
 from workbench.verify.decision import Decider, Decision
 from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
-from workbench.verify.engines.base import patience
-from workbench.verify.explicit import ExplicitDecider
+from workbench.verify.engines.base import Reached, patience, unshown
 from workbench.verify.part import Part
 
-NAMES = ("auto", "all", ExplicitDecider.name, AlgebraDecider.name, *ENGINES)
+EXPLICIT, ALGEBRA = "explicit", "algebra"
+NAMES = ("auto", "all", EXPLICIT, ALGEBRA, *ENGINES)
 """What can be asked for."""
 
 
@@ -86,13 +85,14 @@ class AutoDecider:
         tried: list[str] = []
         for decider, turn in _turns(part):
             left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
-            if tried and left is not None and left <= 0:
-                break
+            decided = all(found.answers[role].truth is not None for role in part.required)
+            if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
+                break  # who has said that it is false has had its time for a counterexample
             given = replace(limits, seconds=_least(turn, left))
-            rest = part.without([role for role, answer in found.answers.items() if answer.truth is not None])
-            found = _joined(found, decider.decide(rest, given, count_states=count_states), decider.name)
+            rest = part.without([role for role, answer in found.answers.items() if not answer.open])
+            found = _joined(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
             tried.append(decider.name)
-            if all(found.answers[role].truth is not None for role in part.required):
+            if not any(found.answers[role].open for role in part.required):
                 return replace(_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
         return replace(_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
 
@@ -103,12 +103,11 @@ def _besides(part: Part, found: Decision, limits: Limits) -> Decision:
     if not rest.asked:
         return found
     try:
-        more = get_decider("bmc").decide(
-            rest, replace(limits, seconds=_least(Turn("bmc", 0.25, patience(0)), limits.seconds))
-        )
+        given = replace(limits, seconds=_least(Turn("bmc", 0.25, patience(0)), limits.seconds))
+        more = get_decider("bmc").decide(rest, given)
     except EngineMissing:
         return found
-    joined = _joined(found, more, "bmc")
+    joined = _joined(part, found, more, "bmc")
     return replace(joined, engine=found.engine or joined.engine)
 
 
@@ -137,16 +136,20 @@ def _least(turn: Turn, left: float | None) -> float | None:
     return min(turn.seconds, left * turn.share)
 
 
-def _joined(found: Decision, more: Decision, name: str) -> Decision:
+def _joined(part: Part, found: Decision, more: Decision, name: str) -> Decision:
     """What was decided before, and what one more engine adds."""
     answers = dict(found.answers)
     for role, answer in more.answers.items():
-        if answer.truth is None:
-            said = f"{answers[role].reason}; " if answers[role].reason else ""
-            answers[role] = Answer(None, reason=f"{said}{name}: {answer.reason}")
-        else:
+        known = answers[role]
+        if {known.truth, answer.truth} == {True, False}:
+            raise _disagreement(part, role, (found.engine, known), (name, answer))
+        if known.truth is None and answer.truth is None:
+            said = f"{known.reason}; " if known.reason else ""
+            met = answer.reached or (Reached(name, answer.reason, further=False),)
+            answers[role] = Answer(None, reason=f"{said}{name}: {answer.reason}", reached=_latest(known.reached, met))
+        elif known.truth is None or not answer.open:
             answers[role] = answer
-    useful = [more.engine] if any(answer.truth is not None for answer in more.answers.values()) else []
+    useful = [more.engine] if any(answers[role] is answer for role, answer in more.answers.items()) else []
     names = [name for name in (found.engine, *useful) if name]
     return Decision(
         answers,
@@ -156,14 +159,22 @@ def _joined(found: Decision, more: Decision, name: str) -> Decision:
     )
 
 
+def _latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
+    """How far each engine got; of one that was asked twice, the last time."""
+    return tuple({each.engine: each for some in reached for each in some}.values())
+
+
 def _exhausted(found: Decision, limits: Limits, tried: list[str], begin: float) -> Decision:
     """What to say where nobody decided; a limit of time is the user's, not the one of a turn."""
     names = ", ".join(dict.fromkeys(tried))
-    answers = dict(found.answers)
+    answers = {
+        role: unshown(f"tried {names}") if answer.truth is False and answer.open else answer
+        for role, answer in found.answers.items()
+    }
     if limits.seconds is not None and time.monotonic() - begin >= 0.9 * limits.seconds:
         for role, answer in answers.items():
             if answer.truth is None:
-                answers[role] = Answer(None, reason=f"time limit of {limits.seconds:g} s (tried {names})")
+                answers[role] = replace(answer, reason=f"time limit of {limits.seconds:g} s (tried {names})")
     return replace(found, answers=answers, engine=found.engine or names)
 
 
@@ -188,7 +199,7 @@ class AllDecider:
         for position, decider in enumerate(deciders):
             left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
             share = None if left is None else left / (len(deciders) - position)
-            if decider.name in (*INCOMPLETE, AlgebraDecider.name):
+            if decider.name in (*INCOMPLETE, ALGEBRA):
                 longest = max((each.wall_seconds for each in found.values()), default=0.0)
                 share = min(max(5.0, 4 * longest), share or math.inf)
             given = replace(limits, seconds=share)
@@ -204,7 +215,7 @@ class AllDecider:
 
 
 def _installed() -> Iterator[Decider]:
-    for name in (ExplicitDecider.name, *ENGINES, AlgebraDecider.name):
+    for name in (EXPLICIT, *ENGINES, ALGEBRA):
         try:
             yield get_decider(name)
         except EngineMissing:
@@ -218,17 +229,17 @@ def _refuse_disagreement(part: Part, found: dict[str, Decision], latest: str) ->
         for role in part.asked:
             truths = old.answers[role].truth, new.answers[role].truth
             if None not in truths and truths[0] is not truths[1]:
-                query = part.queries[role]
-                said = f"{name} says {_word(truths[0])} and {latest} says {_word(truths[1])}"
-                raise Disagreement(f"{said}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
+                raise _disagreement(part, role, (name, old.answers[role]), (latest, new.answers[role]))
         counts = old.reachable_states, new.reachable_states
         if None not in counts and counts[0] != counts[1]:
             said = f"{name} counts {counts[0]} reachable states and {latest} {counts[1]}"
             raise Disagreement(said, model=part.smv.text)
 
 
-def _word(truth: bool | None) -> str:
-    return str(truth).lower()
+def _disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> Disagreement:
+    query = part.queries[role]
+    both = " and ".join(f"{name} says {str(answer.truth).lower()}" for name, answer in said)
+    return Disagreement(f"{both}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
 
 
 def _best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
@@ -236,7 +247,7 @@ def _best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
     decided = [answer for answer in answers if answer.truth is not None]
     if not decided:
         reasons = (f"{name}: {answer.reason}" for name, answer in zip(found, answers, strict=True))
-        return Answer(None, reason="; ".join(reasons))
+        return Answer(None, reason="; ".join(reasons), reached=_latest(*(answer.reached for answer in answers)))
     return min(decided, key=lambda answer: (answer.trace is None, not answer.shortest))
 
 
@@ -262,6 +273,22 @@ def get_decider(name: str) -> Decider:
     return SmvDecider(get_engine("auto" if name == "complete" else name))
 
 
-_OWN: dict[str, type[AutoDecider] | type[AllDecider] | type[ExplicitDecider] | type[AlgebraDecider]] = {
-    decider.name: decider for decider in (AutoDecider, AllDecider, ExplicitDecider, AlgebraDecider)
+def _explicit() -> Decider:
+    from workbench.verify.explicit import ExplicitDecider
+
+    return ExplicitDecider()
+
+
+def _algebra() -> Decider:
+    from workbench.verify.algebra import AlgebraDecider
+
+    return AlgebraDecider()
+
+
+_OWN: dict[str, Callable[[], Decider]] = {
+    AutoDecider.name: AutoDecider,
+    AllDecider.name: AllDecider,
+    EXPLICIT: _explicit,
+    ALGEBRA: _algebra,
 }
+"""Each is imported when it has its turn, which in most checks is never."""

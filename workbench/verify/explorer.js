@@ -442,8 +442,7 @@
 
   function follow() {
     const given = new URLSearchParams(location.hash.slice(1));
-    const firstRun = verdicts.findIndex((v) => v.trace || v.witness);
-    const number = given.has("run") ? Number(given.get("run")) - 1 : Math.max(firstRun, 0);
+    const number = Number(given.has("run") ? given.get("run") : page.dataset.first) - 1;
     const step = Math.floor(Number(given.get("step")));
     open(number, Number.isSafeInteger(step) ? step : 0);
   }

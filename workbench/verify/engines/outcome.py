@@ -68,7 +68,7 @@ class Ending:
         if self.timed_out == PATIENCE:
             return "a side question that took much longer than the others"
         if self.timed_out:
-            return f"time limit of {self.limits.seconds:g} s"
+            return f"time limit of {self.limits.seconds:.3g} s"
         if self.gone:
             return self.gone
         died = f"signal {_signal_name(-self.status)}" if self.status < 0 else f"exit status {self.status}"
