@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from workbench.language import source
+import workbench as wb
 from workbench.verify.check import Settings, prepare
 from workbench.verify.properties import liveness
 
@@ -34,7 +34,7 @@ def calls(job: Callable[[], object]) -> int:
 
 def prepared(text: str) -> None:
     settings = Settings()
-    pipeline = source.parse(text).get().pipeline
+    pipeline = wb.parse(text).get().pipeline
     prepare(pipeline.resolve(settings.domain), liveness(), settings)
 
 

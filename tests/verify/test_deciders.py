@@ -93,11 +93,14 @@ def test_time_is_shared_out_and_the_last_turn_gets_what_is_left(install: Install
     assert bdd.asked[-1][1].seconds is None
 
 
+MANY = [f"a{i} = trim({f'a{i - 1}' if i else 'x'}, 1)" for i in range(261)]
+
+
 @pytest.mark.parametrize(
     ("source", "q"),
     [
         ("pipeline p(x: int) -> int { return decimate(x, 3) + x }", 300),
-        ("pipeline p(x: int) -> int { return " + "trim(" * 260 + "x" + ", 1)" * 260 + " }", 2),
+        (f"pipeline p(x: int) -> int {{ {' '.join(MANY)} return a260 }}", 2),
     ],
     ids=["a long queue", "many processors"],
 )
