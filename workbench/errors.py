@@ -104,6 +104,10 @@ class EngineError(WorkbenchError, RuntimeError):
     exit_code = 3
 
 
+class FormulaTooLong(EngineError):
+    """A formula does not fit into a command of a model checker: a limit of this engine, not of others."""
+
+
 class EngineMissing(WorkbenchError, LookupError):
     """A model checker that was asked for is not installed."""
 

@@ -228,3 +228,13 @@ def test_what_bdds_do_not_decide_another_engine_does() -> None:
     assert verdict.outcome is Outcome.FAILS
     assert verdict.counterexample.replay == "confirmed by execution"
     assert "bmc" in verdict.engine
+
+
+@pytest.mark.parametrize("engine", ["nusmv", "bmc"])
+def test_a_formula_that_is_too_long_for_an_engine_is_a_limit_of_that_engine(engine, monkeypatch):
+    monkeypatch.setattr("workbench.verify.engines.executable._LONGEST_LINE", 10)
+    asked = part()
+    found = get_decider(engine).decide(asked, Limits())
+    assert {answer.truth for answer in found.answers.values()} == {None}
+    assert all("too long for an executable" in answer.reason for answer in found.answers.values())
+    assert AutoDecider().decide(asked, Limits()).answers["property"].truth is False

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from workbench.core.domain import Bool, Range
-from workbench.errors import Disagreement, EngineMissing
+from workbench.errors import Disagreement, EngineMissing, FormulaTooLong
 from workbench.verify.decision import Decider, Decision
 from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
 from workbench.verify.engines.base import Reached, patience, unshown
@@ -35,7 +35,10 @@ class SmvDecider:
 
     def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
-        result = self.engine.check(part.task(count_states=count_states), limits)
+        try:
+            result = self.engine.check(part.task(count_states=count_states), limits)
+        except FormulaTooLong as error:  # a limit of its own
+            return Decision({role: Answer(None, reason=error.what) for role in part.asked}, self.name)
         answers = {
             role: replace(answer, shortest=self._shortest(part, role))
             for role, answer in zip(part.asked, result.answers, strict=True)
