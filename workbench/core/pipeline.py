@@ -280,13 +280,14 @@ def _ordered(
     _unique(name, "output", [out for out, _ in outputs])
     if not outputs:
         raise PipelineError(f"pipeline {name} has no output", hint="return at least one stream")
+    known = set(pipes)
     for node in nodes:
         _check_arity(name, node)
         for pipe in node.inputs:
-            if pipe not in pipes:
+            if pipe not in known:
                 raise _unknown(name, "pipe", pipe, pipes, node.where, f" (an input of '{node.name}')")
     for _, pipe in outputs:
-        if pipe not in pipes:
+        if pipe not in known:
             raise _unknown(name, "pipe", pipe, pipes, "")
     return _sorted(name, nodes)
 
