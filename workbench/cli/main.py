@@ -177,6 +177,8 @@ def error_object(error: WorkbenchError) -> dict[str, object]:
     }
     if isinstance(error.where, Location):
         found |= {"file": error.where.file, "line": error.where.line, "column": error.where.column}
+    if error.others:
+        found["others"] = [error_object(other) for other in error.others]
     return found
 
 

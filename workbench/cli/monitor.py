@@ -105,18 +105,18 @@ class Monitored:
     @property
     def capacities(self) -> Mapping[str, int]:
         """The capacity of each queue."""
-        from workbench.ir.compose import compose
+        from workbench.ir.compose import outline
 
-        system = compose(self.pipeline, self.watched.settings.q)
+        system = outline(self.pipeline, self.watched.settings.q)
         return {queue.name: queue.capacity for queue in system.queues.values()}
 
     def validate(self) -> None:
         """Bind the inputs and build the question, without asking it."""
-        from workbench.ir.compose import compose
+        from workbench.ir.compose import outline
         from workbench.verify.binding import Undecided
         from workbench.verify.from_syntax import property_from
 
-        question = property_from(self.syntax).question(compose(self.pipeline, self.watched.settings.q))
+        question = property_from(self.syntax).question(outline(self.pipeline, self.watched.settings.q))
         with contextlib.suppress(Undecided):  # `decide` says it of this property, and goes on to the next
             self.watched.environment.adapt(question)
 

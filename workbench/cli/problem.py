@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
-from workbench.ir.compose import compose
+from workbench.ir.compose import outline
 from workbench.ir.system import System
 from workbench.language import Loaded, PipelineReference, PropertySyntax
 from workbench.processors.group import flatten
@@ -107,7 +107,7 @@ class Single:
 
     @cached_property
     def _system(self) -> System:
-        return compose(self.pipeline, self.settings.q)
+        return outline(self.pipeline, self.settings.q)
 
     def validate(self) -> None:
         """Build the question without asking it."""
@@ -162,7 +162,7 @@ class Comparison:
 
     def validate(self) -> None:
         """Build both sides without asking."""
-        compose(self.pipeline, self.settings.q)
+        outline(self.pipeline, self.settings.q)
 
     def decide(self) -> Verdict:
         """The verdict."""

@@ -81,7 +81,7 @@ class Pipeline:
         domains: dict[str, Domain] = dict(self.inputs)
         typed: dict[str, Processor] = {}
         for node in ordered:
-            typed[node.name] = _type_node(self.name, node, domains)
+            typed[node.name] = type_node(self.name, node, domains)
         object.__setattr__(self, "domains", domains)
         object.__setattr__(self, "typed", typed)
         unknown = set(self.capacities) - set(self.every_queue)
@@ -280,13 +280,14 @@ def _ordered(
     _unique(name, "output", [out for out, _ in outputs])
     if not outputs:
         raise PipelineError(f"pipeline {name} has no output", hint="return at least one stream")
+    known = set(pipes)
     for node in nodes:
         _check_arity(name, node)
         for pipe in node.inputs:
-            if pipe not in pipes:
+            if pipe not in known:
                 raise _unknown(name, "pipe", pipe, pipes, node.where, f" (an input of '{node.name}')")
     for _, pipe in outputs:
-        if pipe not in pipes:
+        if pipe not in known:
             raise _unknown(name, "pipe", pipe, pipes, "")
     return _sorted(name, nodes)
 
@@ -345,16 +346,19 @@ def _unknown(
     return PipelineError(f"pipeline {pipeline} has no {kind} '{name}'{extra}", where=where, hint=hint)
 
 
-def _type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
+def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
+    """The typed processor of a node, whose outputs get their domains beside those of the pipes before it.
+
+    Raises
+    ------
+    TypingError, DomainError: it does not go with its inputs.
+    """
     inputs = tuple(domains[pipe] for pipe in node.inputs)
     try:
         typed = node.processor.typed(inputs)
         domains.update(zip(node.outputs, typed.results(inputs), strict=True))
     except WorkbenchError as error:
         carried = ", ".join(f"{p}: {d}" for p, d in zip(node.inputs, inputs, strict=True))
-        raise type(error)(
-            f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}",
-            where=error.where or node.where,
-            hint=error.hint,
-        ) from error
+        what = f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}"
+        raise error.retold(what, where=error.where or node.where) from error
     return typed

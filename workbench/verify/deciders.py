@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from workbench.errors import Disagreement, EngineMissing
+from workbench.core.domain import Bool, Range
+from workbench.errors import Disagreement, EngineMissing, FormulaTooLong
 from workbench.verify.decision import Decider, Decision
 from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
 from workbench.verify.engines.base import Reached, patience, unshown
@@ -34,7 +35,10 @@ class SmvDecider:
 
     def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
-        result = self.engine.check(part.task(count_states=count_states), limits)
+        try:
+            result = self.engine.check(part.task(count_states=count_states), limits)
+        except FormulaTooLong as error:  # a limit of its own
+            return Decision({role: Answer(None, reason=error.what) for role in part.asked}, self.name)
         answers = {
             role: replace(answer, shortest=self._shortest(part, role))
             for role, answer in zip(part.asked, result.answers, strict=True)
@@ -66,6 +70,11 @@ TURNS = (
 )
 """The BDDs' second turn begins anew; it lasts at least half of the time after their first."""
 
+FAR = 256
+EARLY = Turn("explicit", 0.25, 5.0)
+"""The first turn where a counter has more values, or there are more counters: sets of states would grow by one of them
+at a time."""
+
 
 class AutoDecider:
     """One engine after the other, until everything but side questions is decided."""
@@ -77,7 +86,7 @@ class AutoDecider:
         begin = time.monotonic()
         found = Decision(dict.fromkeys(part.asked, Answer(None)), "")
         tried: list[str] = []
-        for decider, turn in _turns():
+        for decider, turn in _turns(part):
             left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
             decided = all(found.answers[role].truth is not None for role in part.required)
             if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
@@ -105,15 +114,17 @@ def _besides(part: Part, found: Decision, limits: Limits) -> Decision:
     return replace(joined, engine=found.engine or joined.engine)
 
 
-def _turns() -> Iterator[tuple[Decider, Turn]]:
-    """Who has a turn, as far as it is installed.
+def _turns(part: Part) -> Iterator[tuple[Decider, Turn]]:
+    """Who has a turn to decide a part, as far as it is installed.
 
     Raises
     ------
     EngineMissing: there are no BDDs, and the others have had their turns.
     """
     incomplete: EngineMissing | None = None
-    for turn in TURNS:
+    counters = [v.domain.size or 0 for v in part.model.system.variables if isinstance(v.domain, Range | Bool)]
+    far = max((len(counters), *counters)) > FAR
+    for turn in (EARLY, *TURNS) if far else TURNS:
         try:
             yield get_decider("complete" if turn.engine == "bdd" else turn.engine), turn
         except EngineMissing as error:

@@ -18,7 +18,7 @@ from workbench.core.shown import show_value
 from workbench.draw import inline, svg
 from workbench.errors import WorkbenchError
 from workbench.processors.group import flatten
-from workbench.verify.verdict import Outcome, Trace, Verdict, buffered
+from workbench.verify.verdict import MOST_WAITING, Outcome, Trace, Verdict, buffered
 
 WIDEST = 14
 """Characters of a value that a drawing shows."""
@@ -125,7 +125,7 @@ def _room_in_queues(pipeline: Pipeline, runs: Sequence[Trace]) -> dict[str, int]
         slots = 1
         for run in runs:
             held = [step.contents.get(queue, ()) for step in run.steps]
-            shown = (len(show_value(v, run.domains.get(pipe))) for events in held for v in events)
+            shown = (len(show_value(v, run.domains.get(pipe))) for events in held for v in events[:MOST_WAITING])
             values = max(values, *shown, 1)
             slots = max(slots, min(run.capacities.get(queue, MOST_SLOTS), MOST_SLOTS))
         found[queue] = min(max(slots * (values * _CHARACTER + 8), _LEAST), _MOST)
