@@ -48,9 +48,9 @@ TOGETHER = {
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give groups to processes, and all other tests one by one."""
-    from xdist.scheduler import LoadScopeScheduling
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    class Grouped(LoadScopeScheduling):
+    class Grouped(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return TOGETHER.get(nodeid.partition("::")[0], nodeid)
 
