@@ -18,8 +18,24 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.cli import advise, analyse, buffers, check, conform, demo, doctor, draw, equiv, export, lab, monitor, run
-from workbench.errors import Location, WorkbenchError
+from workbench.budget import Budget, phase
+from workbench.cli import (
+    advise,
+    analyse,
+    attended,
+    buffers,
+    check,
+    conform,
+    demo,
+    doctor,
+    draw,
+    equiv,
+    export,
+    lab,
+    monitor,
+    run,
+)
+from workbench.errors import LimitMet, Location, WorkbenchError
 
 COMMANDS: dict[str, ModuleType] = {
     "check": check,
@@ -77,13 +93,19 @@ class _Version(argparse.Action):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit code."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    """Run a command line; the exit code. Without one this is the program, which may start processes."""
     _encodable()
+    code = _ended(sys.argv[1:] if argv is None else list(argv), program=argv is None)
+    attended.report_end(code)
+    return code
+
+
+def _ended(argv: list[str], *, program: bool) -> int:
+    """The exit code, however the command ends."""
     try:
         with _terminable():
             args = parser().parse_args(argv, argparse.Namespace(argv=argv))
-            code = int(COMMANDS[args.command].execute(args))
+            code = _bounded(args, program=program) if hasattr(args, "bounded") else _executed(args)
             sys.stdout.flush()
         return code
     except SystemExit as end:  # --help, --version
@@ -108,6 +130,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         told.exit_code = DEFECT
         return _fail(told, argv)
+
+
+def _executed(args: argparse.Namespace) -> int:
+    return int(COMMANDS[args.command].execute(args))
+
+
+def _bounded(args: argparse.Namespace, *, program: bool) -> int:
+    """Execute a command within its limits; a program has a process for it, which can be killed."""
+    limits = args.timeout, args.memory
+    code = attended.attend(*limits) if program else None
+    if code is not None:
+        return code
+    with Budget(*limits), phase("starting"):
+        return _executed(args)
 
 
 @contextlib.contextmanager
@@ -157,6 +193,8 @@ def error_object(error: WorkbenchError) -> dict[str, object]:
     }
     if isinstance(error.where, Location):
         found |= {"file": error.where.file, "line": error.where.line, "column": error.where.column}
+    if isinstance(error, LimitMet):
+        found |= {"verdict": "unknown", "reason": error.what, "phase": error.phase}
     return found
 
 

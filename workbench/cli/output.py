@@ -8,9 +8,13 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
+from workbench.budget import share
+from workbench.cli.attended import report_missing
 from workbench.cli.progress import Progress
+from workbench.errors import LimitMet
 from workbench.verify.examine import Finding
 from workbench.verify.timeline import render_timeline
 from workbench.verify.verdict import Outcome, Trace, Verdict
@@ -31,6 +35,9 @@ GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagr
 SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
 MARKS = {Finding.CONFIRMED: "✓", Finding.WEAK: "!", Finding.UNKNOWN: "?"}
 """What stands before a ground that was examined."""
+
+LOOKING = 4
+"""The part of the time in which all questions are looked at before the first is decided, as a divisor."""
 
 _INDENT = "    "
 
@@ -103,14 +110,14 @@ Then = Callable[[Sequence["Problem"], Sequence[Verdict]], None]
 def decide_all(
     problems: list[Problem], *, as_json: bool, quiet: bool, examine: bool = False, then: Then | None = None
 ) -> int:
-    """Decide and print one after the other; the exit code."""
-    for item in problems:
-        item.validate()
+    """Decide and print one after the other; the exit code. Each gets its share of the time that is left."""
+    _validate(problems)
     verdicts: list[Verdict] = []
     for number, item in enumerate(problems, 1):
+        missing = [problem.undecided() for problem in problems[len(verdicts) :]]
+        report_missing([each.to_json() if as_json else headline(each) for each in missing], exit_code(verdicts))
         with Progress(f"property {number} of {len(problems)}: {item.text}"):
-            verdict = item.decide()
-            verdict = item.examine(verdict) if examine else verdict
+            verdict = _decided(item, len(missing), examine=examine)
         verdicts.append(verdict)
         if as_json:
             print(json.dumps(verdict.to_json()), flush=True)
@@ -125,6 +132,24 @@ def decide_all(
     if then is not None:
         then(problems, verdicts)
     return exit_code(verdicts)
+
+
+def _validate(problems: list[Problem]) -> None:
+    """Look at all questions before an engine is asked, as far as a part of the time goes."""
+    with Progress("looking at the properties"):
+        for number, item in enumerate(problems):
+            with suppress(LimitMet), share(LOOKING * (len(problems) - number)):  # deciding it comes to the same end
+                item.validate()
+
+
+def _decided(item: Problem, parts: int, *, examine: bool) -> Verdict:
+    verdict = None
+    try:
+        with share(parts):
+            verdict = item.decide()
+            return item.examine(verdict) if examine else verdict
+    except LimitMet as met:
+        return verdict or item.undecided().given_up(met)  # what was decided stays so
 
 
 def _summary(verdicts: list[Verdict]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from workbench.budget import phase
 from workbench.core.domain import Value
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
@@ -75,7 +76,8 @@ class Source:
     def get(self, name: str | None = None, /, **params: Value) -> Loaded:
         """A pipeline with values for its parameters, and its checks."""
         syntax = self._syntax(name)
-        pipeline = self._elaborator.pipeline(syntax.name, params, Location(self.file))
+        with phase(f"building pipeline '{syntax.name}'"):
+            pipeline = self._elaborator.pipeline(syntax.name, params, Location(self.file))
         constants = self._elaborator.parameters(syntax, params, Location(self.file))
         checks = tuple(properties.elaborated(check, constants) for check in syntax.checks)
         monitors = tuple(_monitor(item, pipeline, self.file, constants) for item in syntax.monitors)
@@ -179,8 +181,9 @@ class Loaded:
 
 def parse(text: str, file: str = "<text>", functions: Mapping[str, Function] | None = None) -> Source:
     """The pipelines of a text. `functions` are Python functions that it may use by name."""
-    source = Source(file, text, parse_file(text, file), dict(functions or {}))
-    source.check_definitions()
+    with phase(f"reading {file}"):
+        source = Source(file, text, parse_file(text, file), dict(functions or {}))
+        source.check_definitions()
     return source
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from workbench.budget import phase
 from workbench.errors import Disagreement, EngineMissing
 from workbench.verify.algebra import AlgebraDecider
 from workbench.verify.decision import Decider, Decision
@@ -82,9 +83,10 @@ class AutoDecider:
             left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
             if tried and left is not None and left <= 0:
                 break
-            given = replace(limits, seconds=_least(turn, left))
+            given = limits.within(_least(turn, left))
             rest = part.without([role for role, answer in found.answers.items() if answer.truth is not None])
-            found = _joined(found, decider.decide(rest, given, count_states=count_states), decider.name)
+            with phase(f"deciding with {decider.name}"):
+                found = _joined(found, decider.decide(rest, given, count_states=count_states), decider.name)
             tried.append(decider.name)
             if all(found.answers[role].truth is not None for role in part.required):
                 return replace(_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
@@ -97,9 +99,7 @@ def _besides(part: Part, found: Decision, limits: Limits) -> Decision:
     if not rest.asked:
         return found
     try:
-        more = get_decider("bmc").decide(
-            rest, replace(limits, seconds=_least(Turn("bmc", 0.25, patience(0)), limits.seconds))
-        )
+        more = get_decider("bmc").decide(rest, limits.within(_least(Turn("bmc", 0.25, patience(0)), limits.seconds)))
     except EngineMissing:
         return found
     joined = _joined(found, more, "bmc")
@@ -155,7 +155,7 @@ def _exhausted(found: Decision, limits: Limits, tried: list[str], begin: float) 
     if limits.seconds is not None and time.monotonic() - begin >= 0.9 * limits.seconds:
         for role, answer in answers.items():
             if answer.truth is None:
-                answers[role] = Answer(None, reason=f"time limit of {limits.seconds:g} s (tried {names})")
+                answers[role] = Answer(None, reason=f"{limits.time} (tried {names})")
     return replace(found, answers=answers, engine=found.engine or names)
 
 
@@ -183,8 +183,9 @@ class AllDecider:
             if decider.name in (*INCOMPLETE, AlgebraDecider.name):
                 longest = max((each.wall_seconds for each in found.values()), default=0.0)
                 share = min(max(5.0, 4 * longest), share or math.inf)
-            given = replace(limits, seconds=share)
-            found[decider.name] = decider.decide(part, given, count_states=count_states)
+            given = limits.within(share)
+            with phase(f"deciding with {decider.name}"):
+                found[decider.name] = decider.decide(part, given, count_states=count_states)
             _refuse_disagreement(part, found, decider.name)
         return Decision(
             {role: _best([each.answers[role] for each in found.values()], found) for role in part.asked},
