@@ -9,14 +9,15 @@ with its process: `cli.attended` kills it.
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ContextDecorator
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Self
 
 from workbench.errors import LimitMet
@@ -31,7 +32,12 @@ GLANCE = 0.05
 
 
 class Interrupt(BaseException):
-    """Thrown into a thread whose budget is spent; no `except Exception` on the way may take it for its own."""
+    """Thrown into a thread whose budget is spent; no `except Exception` on the way may take it for its own.
+
+    `met` is what it means. The block ends in that, unless it comes in the very moment in which the block is left.
+    """
+
+    met: LimitMet
 
 
 class _Work:
@@ -65,19 +71,29 @@ def work() -> _Work:
     return found
 
 
-@contextmanager
-def phase(doing: str) -> Iterator[None]:
-    """Say what is being done in this block, as it reads after "while": `composing 'figure_2a'`."""
-    mine = work()
-    mine.phases.append(doing)
-    mine.tell()
-    try:
-        yield
-    except MemoryError:
-        raise LimitMet("the end of the memory", doing) from None
-    finally:
-        mine.phases.pop()
+class phase(ContextDecorator):  # noqa: N801 - it is used like a function
+    """Say what is being done in this block or function, as it reads after "while": `composing the model`.
+
+    Raises
+    ------
+    LimitMet: there is no memory left for it.
+    """
+
+    def __init__(self, doing: str) -> None:
+        self.doing = doing
+
+    def __enter__(self) -> None:
+        mine = work()
+        mine.phases.append(self.doing)
         mine.tell()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        mine = work()
+        if mine.phases:  # an interrupt may have come before it was said
+            mine.phases.pop()
+        mine.tell()
+        if kind is not None and issubclass(kind, MemoryError):
+            raise LimitMet("the end of the memory", self.doing) from None
 
 
 @dataclass(frozen=True)
@@ -92,8 +108,9 @@ class Remaining:
 
 def remaining() -> Remaining:
     """What the current thread may still use."""
-    timed = min((b for b in work().budgets if b.deadline is not None), key=lambda b: b.left, default=None)
-    sized = min((b for b in work().budgets if b.memory_mb is not None), key=lambda b: b.room, default=None)
+    budgets = [b for b in work().budgets if b.limited and _under_way(threading.get_ident(), b._frame)]
+    timed = min((b for b in budgets if b.deadline is not None), key=lambda b: b.left, default=None)
+    sized = min((b for b in budgets if b.memory_mb is not None), key=lambda b: b.room, default=None)
     return Remaining(
         timed.left if timed else None,
         max(1, int(sized.room)) if sized else None,
@@ -127,10 +144,12 @@ class Budget:
         self.seconds, self.memory_mb = self.said = seconds, memory_mb
         """`said`: the limits as messages speak of them, those of which these are what is left."""
         self.deadline: float | None = None
-        self._met: LimitMet | None = None
-        self._over = threading.Event()
+        self._open = False
+        """Whether the block is worked on; the last thing that `__enter__` says, and the first that its end does."""
+        self._gate = threading.Lock()
+        """Held until the end. A plain lock, since an interrupt may leave those of Python's other primitives locked."""
         self._frame: FrameType | None = None
-        self._interrupt = type("Interrupt", (Interrupt,), {})  # of its own, so that nobody else's is taken for it
+        self._interrupt: type[Interrupt] = type("Interrupt", (Interrupt,), {})  # nobody else's is taken for it
 
     @property
     def left(self) -> float:
@@ -159,7 +178,15 @@ class Budget:
         self.deadline = None if self.seconds is None else time.monotonic() + self.seconds
         self._work.budgets.append(self)
         if self.limited:
-            threading.Thread(target=self._watch, name="budget", daemon=True).start()
+            import ctypes  # noqa: F401 - so that no interrupt comes while it is imported
+
+            self._gate.acquire()
+            begun = threading.Lock()
+            begun.acquire()
+            with _LOCK:  # what is thrown while a thread begins may come to that one
+                _thread.start_new_thread(self._watch, (begun,))
+                begun.acquire()
+        self._open = True
         return self
 
     def __exit__(
@@ -172,40 +199,43 @@ class Budget:
             except self._interrupt:  # it came on the way out, where the work was done
                 continue
         if kind is self._interrupt:
-            assert self._met is not None
-            raise self._met from None
+            raise self._interrupt.met from None
 
     def _leave(self) -> None:
-        self._over.set()
+        self._open = False
         mine = self._work.budgets
         with _LOCK:
             for each in mine[mine.index(self) :] if self in mine else []:  # an interrupt may have left inner ones open
-                each._over.set()
-                each._frame = None
+                each._open, each._frame = False, None
                 mine.remove(each)
             if self.limited:
-                _throw(self._thread, None)
+                _set(self._thread, None)
+                if self._gate.locked():
+                    self._gate.release()
         del self._work.phases[self._depth :]  # where an interrupt came between saying so and the block
         self._work.tell()
 
     # --- in the thread that watches ---
 
-    def _watch(self) -> None:
+    def _watch(self, begun: threading.Lock) -> None:
+        begun.release()
         glances = self.memory_mb is not None
         pause, since = GLANCE if glances else self.left + self.grace, 0.0
-        while not self._over.wait(pause):
+        while not self._gate.acquire(timeout=pause) and self._frame is not None:
             limit, now = self._exceeded(), time.monotonic()
             since = (since or now) if limit else 0.0
             pause = GLANCE if glances or limit else self.left + self.grace
-            if limit and now >= since + AGAIN * self._inside():
-                self._throw(limit)
+            if limit and now >= since + AGAIN * self._inside() and self._throw(limit):
                 since, pause = 0.0, AGAIN
 
-    def _throw(self, limit: str) -> None:
+    def _throw(self, limit: str) -> bool:
+        """Interrupt the work; not at the first step of `__exit__`, where that would be too late to be caught."""
         with _LOCK:
-            if not self._over.is_set() and _under_way(self._thread, self._frame):
-                self._met = LimitMet(limit, self._work.phase)
-                _throw(self._thread, self._interrupt)
+            if not self._open or not _under_way(self._thread, self._frame, _LEAVING):
+                return False
+            self._interrupt.met = LimitMet(limit, self._work.phase)
+            _set(self._thread, self._interrupt)
+            return True
 
     def _exceeded(self) -> str:
         """The limit that is met; empty if none is."""
@@ -229,17 +259,25 @@ def memory_limit(megabytes: int) -> str:
     return f"memory limit of {megabytes} MB"
 
 
-def _throw(thread: int, error: type[BaseException] | None) -> None:
+def _set(thread: int, error: type[BaseException] | None) -> None:
     """Let a thread meet an error at its next step; None: not any more."""
-    import ctypes  # not needed where there are no limits
+    import ctypes  # not at the top: it is not needed where there are no limits
 
     thrown = None if error is None else ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), thrown)
 
 
-def _under_way(thread: int, frame: FrameType | None) -> bool:
-    """Whether a thread still runs a function, or what that calls: a block may be left without its end."""
+_LEAVING = Budget.__exit__.__code__
+
+
+def _under_way(thread: int, frame: FrameType | None, but: CodeType | None = None) -> bool:
+    """Whether a thread still runs a function, or what that calls, and is not just in `but`.
+
+    A block may have been left without its end.
+    """
     found = sys._current_frames().get(thread)
+    if found is not None and found.f_code is but:
+        return False
     while found is not None and found is not frame:
         found = found.f_back
     return found is not None

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench import Outcome, Settings
 from workbench.conformance.strategies import pipelines
 from workbench.core.pipeline import Pipeline
@@ -20,7 +21,8 @@ from workbench.verify import deciders
 from workbench.verify.check import prepare
 from workbench.verify.deciders import AllDecider, AutoDecider, get_decider
 from workbench.verify.decision import Decision
-from workbench.verify.engines import Answer, Limits
+from workbench.verify.engines import Answer, Limits, RawTrace
+from workbench.verify.engines.base import unshown
 from workbench.verify.explicit import ExplicitDecider
 from workbench.verify.from_syntax import property_from
 from workbench.verify.part import Part
@@ -105,6 +107,30 @@ def test_what_is_decided_is_not_asked_again(install: Install) -> None:
     assert decision.engine == "bdds 1.0, explicit 1.0"
 
 
+SHOWN = Answer(False, RawTrace(({},)))
+
+
+def test_a_counterexample_that_could_not_be_built_is_sought_by_others(install: Install) -> None:
+    bdd, explicit, bmc = Fake("bdds", unshown("time limit of 3 s")), Fake("explicit", OPEN), Fake("bmc", SHOWN)
+    install(complete=bdd, explicit=explicit, bmc=bmc)
+    decision = AutoDecider().decide(part(), Limits())
+    assert decision.answers["property"] is SHOWN
+    assert decision.engine == "bdds 1.0, bmc 1.0"
+    assert len(bdd.asked) == 1
+
+
+def test_a_verdict_is_not_lost_with_its_counterexample(install: Install) -> None:
+    bdd, explicit, bmc = Fake("bdds", unshown("time limit of 3 s")), Fake("explicit", OPEN), Fake("bmc", OPEN)
+    install(complete=bdd, explicit=explicit, bmc=bmc)
+    answer = AutoDecider().decide(part(), Limits()).answers["property"]
+    assert answer.truth is False
+    assert answer.reason == "no counterexample could be built: tried bdds, explicit, bmc"
+    assert len(bdd.asked) == 1  # who knows that it is false has had its time for a counterexample
+    install(complete=bdd, explicit=Fake("explicit", TRUE), bmc=bmc)
+    with pytest.raises(Disagreement, match=r"bdds 1\.0 says false and explicit says true"):
+        AutoDecider().decide(part(), Limits())
+
+
 def test_without_bdds_the_rest_is_tried_and_then_they_are_missed(install: Install) -> None:
     install(explicit=Fake("explicit", TRUE))
     assert AutoDecider().decide(part(), Limits()).engine == "explicit 1.0"
@@ -160,7 +186,7 @@ def test_unknown_names() -> None:
 
 
 @given(data=st.data(), q=st.integers(0, 2))
-@settings(max_examples=12)
+@examples(12)
 def test_all_engines_agree_on_random_pipelines(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines(max_bits=10))
     for prop in (wb.no_full_queues(), wb.liveness(), wb.response()):

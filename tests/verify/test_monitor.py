@@ -11,6 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.verify.counter_system import COUNTER, pipeline, says
+from tests.verify.engines.conftest import engine_or_skip
 from workbench.errors import Refused
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
@@ -54,6 +55,26 @@ def test_compassion_is_seen_by_ltl_only() -> None:
     assert verdict_on("", "ltl(G out)").outcome == "fails"
     with pytest.raises(Refused, match="COMPASSION, which CTL does not see"):
         verdict_on(fair, "ctl(AG out)")
+
+
+def test_often_true_over_compassion() -> None:
+    """A run that stays in 2 is fair, and the monitor never says true there."""
+    monitor = pipeline("pipeline p(n: 0..2) -> bool { return n = 1 }")
+    system = system_from(f"{TRAP}COMPASSION (TRUE, n != 1);")
+    found = wb.monitor(system, monitor, wb.often_true(), settings=wb.Settings(seconds=30))
+    assert found.outcome == "fails"
+    assert found.counterexample.replay == "confirmed by execution, and a run of the system alone"
+
+
+def test_a_verdict_without_a_counterexample_says_why() -> None:
+    """The executable goes round for ever looking for it."""
+    engine_or_skip("nusmv")
+    monitor = pipeline("pipeline p(n: 0..2) -> bool { return n = 1 }")
+    system = system_from(f"{TRAP}COMPASSION (TRUE, n != 1);")
+    found = wb.monitor(system, monitor, wb.often_true(), settings=wb.Settings(engine="nusmv", seconds=2))
+    assert (found.outcome, found.counterexample) == ("fails", None)
+    assert found.reason == "no counterexample could be built: time limit of 2 s"
+    assert found.to_json()["reason"] == found.reason
 
 
 @pytest.mark.parametrize(

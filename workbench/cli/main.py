@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.budget import Budget, phase
+from workbench.budget import Budget, Interrupt, phase
 from workbench.cli import (
     advise,
     analyse,
@@ -110,6 +110,8 @@ def _ended(argv: list[str], *, program: bool) -> int:
         return code
     except SystemExit as end:  # --help, --version
         return end.code if isinstance(end.code, int) else 0
+    except Interrupt as interrupt:  # it came in the very moment in which its budget ended
+        return _fail(interrupt.met, argv)
     except KeyboardInterrupt:
         _debug()
         print("interrupted", file=sys.stderr)

@@ -69,6 +69,8 @@ def block(verdict: Verdict, problem: Problem) -> str:
         lines.append(f"{_INDENT}examined:")
     lines += [f"{_INDENT}{MARKS[item.finding]} {item}" for item in verdict.examined]
     lines.append(f"{_INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
+    lines += [f"{_INDENT}so far: {text}" for text in verdict.reached]
+    lines += [f"{_INDENT}try {text}" for text in verdict.advice]
     if verdict.counterexample:
         lines += ["", run(verdict.counterexample, problem)]
     if verdict.witness:

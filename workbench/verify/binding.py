@@ -242,7 +242,7 @@ class _Driver:
             result = self.engine.check(Task(f"{text}{sections}\n", (query,), watch=watch), self.limits)
         except EngineError as error:
             raise _located(error, self.source, self.name) from error
-        if result.answers[0].truth is None:
+        if result.answers[0].open:
             raise Undecided(f"binding the inputs: {result.answers[0].reason}", where=self.source.path)
         return result
 

@@ -22,6 +22,7 @@ from workbench.ir.compose import DEFAULT_CAPACITY, compose
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.language.faults import faulty
+from workbench.verify.advice import advise
 from workbench.verify.deciders import get_decider
 from workbench.verify.decision import Decision, limits_left
 from workbench.verify.engines import Answer
@@ -259,7 +260,6 @@ def _verdict(
 
     run = trace("property", question.failure) if outcome is Outcome.FAILS else None
     witness = trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None
-    reasons = (answers[role].reason for role in ("property", "overflow") if role in answers)
     return Verdict(
         pipeline=pipeline.name,
         property=str(prop),
@@ -270,13 +270,13 @@ def _verdict(
         q=settings.q if isinstance(settings.q, int) else dict(settings.q),
         n=settings.n,
         integers=str(settings.integers),
-        rests_on=explain(prepared.model, findings, settings.domain)
-        + _assumptions(prepared, env, outcome)
-        + tuple(late),
+        rests_on=explain(prepared.model, findings, settings.domain) + _assumptions(prepared, env, outcome),
         counterexample=run,
         witness=witness,
-        reason=next(filter(None, reasons), "") if outcome is Outcome.UNKNOWN else "",
+        reason="; ".join([*filter(None, [_reason(outcome, answers)]), *late]),
         phase="deciding" if outcome is Outcome.UNKNOWN else "",
+        reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
+        advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
         wraps=findings.wraps,
         for_every_n=settings.domain not in prepared.model.integers,
         reachable_states=result.reachable_states,
@@ -304,6 +304,12 @@ def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> Findings:
         about_overflow=prepared.question.about_overflow,
         trivial=prepared.trivial,
     )
+
+
+def _reason(outcome: Outcome, answers: Mapping[str, Answer]) -> str:
+    """Why it is undecided, or fails without a run that shows it."""
+    roles = {Outcome.UNKNOWN: ("property", "overflow"), Outcome.FAILS: ("property",)}.get(outcome, ())
+    return next((answers[role].reason for role in roles if role in answers and answers[role].reason), "")
 
 
 def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> Outcome:

@@ -19,7 +19,7 @@ from workbench.errors import Disagreement, EngineMissing
 from workbench.verify.algebra import AlgebraDecider
 from workbench.verify.decision import Decider, Decision
 from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
-from workbench.verify.engines.base import patience
+from workbench.verify.engines.base import Reached, patience, unshown
 from workbench.verify.explicit import ExplicitDecider
 from workbench.verify.part import Part
 
@@ -81,14 +81,15 @@ class AutoDecider:
         tried: list[str] = []
         for decider, turn in _turns():
             left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
-            if tried and left is not None and left <= 0:
-                break
+            decided = all(found.answers[role].truth is not None for role in part.required)
+            if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
+                break  # who has said that it is false has had its time for a counterexample
             given = limits.within(_least(turn, left))
-            rest = part.without([role for role, answer in found.answers.items() if answer.truth is not None])
+            rest = part.without([role for role, answer in found.answers.items() if not answer.open])
             with phase(f"deciding with {decider.name}"):
-                found = _joined(found, decider.decide(rest, given, count_states=count_states), decider.name)
+                found = _joined(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
             tried.append(decider.name)
-            if all(found.answers[role].truth is not None for role in part.required):
+            if not any(found.answers[role].open for role in part.required):
                 return replace(_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
         return replace(_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
 
@@ -102,7 +103,7 @@ def _besides(part: Part, found: Decision, limits: Limits) -> Decision:
         more = get_decider("bmc").decide(rest, limits.within(_least(Turn("bmc", 0.25, patience(0)), limits.seconds)))
     except EngineMissing:
         return found
-    joined = _joined(found, more, "bmc")
+    joined = _joined(part, found, more, "bmc")
     return replace(joined, engine=found.engine or joined.engine)
 
 
@@ -129,16 +130,20 @@ def _least(turn: Turn, left: float | None) -> float | None:
     return min(turn.seconds, left * turn.share)
 
 
-def _joined(found: Decision, more: Decision, name: str) -> Decision:
+def _joined(part: Part, found: Decision, more: Decision, name: str) -> Decision:
     """What was decided before, and what one more engine adds."""
     answers = dict(found.answers)
     for role, answer in more.answers.items():
-        if answer.truth is None:
-            said = f"{answers[role].reason}; " if answers[role].reason else ""
-            answers[role] = Answer(None, reason=f"{said}{name}: {answer.reason}")
-        else:
+        known = answers[role]
+        if {known.truth, answer.truth} == {True, False}:
+            raise _disagreement(part, role, (found.engine, known), (name, answer))
+        if known.truth is None and answer.truth is None:
+            said = f"{known.reason}; " if known.reason else ""
+            met = answer.reached or (Reached(name, answer.reason, further=False),)
+            answers[role] = Answer(None, reason=f"{said}{name}: {answer.reason}", reached=_latest(known.reached, met))
+        elif known.truth is None or not answer.open:
             answers[role] = answer
-    useful = [more.engine] if any(answer.truth is not None for answer in more.answers.values()) else []
+    useful = [more.engine] if any(answers[role] is answer for role, answer in more.answers.items()) else []
     names = [name for name in (found.engine, *useful) if name]
     return Decision(
         answers,
@@ -148,14 +153,22 @@ def _joined(found: Decision, more: Decision, name: str) -> Decision:
     )
 
 
+def _latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
+    """How far each engine got; of one that was asked twice, the last time."""
+    return tuple({each.engine: each for some in reached for each in some}.values())
+
+
 def _exhausted(found: Decision, limits: Limits, tried: list[str], begin: float) -> Decision:
     """What to say where nobody decided; a limit of time is the user's, not the one of a turn."""
     names = ", ".join(dict.fromkeys(tried))
-    answers = dict(found.answers)
+    answers = {
+        role: unshown(f"tried {names}") if answer.truth is False and answer.open else answer
+        for role, answer in found.answers.items()
+    }
     if limits.seconds is not None and time.monotonic() - begin >= 0.9 * limits.seconds:
         for role, answer in answers.items():
             if answer.truth is None:
-                answers[role] = Answer(None, reason=f"{limits.time} (tried {names})")
+                answers[role] = replace(answer, reason=f"{limits.time} (tried {names})")
     return replace(found, answers=answers, engine=found.engine or names)
 
 
@@ -211,17 +224,17 @@ def _refuse_disagreement(part: Part, found: dict[str, Decision], latest: str) ->
         for role in part.asked:
             truths = old.answers[role].truth, new.answers[role].truth
             if None not in truths and truths[0] is not truths[1]:
-                query = part.queries[role]
-                said = f"{name} says {_word(truths[0])} and {latest} says {_word(truths[1])}"
-                raise Disagreement(f"{said}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
+                raise _disagreement(part, role, (name, old.answers[role]), (latest, new.answers[role]))
         counts = old.reachable_states, new.reachable_states
         if None not in counts and counts[0] != counts[1]:
             said = f"{name} counts {counts[0]} reachable states and {latest} {counts[1]}"
             raise Disagreement(said, model=part.smv.text)
 
 
-def _word(truth: bool | None) -> str:
-    return str(truth).lower()
+def _disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> Disagreement:
+    query = part.queries[role]
+    both = " and ".join(f"{name} says {str(answer.truth).lower()}" for name, answer in said)
+    return Disagreement(f"{both}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
 
 
 def _best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
@@ -229,7 +242,7 @@ def _best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
     decided = [answer for answer in answers if answer.truth is not None]
     if not decided:
         reasons = (f"{name}: {answer.reason}" for name, answer in zip(found, answers, strict=True))
-        return Answer(None, reason="; ".join(reasons))
+        return Answer(None, reason="; ".join(reasons), reached=_latest(*(answer.reached for answer in answers)))
     return min(decided, key=lambda answer: (answer.trace is None, not answer.shortest))
 
 

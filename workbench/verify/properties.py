@@ -8,17 +8,16 @@ are asked as invariants (design section 5, rule 5).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.core.domain import BOOL, Bool, Range
 from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, both, conjunction, disjunction, either, ite, negate
-from workbench.core.processor import Maybe
 from workbench.core.term import TRUE, Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, observe
-from workbench.ir.system import Queue, System, Variable, packed
+from workbench.ir.system import Pipe, Queue, System, Variable, packed
 from workbench.verify.formula import Formula, atom, build
 
 Kind = Literal["invar", "ctl", "ltl", "longest"]
@@ -207,7 +206,7 @@ def never_false() -> Property:
     """No output ever says false: what a monitor promises (TIME 2021, section 4.3)."""
 
     def question(system: System) -> Question:
-        said = [either(negate(slot.present), slot.value) for slots in _verdicts(system) for slot in slots]
+        said = [either(negate(slot.present), slot.value) for pipe in _verdicts(system) for slot in pipe.slots]
         return Question(system, "invar", atom(conjunction(said)), failure="the monitor says false")
 
     return Property("never-false", question, "no output ever says false")
@@ -217,8 +216,7 @@ def often_true() -> Property:
     """Every output says true again and again, for ever (GF out)."""
 
     def question(system: System) -> Question:
-        true = [disjunction(both(slot.present, slot.value) for slot in slots) for slots in _verdicts(system)]
-        parts = [build("G", build("F", atom(said))) for said in true]
+        parts = [build("G", build("F", atom(says_true(pipe)))) for pipe in _verdicts(system)]
         formula = parts[0]
         for part in parts[1:]:
             formula = build("and", formula, part)
@@ -238,7 +236,13 @@ def silent() -> Property:
     return Property("silent", question, "no output ever carries an event")
 
 
-def _verdicts(system: System) -> list[Sequence[Maybe]]:
+def says_true(pipe: Pipe) -> Term:
+    """When one of the events that a Boolean pipe carries at a step is true."""
+    found: Term = disjunction(both(slot.present, slot.value) for slot in pipe.slots)
+    return found
+
+
+def _verdicts(system: System) -> list[Pipe]:
     """What each output can carry at a step; it must be Boolean."""
     for name, pipe in system.outputs:
         domain = system.domains_of_pipes[pipe]
@@ -247,7 +251,7 @@ def _verdicts(system: System) -> list[Sequence[Maybe]]:
                 f"output '{name}' of {system.name} carries {domain}, not truth values",
                 hint="a monitor ends in streams of bool: compare the values, e.g. out <= 3",
             )
-    return [system.pipes[pipe].slots for _, pipe in system.outputs]
+    return [system.pipes[pipe] for _, pipe in system.outputs]
 
 
 def temporal(kind: Kind, make: Callable[[System], Formula], text: str, cases: Cases = no_cases) -> Property:
@@ -274,7 +278,7 @@ def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Prop
         a, b = system.pipes[left], system.pipes[right]
         exercised = (f"'{left}' and '{right}' carry an event", both(a.present, b.present))
         if approximates:
-            exercised = (f"'{right}' says true", both(b.present, b.value))
+            exercised = (f"'{right}' says true", says_true(b))
         return Question(
             system,
             "invar",

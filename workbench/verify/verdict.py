@@ -15,6 +15,7 @@ from workbench.faults.struck import place, struck
 from workbench.processors.group import flatten
 
 if TYPE_CHECKING:
+    from workbench.verify.engines import Reached
     from workbench.verify.examine import Examined
     from workbench.verify.rests_on import Grounds
 
@@ -173,6 +174,7 @@ class Verdict:
     for_every_n: the property does not look at data, so the outcome is the same for every N.
     length: the number of steps, where the property asks for the longest of something.
     grounds: what `rests_on` says, as data.
+    reached, advice: where it was not decided, how far each engine got and what to try next.
     examined: what was found when the verdict's grounds were examined (`verify.examine`).
     """
 
@@ -199,6 +201,8 @@ class Verdict:
     length: int | None = None
     grounds: Grounds | None = None
     examined: tuple[Examined, ...] = ()
+    reached: tuple[Reached, ...] = ()
+    advice: tuple[str, ...] = ()
 
     @builtins.property  # the class has a field of that name
     def run(self) -> Trace | None:
@@ -242,6 +246,8 @@ class Verdict:
             found["reason"] = self.reason
         if self.phase:
             found["phase"] = self.phase
+        if self.outcome is Outcome.UNKNOWN:
+            found |= {"reached": [str(each) for each in self.reached], "advice": list(self.advice)}
         if self.length is not None:
             found["length"] = self.length
         if self.reachable_states is not None:

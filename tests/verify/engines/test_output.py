@@ -1,6 +1,7 @@
 """Reading the output of an executable, without one."""
 
 from workbench.verify.engines import Answer
+from workbench.verify.engines.base import unshown
 from workbench.verify.engines.output import read_answer, read_count, read_deadlock, read_trace
 
 TRACE = """\
@@ -44,8 +45,8 @@ def test_a_line_that_is_cut_says_nothing() -> None:
     assert read_answer("", complete=True) is None
 
 
-def test_a_false_answer_waits_for_its_trace() -> None:
-    assert read_answer(TRACE, complete=False) is None
+def test_a_false_answer_is_certain_before_its_trace_is_complete() -> None:
+    assert read_answer(TRACE, complete=False, reason="killed") == (unshown("killed"), ())
     read = read_answer(TRACE, complete=True)
     assert read is not None
     assert read[0].truth is False

@@ -66,7 +66,7 @@ def test_fairness_is_respected(bmc: SatEngine) -> None:
 def test_branching_time_is_left_undecided(bmc: SatEngine) -> None:
     answer = ask(bmc, COUNTER, "ctl", "AG EF n = 0")
     assert answer.truth is None
-    assert answer.reason == "bmc does not decide CTL formulas"
+    assert answer.reason == "it does not decide CTL formulas"
 
 
 def test_limits(bmc: SatEngine) -> None:
@@ -120,4 +120,4 @@ def test_ic3_uses_nuxmv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     engine = SatEngine("ic3")
     assert engine.version() == "nuXmv 2.0.0 (ic3)"
     assert ask(engine, COUNTER, "invar", "n < 8") == Answer(True)
-    assert ask(engine, COUNTER, "ltl", "G n < 8").reason == "ic3 does not decide LTL formulas"
+    assert ask(engine, COUNTER, "ltl", "G n < 8").reason == "it does not decide LTL formulas"

@@ -3,7 +3,7 @@
 Here and below nothing is known of pipelines. `get_engine` is the way in; `base` has the data.
 """
 
-from .base import Answer, Engine, Found, Kind, Limits, Query, RawTrace, Result, Run, Task
+from .base import Answer, Engine, Found, Kind, Limits, Query, RawTrace, Reached, Result, Run, Task
 from .registry import ENGINES, INCOMPLETE, complete_engine, find_engines, get_engine, get_simulator
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Limits",
     "Query",
     "RawTrace",
+    "Reached",
     "Result",
     "Run",
     "Task",

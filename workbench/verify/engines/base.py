@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from workbench.budget import memory_limit, time_limit
 
@@ -116,13 +116,25 @@ class RawTrace:
     loop: int | None = None
 
 
+class Reached(NamedTuple):
+    """How far an engine got with a query that it left undecided; `further`: it would have gone on with more time."""
+
+    engine: str
+    text: str
+    further: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.engine}: {self.text}"
+
+
 @dataclass(frozen=True)
 class Answer:
     """The answer to one query.
 
     `truth` is None when the query is undecided; then `reason` says which limit was met or what
-    crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it;
-    `shortest` says that no shorter one does. `length` is the number that a query of the kind `longest` asks for.
+    crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it; where it could
+    not be built, `reason` says why (`unshown`). `shortest` says that no shorter one does. `length` is the number that
+    a query of the kind `longest` asks for. `reached` says how far each engine got with what is undecided.
     """
 
     truth: bool | None
@@ -130,6 +142,22 @@ class Answer:
     reason: str = ""
     length: int | None = None
     shortest: bool = False
+    reached: tuple[Reached, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        """Whether another engine may know more: it is undecided, or false and its trace could not be built."""
+        return self.truth is None or (self.truth is False and self.trace is None and bool(self.reason))
+
+
+def unshown(reason: str) -> Answer:
+    """The answer to a query that is false, when a limit was met or something crashed before there was a trace."""
+    return Answer(False, reason=f"no counterexample could be built: {reason}")
+
+
+def slowest_last(kinds: Sequence[str], first: int, last: int) -> list[int]:
+    """The order in which to decide queries of these kinds: LTL last, since its counterexamples may meet a limit."""
+    return sorted(range(first, last), key=lambda index: kinds[index] == "ltl")
 
 
 @dataclass(frozen=True)

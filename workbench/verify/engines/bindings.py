@@ -9,7 +9,7 @@ import collections
 import collections.abc
 import ctypes
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 # pynusmv 1.0rc8 is older than Python 3.10 and looks for these names where they no longer are.
@@ -36,6 +36,7 @@ from pynusmv_lower_interface.nusmv.parser import parser as ns_parser  # noqa: E4
 from pynusmv_lower_interface.nusmv.prop import prop as ns_prop  # noqa: E402
 from pynusmv_lower_interface.nusmv.utils import utils as ns_utils  # noqa: E402
 
+from .lasso import Fairness, Graph, fair_lasso  # noqa: E402
 from .rejected import RejectedError  # noqa: E402
 
 MODEL_FILE = "model.smv"  # relative: NuSMV's messages repeat it, and should show no folder
@@ -187,11 +188,17 @@ class Model:
 
     def post(self, states: Any) -> Any:
         """The successors of some states."""
-        return self._bdd(ns_fsm.BddFsm_get_forward_image(self.fsm._ptr, states._ptr))
+        return self._image(self.fsm, states)
 
     def pre(self, states: Any) -> Any:
         """The predecessors of some states."""
-        return self._bdd(ns_fsm.BddFsm_get_backward_image(self.fsm._ptr, states._ptr))
+        return self._preimage(self.fsm, states)
+
+    def _image(self, fsm: Any, states: Any) -> Any:
+        return self._bdd(ns_fsm.BddFsm_get_forward_image(fsm._ptr, states._ptr))
+
+    def _preimage(self, fsm: Any, states: Any) -> Any:
+        return self._bdd(ns_fsm.BddFsm_get_backward_image(fsm._ptr, states._ptr))
 
     def without_successor(self) -> Any:
         """All states, reachable or not, that have no successor."""
@@ -256,32 +263,53 @@ class Model:
         path = ns_mc.explain(self.fsm._ptr, self._enc, start, node, None)
         return [] if path is None else list(self._every_other(ns_node.reverse(path)))
 
-    def ltl(self, formula: Formula) -> tuple[bool, list[Any], int | None]:
-        """Whether an LTL formula holds; if not, the states of a counterexample and where it loops to."""
+    def ltl(self, formula: Formula, refuted: Callable[[], None]) -> tuple[bool, list[Any], int | None]:
+        """Whether an LTL formula holds; if not, the states of a counterexample and where it loops to.
+
+        `refuted` is called as soon as it is known not to hold.
+        """
         check = ns_ltl.Ltl_StructCheckLtlSpec_create(formula.prop)
         ns_ltl.Ltl_StructCheckLtlSpec_build(check)
         ns_ltl.Ltl_StructCheckLtlSpec_check(check)
         if ns_prop.Prop_get_status(formula.prop) == ns_prop.Prop_True:
             ns_ltl.Ltl_StructCheckLtlSpec_destroy(check)  # its tableau would be a layer of the next query
             return True, [], None
-        fsm = BddFsm(check.fsm)
-        start = BDD(ns_enc.BddEnc_pick_one_state(check.bdd_enc, check.s0), self._manager)
-        compassion = ns_fsm.compassionList2fairnessList(ns_fsm.BddFsm_get_compassion(fsm._ptr))
-        if not ns_fsm.FairnessList_is_empty(compassion):
-            path = ns_ltl.witness(fsm._ptr, check.bdd_enc, start._ptr)
-        else:
-            first = ns_node.cons(ns_node.bdd2node(ns_dd.bdd_dup(start._ptr)), None)
-            path = ns_mc.explain(fsm._ptr, check.bdd_enc, first, check.spec_formula, None)
-            path = None if path is None else ns_node.reverse(path)
-        states = [start] if path is None else list(self._every_other(path))
-        # The loop is looked for before the tableau's variables are removed: two states that differ
-        # in them only are not the same point of the counterexample.
-        loop = next((k for k, state in enumerate(states[:-1]) if state == states[-1]), None)
+        refuted()
+        states, loop = self._violation(check)
         cube = ns_enc.BddEnc_get_layer_vars_cube(check.bdd_enc, check.tableau_layer, ns_symbols.VFT_ALL)
         tableau = Cube(cube, dd_manager=self._manager)
         states = [self.pick(state.forsome(tableau)) for state in states]
         ns_ltl.Ltl_StructCheckLtlSpec_destroy(check)
         return False, states, loop
+
+    def _violation(self, check: Any) -> tuple[list[Any], int | None]:
+        """A run that violates a formula, as states of the model and the tableau; its last state closes the loop.
+
+        The loop is looked for before the tableau's variables are removed: two states that differ in them only are
+        not the same point of the counterexample.
+        """
+        fsm = BddFsm(check.fsm)
+        compassion = self._compassion(fsm)
+        if compassion:  # NuSMV has an algorithm of its own, which goes round for ever on some models
+            graph = Graph(lambda s: self._image(fsm, s), lambda s: self._preimage(fsm, s), self.pick)
+            # here `s0` is what can be visited for ever, not where a run begins
+            start = fsm.init & fsm.state_constraints
+            return fair_lasso(graph, start, Fairness(fsm.fairness_constraints, compassion))
+        start = BDD(ns_enc.BddEnc_pick_one_state(check.bdd_enc, check.s0), self._manager)
+        first = ns_node.cons(ns_node.bdd2node(ns_dd.bdd_dup(start._ptr)), None)
+        path = ns_mc.explain(fsm._ptr, check.bdd_enc, first, check.spec_formula, None)
+        states = [start] if path is None else list(self._every_other(ns_node.reverse(path)))
+        return states, next((k for k, state in enumerate(states[:-1]) if state == states[-1]), None)
+
+    def _compassion(self, fsm: Any) -> list[tuple[Any, Any]]:
+        """The COMPASSION constraints: if a run is in the first infinitely often, then in the second, too."""
+        pairs = ns_fsm.BddFsm_get_compassion(fsm._ptr)
+        place, found = ns_fsm.FairnessList_begin(ns_fsm.compassionList2fairnessList(pairs)), []
+        while not ns_fsm.FairnessListIterator_is_end(place):
+            both = ns_fsm.CompassionList_get_p(pairs, place), ns_fsm.CompassionList_get_q(pairs, place)
+            found.append((self._bdd(both[0]), self._bdd(both[1])))
+            place = ns_fsm.FairnessListIterator_next(place)
+        return found
 
     def _every_other(self, path: Any) -> Iterator[Any]:
         """The states of a NuSMV path, a list that alternates states and inputs."""

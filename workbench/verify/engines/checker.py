@@ -6,9 +6,12 @@ first reached after 0, 1, 2, ... steps) make the counterexamples of invariants a
 
 from __future__ import annotations
 
+import functools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from .base import slowest_last
 from .bindings import Formula, Model
 from .rejected import (
     DEADLOCK,
@@ -22,13 +25,15 @@ from .rejected import (
 
 Frame = dict[str, Any]
 Emit = Callable[[Frame], None]
+_TOLD_EVERY = 0.2  # seconds between two frames that say how far the search for the states has come
 
 
 class Reach:
     """The reachable states of a model, layer by layer, computed as far as somebody asks."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, emit: Emit) -> None:
         self.model = model
+        self._emit, self._told = emit, time.monotonic()
         self.layers: list[Any] = []
         self.states = model.initial
         self._frontier = self.states
@@ -48,6 +53,9 @@ class Reach:
         self.layers.append(layer)
         self._frontier = self.model.post(layer) & ~self.states
         self.states = self.states | self._frontier
+        if time.monotonic() - self._told > _TOLD_EVERY:
+            self._told = time.monotonic()
+            self._emit({"depth": len(self.layers)})
         return True
 
     def all(self) -> Any:
@@ -83,7 +91,8 @@ def check(
 ) -> None:
     """Decide the queries (kind, formula) and emit one frame for each as soon as it is decided.
 
-    The queries from number `required` on are side questions.
+    Where a counterexample may take long, a frame comes before it that says that the query is false. The queries from
+    number `required` on are side questions.
 
     Raises
     ------
@@ -95,14 +104,15 @@ def check(
         emit({"formula": words})  # the last one is to blame should NuSMV exit while reading it
         formulas.append((kind, model.formula(kind, words)))
     watched = (tuple(watch), model.symbols(watch))
-    reach = Reach(model)
+    reach = Reach(model, emit)
     # From here on NuSMV has accepted the text: what ends the process now is not the text's fault.
     emit({"phase": "search"})
     _refuse_vacuous(model, reach, any(kind != "invar" for kind, _ in queries))
 
     def decide(first: int, last: int) -> None:
-        for index, (kind, formula) in list(enumerate(formulas))[first:last]:
-            found = _DECIDE[kind](model, reach, formula)
+        for index in slowest_last([kind for kind, _ in queries], first, last):
+            kind, formula = formulas[index]
+            found = _DECIDE[kind](model, reach, formula, functools.partial(emit, {"refuted": index}))
             steps = _listed(model, found.path, watched)
             frame = {"answer": index, "truth": found.truth, "steps": steps, "loop": found.loop}
             emit(frame | {"length": found.length})
@@ -128,6 +138,10 @@ def _refuse_vacuous(model: Model, reach: Reach, temporal: bool) -> None:
         raise RejectedError(NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
 
 
+Refuted = Callable[[], None]
+"""Told that a query is false before its counterexample is sought, which may take longer and meet a limit."""
+
+
 class Decision(NamedTuple):
     """What a query comes to; the fields are those of an `Answer`."""
 
@@ -137,12 +151,13 @@ class Decision(NamedTuple):
     length: int | None = None
 
 
-def _invariant(model: Model, reach: Reach, formula: Formula) -> Decision:
+def _invariant(model: Model, reach: Reach, formula: Formula, refuted: Refuted) -> Decision:
+    del refuted
     path = reach.path(~model.satisfying(formula.node))
     return Decision(not path, path)
 
 
-def _ctl(model: Model, reach: Reach, formula: Formula) -> Decision:
+def _ctl(model: Model, reach: Reach, formula: Formula, refuted: Refuted) -> Decision:
     model.share_reachable(reach.all())
     always = formula.always()
     if always is not None:
@@ -152,6 +167,7 @@ def _ctl(model: Model, reach: Reach, formula: Formula) -> Decision:
     wrong = model.initial & model.fair() & ~model.satisfying(formula.node)
     if wrong.is_false():
         return Decision(True, [])
+    refuted()
     state = model.pick(wrong)
     path = model.explain(state, formula.node)
     if not path and not formula.is_temporal():
@@ -167,14 +183,15 @@ def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
     return path, None
 
 
-def _ltl(model: Model, reach: Reach, formula: Formula) -> Decision:
+def _ltl(model: Model, reach: Reach, formula: Formula, refuted: Refuted) -> Decision:
     model.share_reachable(reach.all())
-    holds, states, loop = model.ltl(formula)
+    holds, states, loop = model.ltl(formula, refuted)
     return Decision(holds, states if loop is None else states[:-1], loop)
 
 
-def _longest(model: Model, reach: Reach, formula: Formula) -> Decision:
+def _longest(model: Model, reach: Reach, formula: Formula, refuted: Refuted) -> Decision:
     """Peel off, round by round, the states that cannot stay in the set any longer."""
+    del refuted
     left = model.satisfying(formula.node) & reach.all() & model.fair()
     length = 0
     while not left.is_false():
@@ -197,7 +214,7 @@ def _staying(model: Model, reach: Reach, states: Any) -> tuple[list[Any], int]:
         path.append(following)
 
 
-_DECIDE: dict[str, Callable[[Model, Reach, Formula], Decision]] = {
+_DECIDE: dict[str, Callable[[Model, Reach, Formula, Refuted], Decision]] = {
     "invar": _invariant,
     "ctl": _ctl,
     "ltl": _ltl,

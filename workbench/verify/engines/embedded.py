@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.errors import EngineError, EngineMissing
 
-from .base import Answer, Limits, RawTrace, Result, Run, Task
+from .base import Answer, Limits, RawTrace, Reached, Result, Run, Task, unshown
 from .client import Worker, WorkerLostError
 from .frames import Frame
 from .outcome import Ending, defect
@@ -68,9 +68,13 @@ class PynusmvEngine:
         reply = self._call(job, task.model, task.order, limits)
         _refuse_defects(reply, task.model, limits)
         reason = _ending(reply, limits).reason() if _unfinished(reply) else ""
-        answers = [Answer(None, reason=reason)] * len(task.queries)
+        depth = max((frame["depth"] for frame in reply["frames"] if "depth" in frame), default=0)
+        reached = (Reached(self.name, f"the states up to {depth} steps away"),) if depth else ()
+        answers = [Answer(None, reason=reason, reached=reached)] * len(task.queries)
         for frame in reply["frames"]:
-            if "answer" in frame:
+            if "refuted" in frame:
+                answers[frame["refuted"]] = unshown(reason)
+            elif "answer" in frame:
                 trace = RawTrace(tuple(frame["steps"]), frame["loop"]) if frame["steps"] else None
                 answers[frame["answer"]] = Answer(frame["truth"], trace, length=frame["length"])
         return Result(

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from workbench.errors import EngineError, EngineMissing
 
-from .base import Answer, Limits, Query, RawTrace, Result, Task, patience
+from .base import Answer, Limits, Query, RawTrace, Result, Task, patience, slowest_last
 from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
 from .output import read_answer, read_count, read_deadlock, read_length
 from .rejected import (
@@ -139,7 +139,7 @@ class ExecutableEngine:
             if query.kind == "longest" and done:
                 answers.append(read_length(parts.get(f"{index}.none", ""), parts.get(str(index), "")))
                 continue
-            read = read_answer(parts.get(str(index), ""), complete=done)
+            read = read_answer(parts.get(str(index), ""), complete=done, reason=reason)
             if read is None:
                 answers.append(Answer(None, reason=reason))
             else:
@@ -164,11 +164,11 @@ class ExecutableEngine:
             raise defect("", task.model, what=NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
         if "end" in parts or ending.timed_out or ending.status <= 0 or ending.memory_limit_met():
             return
-        decided = sum(f"{index}.done" in parts for index in range(len(task.queries)))
         if "built" not in parts:
             raise defect(ending.log, task.model)
-        if decided < len(task.queries):
-            formula = task.queries[decided].formula
+        open_ = next((index for index in _sequence(task) if f"{index}.done" not in parts), None)
+        if open_ is not None:
+            formula = task.queries[open_].formula
             raise defect(ending.log, task.model, what="the formula is not correct", where=formula)
 
     def with_path(self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: Limits) -> Answer:
@@ -193,13 +193,17 @@ class ExecutableEngine:
                 return Answer(False, trace)
         return Answer(False, None)
 
-    def run(self, script: str, files: dict[str, str], limits: Limits) -> Finished:
-        """Let the executable carry out a script in a folder with these files, within the limits."""
+    def run(self, script: str, files: dict[str, str], limits: Limits, *, by_line: bool = False) -> Finished:
+        """Let the executable carry out a script in a folder with these files, within the limits.
+
+        With `by_line` nothing of what it prints is lost when it is killed (where coreutils are installed).
+        """
+        prefix = [stdbuf, "-oL"] if by_line and (stdbuf := shutil.which("stdbuf")) else []
         with tempfile.TemporaryDirectory(prefix="workbench-") as folder, tempfile.TemporaryFile() as log:
             for name, content in {**files, "script": script}.items():
                 Path(folder, name).write_text(content, encoding="utf-8")
             process = subprocess.Popen(
-                [self.path, "-source", "script"],
+                [*prefix, self.path, "-source", "script"],
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -297,15 +301,22 @@ def _script(task: Task) -> str:
     ]
     if any(query.kind != "invar" for query in task.queries):
         lines.append(f'check_ctlspec -o {_OUTPUT}path -p "FALSE"')
-    for index, query in enumerate(task.queries):
+    for position, index in enumerate(_sequence(task), 1):
+        query = task.queries[index]
         commands = _commands(query.kind, one_line(query.formula), index)
         lines += [*commands, f"echo -o {_OUTPUT}{index}.done yes"]
-        if index + 1 == task.required:
+        if position == task.required:
             lines += [*_count(task), f"echo -o {_SIDE} yes"]
     if not task.required:
         lines += _count(task)
     lines += [f"echo -o {_OUTPUT}end yes", "quit", ""]
     return "\n".join(lines)
+
+
+def _sequence(task: Task) -> list[int]:
+    """The queries in the order in which they are decided."""
+    kinds, required = [query.kind for query in task.queries], task.required
+    return [*slowest_last(kinds, 0, required), *slowest_last(kinds, required, len(kinds))]
 
 
 def _shown(task: Task, answer: Answer, variables: str) -> Answer:

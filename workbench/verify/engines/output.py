@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .base import Answer, RawTrace
+from .base import Answer, RawTrace, unshown
 
 _VERDICT = re.compile(r"^-- (?:invariant|specification)\b.* is (true|false)[ \t]*\n", re.MULTILINE)
 _STEP = re.compile(r"^\s*-> (State|Input): \d+\.(\d+) <-\s*$")
@@ -32,16 +32,18 @@ class ReadTrace:
     loops: tuple[int, ...]
 
 
-def read_answer(text: str, complete: bool) -> tuple[Answer, tuple[int, ...]] | None:
+def read_answer(text: str, complete: bool, reason: str = "") -> tuple[Answer, tuple[int, ...]] | None:
     """The answer in what a query printed, and the possible loops of its trace; None if there is none.
 
-    A false answer needs `complete`, that all of the text is there: its trace comes last.
+    The trace of a false answer comes last, so it is read where the text is `complete`; `reason` says why it is not.
     """
     verdict = _VERDICT.search(text)
-    if verdict is None or (verdict[1] == "false" and not complete):
+    if verdict is None:
         return None
     if verdict[1] == "true":
         return Answer(True), ()
+    if not complete:
+        return unshown(reason), ()
     read = read_trace(text)
     return (Answer(False, read.trace), read.loops) if read else (Answer(False), ())
 

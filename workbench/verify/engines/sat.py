@@ -2,18 +2,19 @@
 
 `bmc` unrolls the model step by step. Invariants are looked at from both sides, for a run to a bad state and for a
 proof by induction over that many steps; LTL formulas for a lasso and for a proof that there is none. `ic3` needs
-nuXmv. One process decides one query: what these commands say goes to standard output only, and is lost when the
-process is killed. A time limit that comes too early leaves the query undecided.
+nuXmv. One process decides one query, since what these commands say goes to standard output only. A
+time limit that comes too early leaves the query undecided.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from .base import Answer, Kind, Limits, Query, Result, Task, patience
+from .base import Answer, Kind, Limits, Query, Reached, Result, Task, patience
 from .executable import ExecutableEngine, one_line
 from .outcome import MODEL_FILE, PATIENCE, Ending, defect
 from .output import read_answer
@@ -84,25 +85,31 @@ class SatEngine:
 
     def _decide(self, task: Task, query: Query, limits: Limits) -> tuple[Answer, Ending | None, float]:
         if task.watch:
-            return Answer(None, reason=f"{self.name} does not show what drives the inputs"), None, 0.0
+            return Answer(None, reason="it does not show what drives the inputs"), None, 0.0
         if query.kind not in self.commands.by_kind:
-            return Answer(None, reason=f"{self.name} does not decide {query.kind.upper()} formulas"), None, 0.0
+            return Answer(None, reason=f"it does not decide {query.kind.upper()} formulas"), None, 0.0
+        if query.kind == "ltl" and "COMPASSION" in task.model:
+            return Answer(None, reason="it does not see COMPASSION"), None, 0.0
         files = {MODEL_FILE: task.model}
-        finished = self._executable.run(script(self.commands.by_kind[query.kind], query.formula), files, limits)
+        commands = script(self.commands.by_kind[query.kind], query.formula)
+        finished = self._executable.run(commands, files, limits, by_line=True)
         ending = finished.ending
         done = f"\n{_DONE}" in finished.text
         if ending.status > 0 and not ending.timed_out and not ending.memory_limit_met():
             raise defect(ending.log, task.model, where=query.formula if "is not well typed" in ending.log else "")
-        read = read_answer(finished.text, complete=done)
+        read = read_answer(finished.text, complete=done, reason=ending.reason())
         if read is not None:
             answer = self._executable.with_path(task, query, *read, limits)
             return answer, ending, finished.cpu_seconds
         reason = f"{self.name} found neither a counterexample nor a proof in {DEEPEST} steps" if done else ""
         if ending.timed_out and task.queries.index(query) >= task.required:
             ending = replace(ending, timed_out=PATIENCE)
-        return Answer(None, reason=reason or ending.reason()), ending, finished.cpu_seconds
+        bounds = _BOUND.findall(finished.text)
+        reached = (Reached(self.name, f"no counterexample of up to {bounds[-1]} steps"),) if bounds else ()
+        return Answer(None, reason=reason or ending.reason(), reached=reached), ending, finished.cpu_seconds
 
 
+_BOUND = re.compile(r"^-- no (?:proof or )?counterexample found with bound (\d+)$", re.MULTILINE)
 _DONE = "workbench: done"
 
 

@@ -15,7 +15,7 @@ from workbench.core.term import FALSE
 from workbench.errors import Refused
 from workbench.verify.decision import Decision
 from workbench.verify.engines import Answer, Limits, RawTrace
-from workbench.verify.engines.base import State, patience
+from workbench.verify.engines.base import Reached, State, patience
 from workbench.verify.explicit import machine
 from workbench.verify.explicit.goals import Goal, Never, Plan, Recurring, Soon
 from workbench.verify.explicit.machine import CompiledSearch, MemoryLimitError
@@ -156,7 +156,7 @@ class _Run:
         if isinstance(goal, Never) and (step := self.search.hit(goal.label)) is not None:
             return Answer(False, RawTrace(tuple(self._run_to(step))), shortest=True)
         if not self.search.complete:
-            return Answer(None, reason=reason)
+            return Answer(None, reason=reason, reached=(Reached("explicit", f"states seen: {self.search.size:,}"),))
         try:
             return self._of_graph(goal)
         except MemoryLimitError as error:

@@ -1,0 +1,86 @@
+"""What an undecided verdict says: how far each engine got, and what to try."""
+
+from __future__ import annotations
+
+import workbench as wb
+from tests.verify.engines.conftest import engine_or_skip
+from tests.verify.engines.models import HARD, long
+from workbench.cli.output import block
+from workbench.cli.problem import problem
+from workbench.verify.engines import Limits, Query, Task
+
+SOURCE = """
+pipeline products(x: int, y: int) -> int {
+    total = window(x * y, 4, cumulate(+))
+    return total * total
+}
+"""
+
+
+def undecided(**settings: object) -> wb.Verdict:
+    """A verdict for which there was no time at all."""
+    pipeline = wb.parse(SOURCE).get().pipeline
+    prop = wb.property_from(wb.parse_property("always (out != 1)"))
+    return wb.check(pipeline, prop, wb.Settings(engine="explicit", seconds=0.0, **settings))  # type: ignore[arg-type]
+
+
+def test_advice_names_what_can_be_smaller() -> None:
+    verdict = undecided(n=16, q=3, memory_mb=1000)
+    assert verdict.outcome == "unknown"
+    state, *others = verdict.advice
+    # the window keeps 3 products of 4 bits, and counts them
+    assert "total (14)" in state
+    assert others == [
+        "fewer integers: -N 8 (N = 16 now)",
+        "shorter queues: -Q 1 (3 now)",
+        "every engine in turn: --engine auto",
+        "more time: --timeout 0",
+        "more memory: --memory 2000",
+    ]
+    assert verdict.to_json()["advice"] == [state, *others]
+
+
+def test_what_cannot_be_smaller_is_not_named() -> None:
+    advice = " ".join(undecided(n=2, q=1).advice)
+    assert "-N" not in advice
+    assert "-Q" not in advice
+    assert "--memory" not in advice
+
+
+def test_a_decided_property_needs_none() -> None:
+    pipeline = wb.parse(SOURCE).get().pipeline
+    verdict = wb.check(pipeline, wb.liveness(), wb.Settings(n=2))
+    assert verdict.outcome != "unknown"
+    assert verdict.advice == verdict.reached == ()
+    assert "advice" not in verdict.to_json()
+
+
+def test_advice_is_printed_below_the_verdict() -> None:
+    loaded = wb.parse(SOURCE).get()
+    asked = problem(loaded, wb.parse_property("always (out != 3)"), wb.Settings(n=16))
+    text = block(undecided(n=16), asked)
+    assert "    try fewer integers: -N 8 (N = 16 now)" in text
+    assert "    so far: explicit: states seen: 1" in text
+
+
+def test_bmc_says_how_many_steps_it_has_unrolled() -> None:
+    """A run of 40,000 steps is needed, which is more than it looks at."""
+    (answer,) = (
+        engine_or_skip("bmc").check(Task(long(17), (Query("ltl", "F n = 0ud17_40000"),)), Limits(seconds=1)).answers
+    )
+    assert answer.truth is None
+    (reached,) = answer.reached
+    assert reached.engine == "bmc"
+    assert reached.further
+    steps = int(reached.text.removeprefix("no counterexample of up to ").removesuffix(" steps"))
+    assert 0 < steps < 40_000
+
+
+def test_bdds_say_how_far_they_have_come() -> None:
+    engine = engine_or_skip("pynusmv")
+    (answer,) = engine.check(Task(long(40), (Query("invar", "n != 0ud40_999999999999"),)), Limits(seconds=1)).answers
+    (reached,) = answer.reached
+    assert reached.text.startswith("the states up to ")
+    assert int(reached.text.removeprefix("the states up to ").removesuffix(" steps away")) > 10
+    (answer,) = engine.check(Task(HARD, (Query("invar", "TRUE"),)), Limits(seconds=0.3)).answers
+    assert answer.reached == ()  # the model itself was too large
