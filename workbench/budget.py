@@ -10,11 +10,12 @@ with its process: `cli.attended` kills it.
 from __future__ import annotations
 
 import _thread
+import gc
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import ContextDecorator
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
@@ -229,9 +230,9 @@ class Budget:
                 since, pause = 0.0, AGAIN
 
     def _throw(self, limit: str) -> bool:
-        """Interrupt the work; not at the first step of `__exit__`, where that would be too late to be caught."""
+        """Interrupt the work; not where an interrupt would be lost."""
         with _LOCK:
-            if not self._open or not _under_way(self._thread, self._frame, _LEAVING):
+            if not self._open or not _under_way(self._thread, self._frame, _deaf()):
                 return False
             self._interrupt.met = LimitMet(limit, self._work.phase)
             _set(self._thread, self._interrupt)
@@ -267,16 +268,18 @@ def _set(thread: int, error: type[BaseException] | None) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), thrown)
 
 
-_LEAVING = Budget.__exit__.__code__
+def _deaf() -> set[CodeType | None]:
+    """Where no interrupt is caught: at the first step out of a block, and in what garbage collection calls."""
+    return {Budget.__exit__.__code__, *(getattr(call, "__code__", None) for call in gc.callbacks)}
 
 
-def _under_way(thread: int, frame: FrameType | None, but: CodeType | None = None) -> bool:
-    """Whether a thread still runs a function, or what that calls, and is not just in `but`.
+def _under_way(thread: int, frame: FrameType | None, but: Set[CodeType | None] = frozenset()) -> bool:
+    """Whether a thread still runs a function, or what that calls, and is not just in one of `but`.
 
     A block may have been left without its end.
     """
     found = sys._current_frames().get(thread)
-    if found is not None and found.f_code is but:
+    if found is not None and found.f_code in but:
         return False
     while found is not None and found is not frame:
         found = found.f_back

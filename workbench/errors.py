@@ -108,7 +108,7 @@ class LimitMet(WorkbenchError, TimeoutError):
         self.limit, self.phase = limit, phase
         super().__init__(
             f"{limit} met" + (f" while {phase}" if phase else ""),
-            hint="give it more, or ask for something smaller: a smaller N, smaller queues, fewer properties",
+            hint="more time or memory, or something smaller: a smaller N, smaller queues, fewer properties",
         )
 
     def __reduce__(self) -> tuple[type[LimitMet], tuple[str, str]]:

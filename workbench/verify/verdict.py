@@ -211,7 +211,7 @@ class Verdict:
 
     def given_up(self, met: LimitMet) -> Verdict:
         """This, of what is undecided because a limit was met."""
-        return replace(self, reason=met.what, phase=met.phase)
+        return replace(self, reason=met.what, phase=met.phase, advice=(met.hint,))
 
     def to_html(self) -> str:
         """A page that needs nothing but itself, on which the run can be walked through (`verify.explorer`)."""
