@@ -1,13 +1,14 @@
-"""How deeply a text may be nested: far more than anybody writes, and beyond that one error with its place."""
+"""How deep and how large a text may be: far more than anybody writes, and beyond that one error with its place."""
 
 import sys
 
 import pytest
 
 import workbench as wb
-from workbench.core.domain import Integer
-from workbench.errors import LanguageError
+from workbench.core.domain import Enum, Integer
+from workbench.errors import DomainError, LanguageError, PipelineError
 from workbench.language.depth import DEPTH
+from workbench.language.types import constants
 
 NESTED = {
     "a sum": ("pipeline p(x: int) -> int {{ return {} }}", " + ".join(["x"] * 500), [3], [1500]),
@@ -92,3 +93,40 @@ def test_a_number_of_many_digits() -> None:
         assert wb.parse(text).get().pipeline.denote([[1]]) == ([int("7" * 5000) + 1],)
     finally:
         sys.set_int_max_str_digits(before)
+
+
+def test_events_that_no_memory_holds() -> None:
+    """Each line doubles the size of the one before; what it would become is counted, not made."""
+    lines = [f"    a{i} = (a{i - 1}, a{i - 1})\n" for i in range(1, 30)]
+    text = f"pipeline p(x: int) -> bool {{\n    a0 = x\n{''.join(lines)}    return a29 = a29\n}}"
+    with pytest.raises(DomainError, match="an event of 131072 numbers.* it can hold 100000") as error:
+        wb.parse(text, "wide.pipe").get()
+    assert str(error.value.where) == "wide.pipe:19:11"
+    assert len(error.value.message) < 1000
+
+
+def test_pipelines_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.processors.group.MOST", 500)
+    inner = [f"pipeline p{i}(x: int) -> int {{ return p{i - 1}(p{i - 1}(x)) }}\n" for i in range(1, 31)]
+    text = f"pipeline p0(x: int) -> int {{ return x + 1 }}\n{''.join(inner)}"
+    with pytest.raises(PipelineError, match="pipeline p9 has 512 processors, with those of the pipelines in it"):
+        wb.parse(text).get()
+    assert wb.parse(text).get("p8").pipeline.denote([[0]]) == ([256],)
+
+
+def test_enumerations_are_read_in_time_that_their_labels_take() -> None:
+    """Of which enumeration a label is, is known without a look at the other labels."""
+    looked = []
+
+    class Labels(tuple[str, ...]):
+        def __contains__(self, label: object) -> bool:
+            looked.append(label)
+            return super().__contains__(label)
+
+    kinds = [Enum(("red", "green")), Enum(("green", "blue"))]
+    for kind in kinds:
+        object.__setattr__(kind, "labels", Labels(kind.labels))
+    found = constants(kinds)
+    assert (found["red"].domain, found["blue"].domain) == (kinds[0], kinds[1])  # type: ignore[attr-defined]
+    assert type(found["green"]) is str
+    assert not looked

@@ -19,6 +19,9 @@ from workbench.core.processor import END, Processor, Stream
 from workbench.core.unfolding import Unfolding
 from workbench.errors import Location, PipelineError, WorkbenchError
 
+_LONG = 200
+"""The most signs that an error shows of the domains of inputs."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -349,6 +352,7 @@ def _type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Process
         domains.update(zip(node.outputs, typed.results(inputs), strict=True))
     except WorkbenchError as error:
         carried = ", ".join(f"{p}: {d}" for p, d in zip(node.inputs, inputs, strict=True))
+        carried = carried if len(carried) <= _LONG else f"{carried[:_LONG]}..."
         raise type(error)(
             f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}",
             where=error.where or node.where,

@@ -102,10 +102,12 @@ def constants(*groups: Iterable[Enum]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for group in groups:
-        kinds = dict.fromkeys(group)
-        for label in dict.fromkeys(label for kind in kinds for label in kind.labels):
-            having = [kind for kind in kinds if label in kind.labels]
-            found.setdefault(label, Label.of(label, having[0]) if len(having) == 1 else label)
+        having: dict[str, list[Enum]] = {}
+        for kind in dict.fromkeys(group):
+            for label in kind.labels:
+                having.setdefault(label, []).append(kind)
+        for label, kinds in having.items():
+            found.setdefault(label, Label.of(label, kinds[0]) if len(kinds) == 1 else label)
     return found
 
 
