@@ -6,11 +6,10 @@ handler all show the same text; the fields stay readable on the exception.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """A place in a text the user wrote: file name, line and column (both counted from 1)."""
 
     file: str = ""
@@ -79,8 +78,20 @@ class Refused(WorkbenchError, NotImplementedError):
     """A backend cannot do this; raised before the first event, with the declared reason."""
 
 
-class Overflow(WorkbenchError, RuntimeError):
-    """An event arrived at a full queue, or a number left a checked domain, in a running pipeline."""
+class _OfQueue(WorkbenchError):
+    """What is wrong with a queue: `queue` is its name."""
+
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", queue: str = "") -> None:
+        self.queue = queue
+        super().__init__(what, where=where, hint=hint)
+
+
+class NoCapacity(_OfQueue, Refused):
+    """A backend that allocates queues beforehand does not know how many events this one holds."""
+
+
+class Overflow(_OfQueue, RuntimeError):
+    """An event arrived at a full queue, or a number left a checked domain (`queue` is empty), in a running pipeline."""
 
 
 class InputError(WorkbenchError, ValueError):
@@ -113,6 +124,10 @@ class LimitMet(WorkbenchError, TimeoutError):
 
     def __reduce__(self) -> tuple[type[LimitMet], tuple[str, str]]:
         return type(self), (self.limit, self.phase)
+
+
+class FormulaTooLong(EngineError):
+    """A formula does not fit into a command of a model checker: a limit of this engine, not of others."""
 
 
 class EngineMissing(WorkbenchError, LookupError):

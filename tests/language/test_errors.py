@@ -6,8 +6,8 @@ from workbench.core.domain import BOOL
 from workbench.core.function import user_function
 from workbench.errors import Location, WorkbenchError
 from workbench.language import parse
+from workbench.language.grammar import grammar
 from workbench.language.mistakes import WORDS
-from workbench.language.parser import grammar
 
 IDENTITY = "pipeline p(x: int) -> int {{ {} }}"
 

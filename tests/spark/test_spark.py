@@ -202,6 +202,16 @@ def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
     go()
     more = [*ROWS, ("u1", 500, 1, True)]
     assert stored() == expected(more, pipeline(), end=False)
+    for path in (tmp_path / "ck" / "state").rglob("*.delta"):
+        path.unlink()
+    write_csv(tmp_path / "in" / "last.csv", [("u1", 501, 1, True)])
+    with pytest.raises(StateError, match=r"the checkpoint is damaged: .*\.delta does not exist") as damaged:
+        go()
+    assert "a new --checkpoint and a new --output" in damaged.value.hint
+    (tmp_path / "ck").rename(tmp_path / "old")
+    with pytest.raises(StateError, match="does not come from the checkpoint"):
+        go()
+    assert stored() == expected(more, pipeline(), end=False)
 
 
 def test_the_examples_of_the_guide(session):
@@ -233,8 +243,9 @@ def command(files, *more):
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        ([], "--key user"), (["--key", "k", "--seed", "1"], "--seed is not for the spark backend"),
-        (["--key", "k", "--steps"], "--steps is not"), (["--key", "k", "--once"], "--once belongs to a stream"),
+        ([], "--key user"), (["--key", "k", "--seed", "1"], "not for the spark backend: --seed"),
+        (["--key", "k", "--steps"], "not for the spark backend: --steps"),
+        (["--key", "k", "--once"], "for a stream only: --once"),
         (["--key", "k", "--stream"], "add --checkpoint DIR"),
         (["--key", "k", "--stream", "--checkpoint", "ck"], "add --output DIR"),
         (["--key", "k", "--input", "-"], "not the standard input"),

@@ -297,10 +297,13 @@ def write_events(
         return
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        with open(target, "w", encoding="utf-8", newline="") as stream:
+        device = io.BufferedWriter(_Written(target, path))
+        with io.TextIOWrapper(device, "utf-8", newline="", line_buffering=device.isatty()) as stream:
             yield Writer(stream, pipeline, chosen, idle=idle)
         return
-    with replacing(target) as name, open(name, "wb") as file, _zipped(file, target) as raw:
+    with (
+        replacing(target) as name, io.BufferedWriter(_Written(name, path)) as file, _zipped(file, target) as raw,
+    ):  # fmt: skip
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
         try:
             yield Writer(text, pipeline, chosen, idle=idle)
@@ -308,6 +311,22 @@ def write_events(
         finally:
             with suppress(ValueError, OSError):
                 text.detach()
+
+
+class _Written(io.FileIO):
+    """A file that says which it is where it cannot be written; `shown` is what the user calls it."""
+
+    def __init__(self, path: Path, shown: str | Path) -> None:
+        super().__init__(path, "w")
+        self._shown = str(shown)
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:  # whoever reads it has had enough
+            raise
+        except OSError as error:
+            raise InputError(f"cannot write there: {error.strerror}", where=self._shown) from error
 
 
 @contextmanager

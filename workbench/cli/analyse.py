@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.verify.check import Settings
 
-HELP = "report dead paths, latency, silence, constants, order"
 ANALYSES = ("dead-paths", "latency", "silence", "constants", "order")
 UNDECIDED = 3
 
@@ -44,6 +43,7 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.cli.progress import Progress
 
     loaded = o.load(args.file, args.param, args.fault)
+
     settings = o.settings(args, loaded.pipeline)
     code = 0
     for number, name in enumerate(args.only):

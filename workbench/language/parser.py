@@ -1,4 +1,4 @@
-"""From text to tree: the only module that knows lark.
+"""From text to tree.
 
 The grammar is `pipe.lark`; what it cannot read is explained by `mistakes`. Nothing is looked up here,
 except that a name is not defined twice in one file.
@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from functools import cache
-from importlib import resources
 from itertools import pairwise
 from typing import Any
 
-from lark import Lark, Token, UnexpectedInput, v_args
+from lark import Token, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive
@@ -21,16 +19,8 @@ from lark.visitors import Transformer_NonRecursive
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
 from workbench.language.depth import make_room, refuse_brackets, refuse_depth
+from workbench.language.grammar import grammar
 from workbench.language.mistakes import explain
-
-STARTS = ("start", "property", "formula", "trouble")
-
-
-@cache
-def grammar() -> Lark:
-    """The parser, built on first use (a fifth of a second)."""
-    text = resources.files("workbench.language").joinpath("pipe.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", start=list(STARTS), propagate_positions=True, maybe_placeholders=True)
 
 
 def read(text: str, file: str, start: str) -> Any:

@@ -1,12 +1,8 @@
-"""Files and their pipelines: the way in.
-
-`FILE:NAME` names a pipeline of a file. Without a name it is the one called `main` if there is one, else the
-last: the pipelines above it are usually its parts.
-"""
+"""What is in a `.pipe` file: its pipelines, with the properties and the systems that belong to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,13 +11,12 @@ from workbench.budget import phase
 from workbench.core.domain import Value
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
-from workbench.errors import InputError, LanguageError, Location
+from workbench.errors import LanguageError, Location
 from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
 from workbench.language.evaluate import suggestion, walk
 from workbench.language.faults import faulty
-from workbench.language.parser import parse_expression, parse_file
 from workbench.processors.group import flatten
 
 
@@ -177,50 +172,6 @@ class Loaded:
         """The pipeline that a property of this one names."""
         self.source._reference(reference)
         return self.source.get(reference.name, **dict(reference.params))
-
-
-def parse(text: str, file: str = "<text>", functions: Mapping[str, Function] | None = None) -> Source:
-    """The pipelines of a text. `functions` are Python functions that it may use by name."""
-    with phase(f"reading {file}"):
-        source = Source(file, text, parse_file(text, file), dict(functions or {}))
-        source.check_definitions()
-    return source
-
-
-def read_file(path: str | Path, functions: Mapping[str, Function] | None = None) -> Source:
-    """The pipelines of a `.pipe` file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"cannot read {path}: {reason}", hint="give the path of a .pipe file") from error
-    return parse(text, str(path), functions)
-
-
-def split_reference(reference: str) -> tuple[str, str | None]:
-    """`FILE:NAME` as path and name; the name is None where none is given."""
-    path, colon, name = reference.rpartition(":")
-    if colon and path and name.isidentifier() and not Path(reference).exists():
-        return path, name
-    return reference, None
-
-
-def load(reference: str | Path, /, **params: Value) -> Loaded:
-    """The pipeline `FILE` or `FILE:NAME` with values for its parameters."""
-    path, name = split_reference(str(reference))
-    return read_file(path).get(name, **params)
-
-
-def parameters(items: Iterable[str]) -> dict[str, Value]:
-    """Parameters as a command line gives them: `["k=3", "strict=true"]`."""
-    values: dict[str, Value] = {}
-    for item in items:
-        name, equals, text = item.partition("=")
-        if not equals or not name.strip().isidentifier():
-            raise InputError(f"'{item}' is not a parameter", hint="write --param k=3")
-        e = parse_expression(text, f"--param {name.strip()}")
-        values[name.strip()] = properties.constant(e)
-    return values
 
 
 def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) -> None:
