@@ -124,7 +124,7 @@ def test_a_check_is_bounded_as_a_whole() -> None:
 
 
 def test_what_is_decided_is_not_lost_in_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.verify.check.decode", lambda *_: busy())
+    monkeypatch.setattr("workbench.verify.replay.decode", lambda *_: busy())
     pipeline = wb.parse(SOURCE).get().pipeline
     verdict = wb.check(pipeline, wb.no_overflow(), wb.Settings(seconds=5, q=0, engine="explicit"))
     assert verdict.outcome is wb.Outcome.FAILS

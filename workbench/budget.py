@@ -15,10 +15,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Set
+import weakref
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from dataclasses import dataclass
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 from typing import Self
 
 from workbench.errors import LimitMet
@@ -232,7 +233,8 @@ class Budget:
     def _throw(self, limit: str) -> bool:
         """Interrupt the work; not where an interrupt would be lost."""
         with _LOCK:
-            if not self._open or not _under_way(self._thread, self._frame, _deaf()):
+            place = _under_way(self._thread, self._frame) if self._open else None
+            if place is None or _deaf(place):
                 return False
             self._interrupt.met = LimitMet(limit, self._work.phase)
             _set(self._thread, self._interrupt)
@@ -268,22 +270,22 @@ def _set(thread: int, error: type[BaseException] | None) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), thrown)
 
 
-def _deaf() -> set[CodeType | None]:
-    """Where no interrupt is caught: at the first step out of a block, and in what garbage collection calls."""
-    return {Budget.__exit__.__code__, *(getattr(call, "__code__", None) for call in gc.callbacks)}
+def _deaf(frame: FrameType) -> bool:
+    """Whether no interrupt is caught there: at the first step out of a block, and in what Python calls by itself.
 
-
-def _under_way(thread: int, frame: FrameType | None, but: Set[CodeType | None] = frozenset()) -> bool:
-    """Whether a thread still runs a function, or what that calls, and is not just in one of `but`.
-
-    A block may have been left without its end.
+    That is what is called when garbage is collected, and when an object goes to which there are weak references.
     """
-    found = sys._current_frames().get(thread)
-    if found is not None and found.f_code in but:
-        return False
+    code = frame.f_code
+    unasked = code.co_filename == weakref.__file__ or code.co_name == "__del__"
+    return unasked or code in (Budget.__exit__.__code__, *(getattr(each, "__code__", None) for each in gc.callbacks))
+
+
+def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
+    """Where a thread is, if it still runs a function, or what that calls: a block may be left without its end."""
+    top = found = sys._current_frames().get(thread)
     while found is not None and found is not frame:
         found = found.f_back
-    return found is not None
+    return top if found is not None else None
 
 
 def resident_mb(pid: int | str = "self") -> float:

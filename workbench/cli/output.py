@@ -138,13 +138,16 @@ def decide_all(
 
 
 def _validate(problems: list[Problem]) -> None:
-    """Look at all questions before an engine is asked, as far as a part of the time goes."""
+    """Look at all questions before an engine is asked, as far as a part of the time goes.
+
+    A limit that is met here says nothing: deciding comes to the same end.
+    """
     with Progress("looking at the properties"):
         for number, item in enumerate(problems):
             with (
                 contextlib.suppress(LimitMet),
                 share(LOOKING * (len(problems) - number)),
-            ):  # deciding it comes to the same end
+            ):
                 item.validate()
 
 

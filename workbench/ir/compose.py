@@ -55,6 +55,7 @@ def compose(
     return outline(pipeline, capacity, compiled=compiled).whole()
 
 
+@phase("composing the model")
 def outline(
     pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, compiled: bool = False
 ) -> System:
