@@ -59,6 +59,7 @@ except wb.errors.Overflow as error:
     )
 
 
+@pytest.mark.slow
 def test_pipelines_of_the_benchmark() -> None:
     """They are the benchmark's for a GPU, and read nothing but their inputs."""
     run(

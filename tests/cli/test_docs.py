@@ -3,13 +3,14 @@
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ROOT, command
+from tests.cli.conftest import ROOT, Run, command
 from workbench.cli.main import COMMANDS
 from workbench.cli.main import command as command_module
 
@@ -31,8 +32,27 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "wanted"), EXAMPLES)
-def test_example(line: str, wanted: str, tmp_path: Path) -> None:
+DEMO = next(each for each in EXAMPLES if each[0].startswith("workbench demo "))
+"""It takes seconds: `test_demo` looks at it in its own run."""
+EXAMPLES.remove(DEMO)
+PLAIN = re.compile(r'workbench ((?:[^|;<>&$]|"\$TMPDIR"|"\$\(mktemp -d\)["/])+)(; echo "exit code \$\?")?')
+"""A command alone: it can run in this process, which has everything imported and an engine at work."""
+
+
+@pytest.mark.parametrize(("line", "wanted"), [each for each in EXAMPLES if PLAIN.fullmatch(each[0])])
+def test_example(line: str, wanted: str, tmp_path: Path, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    given, asks = PLAIN.fullmatch(line).groups()
+    done = workbench(*shlex.split(re.sub(r"\$TMPDIR|\$\(mktemp -d\)", str(tmp_path), given)))
+    code = f"exit code {done.code}\n" if asks else ""
+    assert shows(wanted, done.out + done.err + code), done
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [pytest.param(*each, marks=pytest.mark.slow if PLAIN.fullmatch(each[0]) else ()) for each in EXAMPLES],
+)
+def test_example_in_a_shell(line: str, wanted: str, tmp_path: Path) -> None:
     program = " ".join(command([]))
     script = f'workbench() {{ {program} "$@"; }}\n{line}'
     env = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
@@ -40,11 +60,16 @@ def test_example(line: str, wanted: str, tmp_path: Path) -> None:
         ["bash", "-c", script], cwd=ROOT, env=env, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    assert doctest.OutputChecker().check_output(wanted, done.stdout, doctest.ELLIPSIS), done.stdout
+    assert shows(wanted, done.stdout), done.stdout
+
+
+def shows(wanted: str, output: str) -> bool:
+    """Whether the output is the one of the guide, in which `...` is anything."""
+    return doctest.OutputChecker().check_output(wanted, output, doctest.ELLIPSIS)
 
 
 def test_every_command_has_an_example() -> None:
-    used = {word for line, _ in EXAMPLES for word in re.findall(r"workbench (\w+)", line)}
+    used = {word for line, _ in [*EXAMPLES, DEMO] for word in re.findall(r"workbench (\w+)", line)}
     assert used == set(COMMANDS)
     assert all(f"\n## {name}\n" in PAGE for name in COMMANDS)
 

@@ -304,6 +304,42 @@ def test_numba_writes_what_came_out_before_an_error(workbench: Run, tmp_path: Pa
     assert "x.csv:5" in done.err if bad == "x" else "step 3: 9223372036854775808 on input 'x'" in done.err
 
 
+@pytest.mark.parametrize("options", [[], ["--backend", "numba"], ["--backend", "threaded"], ["--steps"]])
+def test_a_first_event_outside_its_type_writes_nothing(
+    workbench: Run, pipe: Callable[[str], Path], tmp_path: Path, options: list[str]
+) -> None:
+    """Nothing, not even the header, in every executor; behind a good row the header is there with it."""
+    file = pipe("pipeline p(x: int, y: int) -> int, int { return x, trim(y, 1) }")
+    (tmp_path / "bad.csv").write_text("x,y\n1,1e400\n")
+    done = workbench("run", file, "--input", tmp_path / "bad.csv", *options)
+    assert (done.code, done.out) == (2, "")
+    assert f"{tmp_path / 'bad.csv'}:2: column 'y': expected a whole number" in done.err
+    (tmp_path / "bad.csv").write_text("x,y\n1,2\n1,1e400\n")
+    done = workbench("run", file, "--input", tmp_path / "bad.csv", *options)
+    assert (done.code, done.out) == (2, "out1,out2\n1,\n")
+    assert ":3: column 'y'" in done.err
+
+
+@pytest.mark.parametrize("options", [[], ["--backend", "numba"], ["--backend", "threaded"]], ids=str)
+def test_parquet_is_read_and_written(
+    workbench: Run, pipe: Callable[[str], Path], tmp_path: Path, options: list[str]
+) -> None:
+    """The outputs of one pipeline are the inputs of the next, and a wrong row leaves nothing behind."""
+    (tmp_path / "x.jsonl").write_text('{"x": 1}\n{"y": {"price": 3, "red": true}}\n{"x": 2}\n')
+    table = tmp_path / "table.parquet"
+    done = workbench("run", pipe(SEVERAL), "--input", tmp_path / "x.jsonl", "--output", table, *options)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    kinds = "pipeline next(sum: int, last: {price: 0..99, red: bool}, twice: int)"
+    following = pipe(f"{kinds} -> sum: int, last: {{price: 0..99, red: bool}} {{ return sum, last }}")
+    done = workbench("run", following, "--input", table, *options)
+    assert done.out == '{"sum": 1}\n{"sum": 3}\n{"last": {"price": 3, "red": true}}\n'
+    narrow = pipe(f"{kinds.replace('sum: int', 'sum: 0..2')} -> sum: 0..2 {{ return sum }}")
+    done = workbench("run", narrow, "--input", table, "--output", tmp_path / "other.parquet", *options)
+    assert done.code == 2
+    assert f"{table}:3: column 'sum': expected an integer 0..2, not 3" in done.err
+    assert not list(tmp_path.glob("*other*"))
+
+
 @pytest.mark.parametrize("bad", ["", "x\n"])
 def test_blocks_write_what_one_thread_writes(
     workbench: Run, tmp_path: Path, bad: str, monkeypatch: pytest.MonkeyPatch

@@ -167,7 +167,7 @@ def test_integers_that_spark_has_not():
         [pa.array(["k"] * 3), pa.array([1, 2, 3]), pa.array([2**40] * 3)], names=list("abc")
     )
     assert "64 bits" in ours(Runner(choose(runs), BY_TIME), [rows]).what
-    assert "64 bits, which Spark has for int" in ours(Runner(choose(runs, "reference"), BY_TIME), [rows]).what
+    assert "64 bits, which a column has for int" in ours(Runner(choose(runs, "reference"), BY_TIME), [rows]).what
 
 
 # --- lines ----------------------------------------------------------------------------------------------------
@@ -234,11 +234,13 @@ BAD_CSV = [
     ("k,q\n", 1, "there is no column for input 'x'"),
     ("x,q\n", 1, "there is no column 'k'"),
     ("k,x,q,x\n", 1, "two columns are called 'x'"),
-    ("k,x,q\na,1,\nb,x7,", 3, "column 'x': expected a number, not 'x7'"),
-    ("k,x,q\na,1,\nb,0x1f,", 3, "column 'x': expected a number, not '0x1f'"),
+    ("k,x,q\na,1,\nb,x7,", 3, "column 'x': expected a whole number, not 'x7'"),
+    ("k,x,q\na,1,\nb,0x1f,", 3, "column 'x': expected a whole number, not '0x1f'"),
     ("k,x,q\na,1,2", 2, "column 'q': expected true or false"),
-    ("k,x,q\na,1.5,", 2, "input 'x': 1.5 is no whole number of 64 bits"),
+    ("k,x,q\na,1.5,", 2, "column 'x': expected a whole number, not '1.5'"),
     (f"k,x,q\na,{2**63},", 2, "no whole number of 64 bits"),
+    ("k,x,q\na,1e400,", 2, "column 'x': expected a whole number, not '1e400'"),
+    ("k,x,q\na," + "1" * 5000 + ",", 2, "digits, not '1111"),
     ("k,x,q\na,1,\nb,1", 3, "this line has 2 cells, the header has 3"),
     ('k,x,q\na,1,\n"b,1,\nc,1,', 3, "not a line of CSV"),
     ("k,x,q\na,1,\n ,1,", 3, "the row has no key 'k'"),
@@ -259,7 +261,9 @@ def test_lines_of_csv_that_cannot_be_read(text, line, what):
         ("{", "not a JSON value"), ('{"k": 1, "k": 1}', "a key occurs twice"),
         ("[1]", "expected an object"), ('{"x": 1}', "the row has no key 'k'"),
         ('{"k": null}', "the row has no key 'k'"), ('{"k": [1]}', "'k' is [1], not a text or a number"),
-        ('{"k": 1, "x": "1"}', "input 'x': expected a number"),
+        ('{"k": 1, "x": "1"}', "input 'x': expected a whole number"),
+        ('{"k": 1, "x": NaN}', "input 'x': expected a whole number, not NaN"),
+        ('{"k": 1, "x": ' + "1" * 5000 + "}", "digits, not "),
     ],
 )  # fmt: skip
 def test_lines_of_json_that_cannot_be_read(line, what):

@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
@@ -60,7 +61,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found.to_json()), flush=True)
     else:
-        print(text(found, pipeline.resolve(settings.domain), quiet=args.quiet))
+        print(text(found, pipeline.resolve(replace(settings, n=found.n).domain), quiet=args.quiet))
         print(written, end="", flush=True)
     if found.gap:
         print(f"DEFECT OF WORKBENCH: model and execution disagree: {found.gap}. Please report this.", file=sys.stderr)

@@ -203,6 +203,8 @@ def error_object(error: WorkbenchError) -> dict[str, object]:
         found |= {"file": error.where.file, "line": error.where.line, "column": error.where.column}
     if isinstance(error, LimitMet):
         found |= {"verdict": "unknown", "reason": error.what, "phase": error.phase}
+    if error.others:
+        found["others"] = [error_object(other) for other in error.others]
     return found
 
 

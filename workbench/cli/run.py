@@ -43,9 +43,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--input",
         required=True,
         metavar="FILE",
-        help="a .csv or .jsonl file (also .gz), or -; for spark also a folder, or Parquet",
+        help="a .csv, .jsonl or .parquet file (also .gz), or -; for spark also a folder",
     )
-    parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
+    parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first bytes)")
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
     parser.add_argument(
         "--threads", type=o.positive, metavar="N",
@@ -59,7 +59,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--key", metavar="COLUMN", help="a trace for each value of this column, with the backends numba, gpu and spark"
     )
     parser.add_argument(
-        "--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)"
+        "--output", default="-", metavar="FILE", help="a .csv, .jsonl or .parquet file (default: standard output)"
     )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
@@ -77,7 +77,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
-    from workbench.backends.events import format_of, read_events, write_events
+    from workbench.backends.events import read_events
+    from workbench.backends.events_output import output_format, write_events
 
     if args.backend == "spark":
         return run_spark.execute(args, pipeline)
@@ -92,7 +93,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.reassociate and (args.backend != "numba" or args.threads in (None, 1)):
         raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
     events = read_events(args.input, pipeline, format=args.format)
-    written = format_of(args.output) or args.format or format_of(args.input)
+    written = output_format(args.output, args.format, args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
     # nothing is written before the input is known to be there
     events = _started(events)

@@ -43,8 +43,6 @@ def refuse_options(args: argparse.Namespace) -> None:
     """
     if own := o.given(args, "order", "master", "stream", "checkpoint", "once", "files"):
         raise InputError(f"for the spark backend only: {own}", hint="add --backend spark")
-    if args.format == "parquet":
-        raise InputError(f"the {args.backend} backend reads no Parquet", hint="add --backend spark --key COLUMN")
 
 
 def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:

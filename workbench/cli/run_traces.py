@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
     from workbench.backends.compiled_batch import Batch
-    from workbench.backends.events import format_of, read_events, write_events
+    from workbench.backends.events import read_events
+    from workbench.backends.events_output import output_format, write_events
     from workbench.core.domain import Texts
     from workbench.core.pipeline import Pipeline
 
@@ -52,7 +53,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
         traces.setdefault(value, []).append({name: event for name, event in events.items() if name in own})
     kind = dict(columns)[key]
     shown = Pipeline("rows", ((key, kind), *outputs), (), tuple((name, name) for name in (key, *dict(outputs))))
-    written = format_of(args.output) or args.format or format_of(args.input)
+    written = output_format(args.output, args.format, args.input)
     try:
         with run_queues.told(pipeline):
             found = batch.events(list(traces.values()))

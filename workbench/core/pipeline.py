@@ -84,7 +84,7 @@ class Pipeline:
         domains: dict[str, Domain] = dict(self.inputs)
         typed: dict[str, Processor] = {}
         for node in ordered:
-            typed[node.name] = _type_node(self.name, node, domains)
+            typed[node.name] = type_node(self.name, node, domains)
         object.__setattr__(self, "domains", domains)
         object.__setattr__(self, "typed", typed)
         unknown = set(self.capacities) - set(self.every_queue)
@@ -349,7 +349,13 @@ def _unknown(
     return PipelineError(f"pipeline {pipeline} has no {kind} '{name}'{extra}", where=where, hint=hint)
 
 
-def _type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
+def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
+    """The typed processor of a node, whose outputs get their domains beside those of the pipes before it.
+
+    Raises
+    ------
+    TypingError, DomainError: it does not go with its inputs.
+    """
     inputs = tuple(domains[pipe] for pipe in node.inputs)
     try:
         typed = node.processor.typed(inputs)
@@ -357,9 +363,6 @@ def _type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Process
     except WorkbenchError as error:
         carried = ", ".join(f"{p}: {d}" for p, d in zip(node.inputs, inputs, strict=True))
         carried = carried if len(carried) <= _LONG else f"{carried[:_LONG]}..."
-        raise type(error)(
-            f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}",
-            where=error.where or node.where,
-            hint=error.hint,
-        ) from error
+        what = f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}"
+        raise error.retold(what, where=error.where or node.where) from error
     return typed

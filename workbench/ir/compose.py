@@ -13,6 +13,7 @@ from typing import Any
 from workbench.budget import phase
 from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals
 from workbench.core.fields import parts, scalars, within
+from workbench.core.finite import obstacle
 from workbench.core.join import Join
 from workbench.core.memory import Cells, Store, gather
 from workbench.core.ops import AND, NOT, OR, as_term, both, ite
@@ -125,10 +126,8 @@ class _Crawl:
 
     def _input(self, name: str, domain: Domain) -> None:
         if not self._holds(domain):
-            raise Refused(
-                f"input '{name}' carries {domain}, which is not finite: the model needs finite domains",
-                hint="choose one with -N, or a finite type such as 0..7",
-            )
+            why, hint = self._obstacle(domain)
+            raise Refused(f"input '{name}' carries {domain}, {why}: the model needs finite domains", hint=hint)
         if any(isinstance(part, Map) for part in within(domain)):
             raise Refused(
                 f"input '{name}' carries {domain}: an environment that chooses whole maps is not modelled",
@@ -282,11 +281,8 @@ class _Crawl:
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
             if not self._holds(domain):
-                raise Refused(
-                    f"{what} of processor '{node.name}' holds {domain}, which is not finite",
-                    where=node.where,
-                    hint=self._smaller(domain),
-                )
+                why, hint = self._obstacle(domain)
+                raise Refused(f"{what} of processor '{node.name}' holds {domain}, {why}", where=node.where, hint=hint)
         return machine
 
     def _cells(self, instance: str, stores: Sequence[Store]) -> list[Cells]:
@@ -309,11 +305,12 @@ class _Crawl:
         updates = tuple(update._replace(happens=AND(fires, update.happens)) for update in cells.updates)
         return Memory(*cells.store, cells.arrays, writes, updates, AND(fires, cells.full))
 
-    def _smaller(self, domain: Domain) -> str:
-        """What to do about a domain that no variable can have."""
-        if self.compiled and any(isinstance(part, Map) for part in within(domain)):
-            return "in compiled code only functions, and outputs of the pipeline, read maps with keys of infinite types"
-        return "choose a domain with -N, or a finite type such as 0..7"
+    def _obstacle(self, domain: Domain) -> tuple[str, str]:
+        """Why no variable can have this domain, and what to do about it."""
+        why, hint = obstacle(domain, (Integers, Reals) if self.compiled else ())
+        if self.compiled and any(isinstance(part, Map) and not part.key.finite for part in within(domain)):
+            hint = "in compiled code only functions, and outputs of the pipeline, read maps with keys of infinite types"
+        return why, hint
 
     def _holds(self, domain: Domain) -> bool:
         """Whether a variable can have this domain."""
@@ -331,11 +328,9 @@ class _Crawl:
         capacities = tuple(self.capacities[q] for q in node.queues)
         kept = next((d for d, q in zip(domains, capacities, strict=True) if q and not self._holds(d)), None)
         if kept is not None:
-            raise Refused(
-                f"a queue of processor '{node.name}' has to keep events of {kept}, which is not finite",
-                where=node.where,
-                hint=self._smaller(kept),
-            )
+            why, hint = self._obstacle(kept)
+            what = f"a queue of processor '{node.name}' has to keep events of {kept}, {why}"
+            raise Refused(what, where=node.where, hint=hint)
         long = self.compiled and max(capacities) > FEW
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
         shown = ", ".join(map(str, capacities))

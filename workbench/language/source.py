@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NoReturn
 
 from workbench.budget import phase
 from workbench.core.domain import Value
@@ -17,6 +18,7 @@ from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
 from workbench.language.evaluate import suggestion, walk
 from workbench.language.faults import faulty
+from workbench.language.findings import Findings, FollowUp
 from workbench.processors.group import flatten
 
 
@@ -29,6 +31,7 @@ class Source:
     tree: s.FileSyntax = field(repr=False)
     functions: Mapping[str, Function] = field(default_factory=dict, repr=False, hash=False)
     """Python functions that the file may use by name."""
+    findings: Findings = field(default_factory=Findings, repr=False, compare=False)
 
     @property
     def pipelines(self) -> tuple[str, ...]:
@@ -48,11 +51,26 @@ class Source:
 
     @cached_property
     def _elaborator(self) -> Elaborator:
-        return Elaborator(self.tree, self.functions)
+        return Elaborator(self.tree, self.functions, self.findings)
 
     def check_definitions(self) -> None:
-        """The names in function definitions mean something; pipelines are looked into when they are taken."""
-        _ = self._elaborator
+        """The file could be read, and the names in function definitions mean something.
+
+        Pipelines are looked into when they are taken, or when the file has a mistake already: all are told at once.
+        """
+        with self.findings.apart():
+            _ = self._elaborator
+        if self.findings.errors:
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        """Raise the mistakes that there are, with those in the other pipelines."""
+        if "_elaborator" in vars(self):
+            for syntax in self.tree.pipelines:
+                if all(parameter.default is not None for parameter in syntax.parameters):
+                    with self.findings.apart():
+                        self._loaded(self._elaborator.pipelines[syntax.name], {})
+        raise self.findings.together()
 
     def _syntax(self, name: str | None) -> s.PipelineSyntax:
         name = name or self.default
@@ -71,13 +89,28 @@ class Source:
     def get(self, name: str | None = None, /, **params: Value) -> Loaded:
         """A pipeline with values for its parameters, and its checks."""
         syntax = self._syntax(name)
-        with phase(f"building pipeline '{syntax.name}'"):
-            pipeline = self._elaborator.pipeline(syntax.name, params, Location(self.file))
-        constants = self._elaborator.parameters(syntax, params, Location(self.file))
-        checks = tuple(properties.elaborated(check, constants) for check in syntax.checks)
-        monitors = tuple(_monitor(item, pipeline, self.file, constants) for item in syntax.monitors)
-        for check in (*checks, *(c for item in monitors for c in item.checks)):
-            self._check(pipeline, check)
+        self._elaborator.again()
+        try:
+            with phase(f"building pipeline '{syntax.name}'"):
+                return self._loaded(syntax, params)
+        except FollowUp:
+            self._refuse()
+
+    def _loaded(self, syntax: s.PipelineSyntax, params: Mapping[str, Value]) -> Loaded:
+        """A pipeline with its checks; FollowUp where something is wrong, which is among the findings."""
+        place, findings = Location(self.file), self.findings
+        constants = self._elaborator.parameters(syntax, params, place)
+        known = len(findings.errors)
+        made = findings.each([params], lambda given: self._elaborator.pipeline(syntax.name, given, place))
+        checks = findings.each(syntax.checks, lambda check: properties.elaborated(check, constants))
+        if not made:
+            raise FollowUp
+        (pipeline,) = made
+        monitors = findings.each(syntax.monitors, lambda item: _monitor(item, pipeline, self.file, constants))
+        asked = (*checks, *(check for item in monitors for check in item.checks))
+        findings.each(asked, lambda check: self._check(pipeline, check))
+        if len(findings.errors) > known:
+            raise FollowUp
         return Loaded(pipeline, checks, self, monitors)
 
     def _check(self, pipeline: Pipeline, check: s.PropertySyntax) -> None:
