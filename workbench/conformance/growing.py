@@ -132,6 +132,13 @@ def _binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
     return draw(st.sampled_from(choices))  # type: ignore[no-any-return]
 
 
+def _windowed(draw: Draw, domain: Domain) -> Cumulate:
+    """A cumulation for a window: it may be one that leaves every range without it."""
+    if isinstance(domain, Range) and draw(st.booleans()):
+        return draw(st.sampled_from([Cumulate(f.ADD), Cumulate(f.SUB), Cumulate(f.MUL)]))  # type: ignore[no-any-return]
+    return _cumulation(draw, domain)
+
+
 def _cumulation(draw: Draw, domain: Domain) -> Cumulate:
     if isinstance(domain, Integer):
         start = draw(values(domain))
@@ -182,8 +189,9 @@ def _single(draw: Draw, domain: Domain) -> Processor:
         return TurnInto(draw(values(target)), target)
     if kind == "cast" and _numbers(domain):
         assert isinstance(domain, Integer | Range)
-        wider = Range(domain.lo - draw(st.integers(0, 1)), domain.hi + draw(st.integers(0, 1)))
-        return Cast(draw(st.one_of(integers, st.just(wider))))
+        lo = domain.lo + draw(st.integers(-1, 1))
+        other = Range(lo, max(lo, domain.hi + draw(st.integers(-1, 1))))
+        return Cast(draw(st.one_of(integers, st.just(other))))
     return Passthrough()
 
 
@@ -325,11 +333,11 @@ class Growing:
             return Window(width, self.inner([pipe.domain for pipe in read], 1), encoding), read
         pipe = self.pick()
         if inside == "cumulate":
-            inner: Processor = _cumulation(self.draw, pipe.domain)
+            inner: Processor = _windowed(self.draw, pipe.domain)
         elif inside == "single":
             inner = _single(self.draw, pipe.domain)
         else:
-            inner = Window(2, _cumulation(self.draw, pipe.domain))
+            inner = Window(2, _windowed(self.draw, pipe.domain))
         return Window(width, inner, encoding), [pipe]
 
     def slice(self) -> tuple[Processor, list[Pipe]]:

@@ -282,7 +282,9 @@ def _of(op: Operator, start: Any = None, **known: Any) -> Function:
 
 def _wraps(domain: Domain) -> bool:
     """Whether sums and products are those of integers, perhaps modulo N: exact, and without ends."""
-    return isinstance(domain, Integers) or (isinstance(domain, Integer) and domain.overflow is Overflowing.MODULAR)
+    return isinstance(domain, Integers | Range) or (
+        isinstance(domain, Integer) and domain.overflow is Overflowing.MODULAR
+    )
 
 
 def _rounded(domain: Domain) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from workbench.core import typing_rules as rules
-from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Range, Reals, Record
+from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Record
 from workbench.core.fields import parts
 from workbench.core.term import FALSE, TRUE, Fields, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
@@ -264,11 +264,34 @@ class Cast:
             raise TypingError(f"cannot convert values of {value.domain} to {domain}")
         if value.is_const and value.payload in domain:
             return const(value.payload, domain)
-        hull = value.domain
-        inside = isinstance(hull, Range | Integer) and hull.lo in domain and hull.hi in domain
-        if isinstance(domain, Range) and not inside:
-            raise TypingError(f"values of {hull} do not all fit {domain}", hint="ranges are exact: widen the range")
+        if isinstance(domain, Range) and not _within(value.domain, domain):
+            raise TypingError(
+                f"values of {value.domain} do not all fit {domain}", hint="ranges are exact: widen the range"
+            )
         return intern(CAST, (value,), domain)
+
+    @staticmethod
+    def checked(value: Term, domain: Range) -> Any:
+        """An integer in a range that need not hold all its values: one outside is flagged as in a checked domain."""
+        hull = value.domain
+        if not isinstance(hull, Range | Integer | Integers) or _within(hull, domain):
+            return Cast.to(value, domain)
+        exact = Cast.to(value, Range(hull.lo, hull.hi)) if isinstance(hull, Integer) else value
+        counted = Cast.to(SUB(exact, domain.lo), Integer(domain.size, Overflowing.CHECKED))
+        return ADD(Cast.to(counted, Range(0, domain.size - 1)), domain.lo)
+
+
+def _within(hull: Domain, domain: Domain) -> bool:
+    return isinstance(hull, Range | Integer) and hull.lo in domain and hull.hi in domain
+
+
+def held_in(value: Any, domain: Domain) -> Any:
+    """A term whose values are all in a range although its type does not say so, as a term that says so."""
+    hull = value.domain if isinstance(value, Term) else domain
+    if not (isinstance(hull, Range) and isinstance(domain, Range)):
+        return value
+    value = MAX(value, domain.lo) if hull.lo < domain.lo else value
+    return MIN(value, domain.hi) if hull.hi > domain.hi else value
 
 
 # Whether the exact result of an arithmetic node leaves the finite domain of its operands; see `escapes`.

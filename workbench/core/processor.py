@@ -280,6 +280,11 @@ class Processor(ABC):
         del inputs
         return self
 
+    def typed_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
+        """The same where it starts afresh after `horizon` fronts, as in a window: its numbers grow only so far."""
+        del horizon
+        return self.typed(inputs)
+
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         """The output domains, by default those of the inputs; called on a typed processor."""
         return inputs

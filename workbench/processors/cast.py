@@ -1,4 +1,7 @@
-"""Cast: numbers moved from one integer domain to another, by the target domain's own rule."""
+"""Cast: numbers moved from one integer domain to another, by the target domain's own rule.
+
+A range holds exact numbers: one that is not in it is an error, as in a checked domain.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any, ClassVar, Self
 from workbench.core.domain import Domain, Integer, Overflowing, Range, Value
 from workbench.core.ops import Cast as Conversion
 from workbench.core.processor import Maybe, Processor, State, Stream, event
-from workbench.core.term import Term, var
+from workbench.core.term import Term
 from workbench.errors import Overflow, TypingError
 
 
@@ -29,8 +32,6 @@ class Cast(Processor):
         (source,) = inputs
         if not (source.numeric and self.domain.numeric):
             raise TypingError(f"cannot convert values of {source} to {self.domain}", hint="cast converts numbers")
-        if isinstance(self.domain, Range) and isinstance(source, Range | Integer):
-            Conversion.to(var("_", source), self.domain)
         return self
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -42,8 +43,10 @@ class Cast(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         (value,) = front
-        converted = Conversion.to(value, self.domain) if isinstance(value, Term) else self._convert(value)
-        return state, (event(converted),)
+        if not isinstance(value, Term):
+            return state, (event(self._convert(value)),)
+        convert = Conversion.checked if isinstance(self.domain, Range) else Conversion.to
+        return state, (event(convert(value, self.domain)),)
 
     def _convert(self, value: Value) -> Value:
         checked = isinstance(self.domain, Integer) and self.domain.overflow is Overflowing.CHECKED

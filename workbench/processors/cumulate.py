@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.determinism import Determinism
-from workbench.core.domain import BOOL, INT, Bool, Domain, Range, Value, outside
+from workbench.core.domain import ANY, BOOL, INT, Bool, Domain, Range, Value, outside
 from workbench.core.fields import fitted
 from workbench.core.function import Function, TypedFunction, as_function, fits
-from workbench.core.ops import PLAIN, as_term
+from workbench.core.ops import PLAIN, WORD_HI, as_term, held_in
 from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
 from workbench.core.term import is_symbolic
+from workbench.core.typing_rules import unify
 from workbench.errors import PipelineError, TypingError
+
+FURTHEST = 4096
+"""The most events for which it is worked out what they accumulate."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class Cumulate(Processor):
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         (events,) = inputs
         domain = self.domain or self._domain(events)
-        start = self._function.start_in(domain) if self.start is None else self.start
+        start = self._start(domain)
         if start is None:
             raise PipelineError(f"'{self._function}' has no start value", hint="give one: cumulate(x, function, start)")
         if start not in domain:
@@ -67,14 +72,44 @@ class Cumulate(Processor):
             raise TypingError(
                 f"'{function.name}' turns {domain} and {events} into {function.result}, "
                 f"which does not fit the accumulated {domain}",
-                hint="ranges are exact; use 'int mod N' or 'int' where arithmetic shall stay in the domain"
+                hint="ranges are exact, and only a window over this cumulation bounds it; use 'int mod N' or 'int'"
                 if isinstance(domain, Range)
                 else "the function must give back the accumulator's domain",
             )
         return replace(self, function=function.into(domain), start=fitted(domain, start), domain=domain)
 
+    def typed_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
+        (events,) = inputs
+        domain = self._reached(events, horizon)
+        if domain is None or (self.domain is not None and not fits(domain, self.domain)):
+            return self.typed(inputs)
+        domain = self.domain or domain
+        function = typed_function(self.function, (domain, events))
+        return replace(self, function=function, start=self._start(domain), domain=domain)
+
+    def _reached(self, events: Domain, horizon: int) -> Domain | None:
+        """The range of what so many events accumulate; None where it needs none, or is too large for a number."""
+        domain = self.domain or self._domain(events)
+        start = self._start(domain)
+        if not (isinstance(events, Range) and isinstance(domain, Range)) or start is None:
+            return None
+        if start in domain and fits(typed_function(self.function, (domain, events)).result, domain):
+            return None
+        reached: Domain = Range(start, start)
+        for _ in range(min(horizon, FURTHEST)):
+            wider = unify("", reached, typed_function(self.function, (reached, events)).result)
+            if not isinstance(wider, Range) or max(-wider.lo, wider.hi) > WORD_HI:
+                return None
+            if wider == reached:
+                return reached
+            reached = wider
+        return reached if horizon <= FURTHEST else None
+
+    def _start(self, domain: Domain) -> Value | None:
+        return self._function.start_in(domain) if self.start is None else self.start
+
     def _domain(self, events: Domain) -> Domain:
-        start = self._function.start_in(events) if self.start is None else self.start
+        start = self._start(events)
         if isinstance(start, bool) and not isinstance(events, Bool):
             return BOOL
         if isinstance(start, int) and not isinstance(start, bool) and isinstance(events, Bool):
@@ -104,10 +139,19 @@ class Cumulate(Processor):
         return (("total", self.results(inputs)[0]),)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        if not self._closed and is_symbolic((state, front)):
+            assert self.domain is not None
+            total = held_in(self._function(state[0], front[0]), self.domain)  # as narrow as it can be
+            return (total,), (event(total),)
         total = self.function(state[0], front[0])
         if type(total) not in PLAIN and is_symbolic(total) and self.domain is not None:
             total = as_term(total, self.domain)
         return (total,), (event(total),)
+
+    @cached_property
+    def _closed(self) -> bool:
+        """Whether its domain is enough for any number of events, and not for those of a window only."""
+        return not isinstance(self.function, TypedFunction) or fits(self.function.result, self.domain or ANY)
 
     def __str__(self) -> str:
         return f"Cumulate({self._function.name})"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Value
+from workbench.core.domain import Range, Value
 from workbench.core.function import TypedFunction
 from workbench.core.processor import NOTHING, Maybe, Processor, State
 from workbench.processors.cumulate import Cumulate
@@ -119,7 +119,8 @@ def associative(inner: Processor) -> Cumulate | None:
         return None
     function = found.function
     assert isinstance(function, TypedFunction)
-    same = function.domains == (found.domain, found.domain)
+    # the operators on ranges are those of all integers, so what holds on the range of the totals holds on all ranges
+    same = all(domain == found.domain or isinstance(domain, Range) for domain in function.domains)
     return found if same and function.function.is_associative(found.domain) else None
 
 

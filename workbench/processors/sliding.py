@@ -17,7 +17,7 @@ from typing import Any
 from workbench.core.domain import Domain, Range
 from workbench.core.function import TypedFunction
 from workbench.core.memory import Cells, Store, Stored
-from workbench.core.ops import EQ, MOD, as_term, ite
+from workbench.core.ops import EQ, MOD, as_term, held_in, ite
 from workbench.core.processor import Machine, Maybe, Processor, Slot, State
 from workbench.core.term import const
 from workbench.processors.cumulate import Cumulate
@@ -30,11 +30,14 @@ NARROW = 8
 def sliding(width: int, inner: Processor, inputs: tuple[Domain, ...]) -> Stored | None:
     """The window's machine; None where there is nothing better than to fold it anew."""
     cumulate = associative(inner)
-    if cumulate is None or width <= NARROW or inputs != (cumulate.domain,):
+    if cumulate is None or width <= NARROW:
         return None
     assert isinstance(cumulate.function, TypedFunction)
-    inverse = cumulate.function.function.inverse
-    return _removing(width, cumulate, inverse) if inverse else _doubling(width, cumulate)
+    (events,), inverse = inputs, cumulate.function.function.inverse
+    # what has not come yet is the default of its domain: 0 takes nothing out of a sum
+    if inverse and events.default == 0:
+        return _removing(width, cumulate, events, inverse)
+    return _doubling(width, cumulate) if events == cumulate.domain else None
 
 
 def _seen(width: int, seen: Any) -> Any:
@@ -45,7 +48,7 @@ def _next(position: Any, size: int) -> Any:
     return ite(EQ(position, size - 1), 0, position + 1)
 
 
-def _removing(width: int, cumulate: Cumulate, inverse: Any) -> Stored:
+def _removing(width: int, cumulate: Cumulate, kept: Domain, inverse: Any) -> Stored:
     """The total of the window, from which the oldest event is taken when a new one comes."""
     domain = cumulate.domain
     assert domain is not None
@@ -60,15 +63,15 @@ def _removing(width: int, cumulate: Cumulate, inverse: Any) -> Stored:
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             (seen, oldest, total), (value,) = state, front
-            after = as_term(inverse(cumulate.function(total, value), events.at(oldest, width)), domain)
+            whole = inverse(cumulate.function(total, value), events.at(oldest, width))
+            after = as_term(held_in(whole, domain), domain)
             events.put(oldest, value)
             full = EQ(seen, width - 1)
             return (_seen(width, seen), _next(oldest, width), after), (Maybe(full, after),)
 
         return Machine(slots, step)
 
-    # what has not come yet is the default of the domain, which is 0: it takes nothing out of a sum
-    return Stored((Store("events", domain, width),), machine)
+    return Stored((Store("events", kept, width),), machine)
 
 
 def _doubling(width: int, cumulate: Cumulate) -> Stored:

@@ -77,7 +77,7 @@ class Window(Holder):
         return self.width - 1 if inner is not None and inner < self.width else None
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
-        return replace(self, inner=self._inner.typed(inputs))
+        return replace(self, inner=self._inner.typed_within(inputs, self.width))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return self._inner.results(inputs)

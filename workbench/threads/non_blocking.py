@@ -117,6 +117,9 @@ class NonBlocking(Processor):
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         return replace(self, inner=self.processor.typed(inputs))
 
+    def typed_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
+        return replace(self, inner=self.processor.typed_within(inputs, horizon))
+
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return self.processor.results(inputs)
 
