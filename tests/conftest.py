@@ -39,6 +39,7 @@ TOGETHER = {
     "tests/lab/test_serve.py": "browser",
     "tests/lab/test_spark.py": "spark",
     "tests/spark/test_spark.py": "spark",
+    "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
     "tests/verify/test_explorer.py": "browser",
 }
 """Files whose tests share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""
@@ -47,9 +48,9 @@ TOGETHER = {
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give groups to processes, and all other tests one by one."""
-    from xdist.scheduler import LoadScopeScheduling
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    class Grouped(LoadScopeScheduling):
+    class Grouped(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return TOGETHER.get(nodeid.partition("::")[0], nodeid)
 

@@ -1,10 +1,12 @@
 """Every command in README.md and the guides is executed; `...` stands for any output."""
 
 import doctest
+import io
 import os
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -35,17 +37,22 @@ EXAMPLES = [
 DEMO = next(each for each in EXAMPLES if each[0].startswith("workbench demo "))
 """It takes seconds: `test_demo` looks at it in its own run."""
 EXAMPLES.remove(DEMO)
-PLAIN = re.compile(r'workbench ((?:[^|;<>&$]|"\$TMPDIR"|"\$\(mktemp -d\)["/])+)(; echo "exit code \$\?")?')
+FILLED = r"(?:((?:seq|printf) [^|]*) \| )?workbench "
+ALONE = r'((?:[^|;<>&$\']|\'[^\']*\'|"\$TMPDIR"|"\$\(mktemp -d\)["/])+)'
+PLAIN = re.compile(FILLED + ALONE + r'(; echo "exit code \$\?")?')
 """A command alone: it can run in this process, which has everything imported and an engine at work."""
 
 
 @pytest.mark.parametrize(("line", "wanted"), [each for each in EXAMPLES if PLAIN.fullmatch(each[0])])
 def test_example(line: str, wanted: str, tmp_path: Path, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    given, asks = PLAIN.fullmatch(line).groups()
+    before, given, asks = PLAIN.fullmatch(line).groups()
+    read = subprocess.run(["bash", "-c", before or "true"], capture_output=True, check=True).stdout
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(read)))
+    monkeypatch.setattr("sys.stderr", sys.stdout)
     done = workbench(*shlex.split(re.sub(r"\$TMPDIR|\$\(mktemp -d\)", str(tmp_path), given)))
     code = f"exit code {done.code}\n" if asks else ""
-    assert shows(wanted, done.out + done.err + code), done
+    assert shows(wanted, done.out + code), done.out
 
 
 @pytest.mark.parametrize(
