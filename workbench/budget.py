@@ -26,7 +26,7 @@ from workbench.errors import LimitMet
 GRACE = 0.3
 """Seconds after its limit that work is interrupted, at most half as many as it had: what stops by itself comes first,
 since it can say more."""
-AGAIN = 0.5
+AGAIN = 1.0
 """Seconds until work is interrupted again: one interrupt may get lost, and an outer budget leaves an inner one time."""
 GLANCE = 0.05
 """Seconds between two looks at the memory in use."""

@@ -99,9 +99,9 @@ def test_events_that_no_memory_holds() -> None:
     """Each line doubles the size of the one before; what it would become is counted, not made."""
     lines = [f"    a{i} = (a{i - 1}, a{i - 1})\n" for i in range(1, 30)]
     text = f"pipeline p(x: int) -> bool {{\n    a0 = x\n{''.join(lines)}    return a29 = a29\n}}"
-    with pytest.raises(DomainError, match=r"an event of 131072 numbers.* it can hold 100000") as error:
+    with pytest.raises(DomainError, match=r"an event of 32768 numbers.* it can hold 20000") as error:
         wb.parse(text, "wide.pipe").get()
-    assert str(error.value.where) == "wide.pipe:19:11"
+    assert str(error.value.where) == "wide.pipe:17:11"
     assert len(error.value.message) < 1000
 
 

@@ -62,7 +62,7 @@ def report_missing(verdicts: Sequence[str | Mapping[str, Any]], worst: int) -> N
 
     Parameters
     ----------
-    verdicts: those that are not known yet, as lines, or as objects to which the reason is added.
+    verdicts: those that are not known yet, as lines or as objects, to which the reason is added.
     worst: the exit code that the others ask for.
     """
     _report(missing=list(verdicts), worst=worst)
@@ -169,6 +169,7 @@ class _Attendant:
         if not self.heard["missing"]:
             raise error
         for line in self.heard["missing"]:
-            print(line if isinstance(line, str) else json.dumps(line | {"reason": error.what, "phase": phase}))
+            as_json = None if isinstance(line, str) else json.dumps(line | {"reason": error.what, "phase": phase})
+            print(as_json or f"{line}: {error.what}")
         print(f"workbench: {error.message}", file=sys.stderr)
         return int(self.heard["worst"]) or error.exit_code

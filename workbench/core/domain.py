@@ -333,7 +333,7 @@ class Label(str):
         return made
 
 
-MOST_SCALARS = 100_000
+MOST_SCALARS = 20_000
 """The most values in one event."""
 
 
