@@ -16,7 +16,7 @@ MODULES = sorted(path for path in ROOT.rglob("*.py"))
 LAYERS = ["errors", "core", "faults", "processors", "language", "ir", "backends", "verify", "conformance", "lab", "cli"]
 """From the bottom up; a module imports only from its own layer and those below."""
 
-PLACES = {"draw": "backends", "spark": "backends", "tesla": "language", "threads": "backends"}
+PLACES = {"budget": "errors", "draw": "backends", "spark": "backends", "tesla": "language", "threads": "backends"}
 """Modules and packages that belong to a layer without being called like it."""
 
 SHARED_BACKENDS = {

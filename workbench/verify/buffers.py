@@ -15,11 +15,12 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.backends.reference import Reference
+from workbench.budget import Budget, share
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
-from workbench.errors import DomainError, Overflow, PipelineError
+from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
 from workbench.processors.group import flatten
 from workbench.verify.buffer_region import Regions
 from workbench.verify.buffer_search import Found, Inputs, Search
@@ -171,7 +172,7 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
 
     Parameters
     ----------
-    settings: domain, inputs, engine and limits, the seconds being those of one queue; its `q` plays no part, nor do
+    settings: domain, inputs, engine and limits, of which each queue gets its share; its `q` plays no part, nor do
         capacities that the pipeline has.
     most: the largest capacity to ask about, in events.
 
@@ -196,18 +197,25 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
 
 def _buffers(pipeline: Pipeline, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
-    flat = flatten(pipeline.resolve(settings.domain))
-    flat = flat.with_capacities({})
-    regions = Regions(flat)
-    proven: dict[str, int] = {}
-    found: list[Buffer] = []
-    for queue in flat.queues:
-        found.append(_buffer(regions, queue, proven, settings, most))
-        capacity = found[-1].capacity
-        if capacity is not None:
-            proven[queue] = capacity
+    with Budget(settings.seconds, settings.memory_mb):
+        flat = flatten(pipeline.resolve(settings.domain))
+        found = _each(Regions(flat.with_capacities({})), settings, most)
     elapsed = time.monotonic() - start
     return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
+
+
+def _each(regions: Regions, settings: Settings, most: int) -> list[Buffer]:
+    """The queues, each asked about with what is proven of those before it."""
+    found: list[Buffer] = []
+    for queue in regions.pipeline.queues:
+        proven = {each.queue: each.capacity for each in found if each.capacity is not None}
+        try:
+            with share(len(regions.pipeline.queues) - len(found)):
+                found.append(_buffer(regions, queue, proven, settings, most))
+        except LimitMet as met:
+            bits = event_bits(regions.pipeline.domains[regions.pipeline.sources[queue]])
+            found.append(Buffer(queue, Status.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what))
+    return found
 
 
 def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
