@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.found import case
-from tests.lab.spark_cluster import QUICK_JAVA
 from tests.verify.browser import Page, chromium
 
 settings.register_profile(
@@ -64,9 +63,7 @@ def spark_session() -> Iterator[Any]:
 
     if shutil.which("java") is None:
         pytest.skip("there is no Java")
-    with pytest.MonkeyPatch.context() as only_here:
-        only_here.setenv("JDK_JAVA_OPTIONS", QUICK_JAVA)
-        made = session("local[2]")
+    made = session("local[2]", **{"spark.python.daemon.module": "tests.spark.daemon"})
     made.sparkContext.setLogLevel("OFF")
     yield made
     made.stop()

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench.backends.compiled_loop import loop_source
 from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
@@ -61,7 +62,7 @@ def made(executor: Reference | Compiled, steps: Sequence[dict[str, Any]]) -> tup
 
 @pytest.mark.parametrize("name", TEXTS)
 @given(data=st.data())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@examples(40)
 def test_it_does_what_the_reference_executor_does(name: str, data: st.DataObject) -> None:
     """With rings of several sizes, queues without room among them, that go round and overflow."""
     pipeline = flatten(parsed(name).resolve(Integer(5)))

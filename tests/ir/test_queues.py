@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench.conformance.strategies import pipelines, traces
 from workbench.ir.compose import compose, outline
 from workbench.ir.reduce import focus
@@ -18,7 +19,7 @@ WIDE = "pipeline p(x: int, y: int) -> int { return stutter(x, 2) + y }"
 
 
 @given(data=st.data(), q=st.integers(0, 3))
-@settings(max_examples=60)
+@examples(60)
 def test_a_question_sees_the_same_system(data: st.DataObject, q: int) -> None:
     """The cone of any pipe and any queue, from the lengths alone and from all that there is."""
     pipeline = flatten(data.draw(pipelines()))
@@ -31,7 +32,7 @@ def test_a_question_sees_the_same_system(data: st.DataObject, q: int) -> None:
 
 
 @given(data=st.data(), q=st.integers(0, 3))
-@settings(max_examples=60)
+@examples(60)
 def test_it_does_the_same(data: st.DataObject, q: int) -> None:
     """With slots as variables, and with lines beside the system."""
     pipeline = flatten(data.draw(pipelines()))
