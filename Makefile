@@ -4,13 +4,16 @@
 VENV := .venv/bin
 SETUP = $(or $(PYTHON),python3) scripts/set_up.py $(if $(PYTHON),--switch)
 JOBS ?= 2
+MINUTES ?= 10
+MAKEFLAGS += --jobs=3
 
-.PHONY: help setup demo test test-all lint bench clean distclean
+.PHONY: help setup demo test test-all lint ruff types tests tests-all fuzz bench clean distclean
 
 help:
 	@echo 'make demo       show what workbench does (sets everything up first)'
 	@echo 'make test       lint, types, and the tests that are not slow'
 	@echo 'make test-all   lint, types, and every test'
+	@echo 'make fuzz       look for new random cases for MINUTES=10'
 	@echo 'make setup      only the set-up: Debian packages, .venv, pynusmv and NuSMV'
 	@echo 'make lint       lint and types'
 	@echo 'make bench      measure the model checking, the explicit engine and compiled runs (the lab resumes)'
@@ -22,16 +25,26 @@ setup:
 demo: setup
 	@$(VENV)/python -m workbench.cli.main demo
 
-lint: setup
-	$(VENV)/ruff check .
-	$(VENV)/ruff format --check .
-	$(VENV)/mypy
+# Targets beside each other: what ruff and mypy find is shown at once, and pytest's summary is the last line.
+lint: ruff types
+test: ruff types tests
+test-all: ruff types tests-all
 
-test: lint
-	$(VENV)/python -m pytest -q -n $(JOBS) -m "not slow"
+ruff: setup
+	@$(VENV)/ruff check --quiet .
+	@$(VENV)/ruff format --quiet --diff .
 
-test-all: lint
-	$(VENV)/python -m pytest -q -n $(JOBS)
+types: setup
+	@$(VENV)/mypy --no-error-summary
+
+tests: setup
+	@$(VENV)/python -m pytest -q -n $(JOBS) -m "not slow"
+
+tests-all: setup
+	@$(VENV)/python -m pytest -q -n $(JOBS)
+
+fuzz: setup
+	@$(VENV)/python scripts/fuzz.py --minutes $(MINUTES) --jobs $(JOBS)
 
 bench: setup
 	$(VENV)/python experiments/monitors.py

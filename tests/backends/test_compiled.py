@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench.backends.compiled import decode, encode, step_code
 from workbench.conformance.models import whole
 from workbench.conformance.strategies import pipelines, traces
@@ -28,7 +29,7 @@ def function(source: str) -> Any:
 
 
 @given(data=st.data(), q=st.integers(0, 2))
-@settings(max_examples=150)
+@examples(150)
 def test_a_step_is_that_of_the_system(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines(max_bits=40))
     model = whole(pipeline, q)

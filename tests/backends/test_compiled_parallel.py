@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench.backends.compiled_parallel import Parallel
 from workbench.backends.compiled_run import Compiled
 from workbench.conformance.schedules import Schedule
@@ -70,7 +71,7 @@ def test_blocks_do_not_show(expression: str) -> None:
 
 
 @given(data=st.data(), q=st.integers(0, 3), threads=st.integers(2, 4), seed=st.integers(0, 99))
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@examples(150)
 def test_random_pipelines(data: st.DataObject, q: int, threads: int, seed: int) -> None:
     """What comes out, when, and errors are those of the compiled executor, which is tested beside the reference."""
     pipeline = data.draw(pipelines(max_nodes=5))

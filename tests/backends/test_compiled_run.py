@@ -416,3 +416,17 @@ def test_whole_numbers_and_floats_are_compared_exactly() -> None:
     assert expected["out1"][events.index((2**63 - 1, 2.0**63))] is False
     assert plainly(pipeline).run({"e": events}) == expected
     assert Compiled(pipeline, patience=-1).run({"e": events}) == expected
+
+
+def test_a_conditional_in_a_state_of_many_parts() -> None:
+    sums = [f"cumulate(x * {k}.5, +)" for k in range(40)]
+    pipeline = parsed(f"""
+        machine rest(x: float) -> float {{
+            var q: float = 1.0
+            state a: 0.0
+            a -> a when q > x / q := q mod x
+        }}
+        pipeline p(x: float) -> {", ".join(["float"] * 41)} {{ return {", ".join(sums)}, rest(x) }}
+    """)
+    stream = [0.5, 2.0, 0.25, 0.0]
+    assert Compiled(pipeline, patience=-1).run(stream) == wb.Reference(pipeline).run(stream)

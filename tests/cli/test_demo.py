@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MODELS, Ended, Run, busy, command, descendants
-from workbench.cli.demo import STANDARD
+from tests.cli.conftest import MODELS, ROOT, Ended, Run, busy, command, descendants
+from workbench.cli.demo import FOLDER, STANDARD
 from workbench.cli.demo_data import short, tasks_of
 from workbench.cli.pool import Task, decide, decide_in_parallel
 from workbench.draw import inline
@@ -123,6 +123,14 @@ def test_the_page_has_the_drawings(demo: tuple[Ended, Path]) -> None:
 
 def test_no_file_is_left_half_written(demo: tuple[Ended, Path]) -> None:
     assert sorted(os.listdir(demo[1])) == ["README.md", "index.html", "pictures", "runs"]
+
+
+def test_by_default_git_does_not_see_the_report() -> None:
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("this is no clone")
+    tracked = subprocess.run(["git", "ls-files", FOLDER], cwd=ROOT, capture_output=True, text=True, check=True)
+    ignored = subprocess.run(["git", "check-ignore", "--quiet", f"{FOLDER}/index.html"], cwd=ROOT, check=False)
+    assert (tracked.stdout, ignored.returncode) == ("", 0)
 
 
 def test_without_graphviz_the_report_has_no_drawings(

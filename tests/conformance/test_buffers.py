@@ -1,8 +1,8 @@
 """Random pipelines: the smallest capacities are what exploring the transition system by hand finds.
 
-The exploration is a plain breadth-first search over the whole system evaluated in Python, data included; it shares
-neither the slicing nor the printer nor the engine nor the search. Random runs of the reference executor with unbounded
-queues must not contradict the answers either.
+The exploration is a plain search over the whole system evaluated in Python, data and the end of the streams included;
+it shares neither the slicing nor the printer nor the engine nor the search. Random runs of the reference executor with
+unbounded queues must not contradict the answers either.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hypothesis import assume, given, settings
+import pytest
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
+from tests.conformance.corpus import cases
+from tests.examples import examples
 from workbench.backends.reference import Reference
 from workbench.conformance.strategies import pipelines, traces
 from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
@@ -32,12 +36,14 @@ ROOM = 5
 
 
 def moves(pipeline: Pipeline, *, together: bool) -> Iterator[Mapping[str, Any]]:
-    """Every combination of events but the empty one."""
+    """Every combination of events but the empty one; then the end, where a processor acts at it."""
     choices = [[*([] if together else [None]), *domain.values()] for _, domain in pipeline.inputs]
     for chosen in itertools.product(*choices):
         events = {n: v for (n, _), v in zip(pipeline.inputs, chosen, strict=True) if v is not None}
         if events:
             yield events
+    if pipeline.late:
+        yield END
 
 
 def explored(flat: Pipeline, *, together: bool) -> tuple[dict[str, int], bool]:
@@ -56,10 +62,11 @@ def explored(flat: Pipeline, *, together: bool) -> tuple[dict[str, int], bool]:
                 overflows = True
                 continue
             longest = {name: max(length, step.queues[name]) for name, length in longest.items()}
-            if simulator.state not in seen:
+            if events is not END and simulator.state not in seen:
                 seen.add(simulator.state)
                 frontier.append(simulator.state)
-                assume(len(seen) <= MOST_STATES)
+                if len(seen) > MOST_STATES:
+                    reject()
     return longest, overflows
 
 
@@ -69,12 +76,24 @@ def without_checked(pipeline: Pipeline) -> bool:
 
 
 @given(data=st.data(), together=st.booleans())
-@settings(max_examples=60)
+@examples(60)
 def test_capacities_are_the_greatest_lengths(data: st.DataObject, together: bool) -> None:
     pipeline = data.draw(pipelines(max_bits=12))
     assume(without_checked(pipeline))
+    assume(flatten(pipeline).queues)
+    compare(pipeline, together=together)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_what_comes_at_the_end_needs_room(together: bool) -> None:
+    (case,) = (case for case in cases() if case.title == "what a slice says at the end waits in vain")
+    compare(case.pipeline, together=together)
+    assert explored(flatten(case.pipeline), together=together)[0] == {"apply.left": 1, "apply.right": 0}
+
+
+def compare(pipeline: Pipeline, *, together: bool) -> None:
+    """The capacities are the greatest lengths."""
     flat = flatten(pipeline)
-    assume(flat.queues)
     longest, overflows = explored(flat, together=together)
     given = Settings(environment=Environment("always" if together else "free"))
     found = buffers(pipeline, given)
@@ -88,7 +107,7 @@ def test_capacities_are_the_greatest_lengths(data: st.DataObject, together: bool
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_runs_do_not_contradict_the_answers(data: st.DataObject) -> None:
     pipeline = data.draw(pipelines())
     assume(flatten(pipeline).queues)
@@ -107,7 +126,7 @@ def test_runs_do_not_contradict_the_answers(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_pumping_streams_pump(data: st.DataObject) -> None:
     """Many more rounds than were run to confirm them, on the executor itself."""
     pipeline = data.draw(pipelines())
@@ -128,7 +147,7 @@ def test_pumping_streams_pump(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_the_check_agrees(data: st.DataObject) -> None:
     """Where all queues are bounded, nothing overflows at these capacities, and each is needed."""
     pipeline = data.draw(pipelines(max_bits=12))

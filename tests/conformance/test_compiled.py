@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
 from workbench.conformance.contenders import excused
@@ -41,7 +42,7 @@ def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @given(data=st.data(), q=st.integers(0, 3))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(100)
 def test_every_pipe_and_queue_at_every_step(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines())
     bounds = capacities(pipeline, q)
@@ -96,7 +97,7 @@ def made(executor: Compiled, steps: Sequence[Any], cuts: Sequence[int]) -> Made:
 
 
 @given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(120)
 def test_outputs_of_pieces_of_a_stream(data: st.DataObject, q: int, together: bool) -> None:
     """The generated loops, run by Python; `together` takes those for steps in which every input has an event."""
     pipeline = data.draw(pipelines(max_nodes=4))
@@ -108,7 +109,7 @@ def test_outputs_of_pieces_of_a_stream(data: st.DataObject, q: int, together: bo
 
 
 @given(data=st.data(), q=st.integers(0, 3))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(100)
 def test_inputs_that_end_one_by_one(data: st.DataObject, q: int) -> None:
     """Between steps inputs end, each for itself; those that are left go on, and in the end all have ended."""
     pipeline = data.draw(pipelines(max_nodes=5))
@@ -150,11 +151,7 @@ def same(ours: Callable[[], Any], theirs: Callable[[], Any]) -> bool:
 
 @pytest.mark.slow
 @given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
-@settings(
-    max_examples=25,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking would compile for hours
-)
+@examples(25, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking would compile for hours
 def test_machine_code(data: st.DataObject, q: int, together: bool) -> None:
     pipeline = data.draw(pipelines(max_nodes=4))
     steps = data.draw(traces(pipeline, together=together, max_steps=40))
@@ -165,7 +162,7 @@ def test_machine_code(data: st.DataObject, q: int, together: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @given(data=st.data(), q=st.integers(0, 3), together=st.booleans())
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(500)
 def test_many_more_pipelines(data: st.DataObject, q: int, together: bool) -> None:
     pipeline = data.draw(pipelines(max_nodes=8, max_bits=60))
     steps = data.draw(traces(pipeline, together=together, max_steps=20))

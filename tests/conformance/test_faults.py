@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.conformance.test_verdicts import INVARIANTS, PROPERTIES, compare_invariant, with_idle_steps
+from tests.examples import examples
 from workbench.backends.reference import Reference
 from workbench.conformance.differential import check
 from workbench.conformance.executables import Denoting, Running
@@ -35,7 +36,7 @@ def with_faults(data: st.DataObject, **options: Any) -> Pipeline:
 
 
 @given(data=st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_the_executor_does_what_the_specification_says(data: st.DataObject) -> None:
     pipeline = with_faults(data)
     steps = data.draw(traces(flatten(pipeline)))
@@ -43,7 +44,7 @@ def test_the_executor_does_what_the_specification_says(data: st.DataObject) -> N
 
 
 @given(data=st.data(), q=st.integers(0, 3))
-@settings(max_examples=100)
+@examples(100)
 def test_the_model_does_what_the_executor_does(data: st.DataObject, q: int) -> None:
     pipeline = with_faults(data)
     steps = data.draw(traces(flatten(pipeline)))
@@ -52,7 +53,7 @@ def test_the_model_does_what_the_executor_does(data: st.DataObject, q: int) -> N
 
 
 @given(data=st.data(), q=st.integers(0, 2))
-@settings(max_examples=25)
+@examples(25)
 def test_nusmv_does_what_the_model_does(data: st.DataObject, q: int) -> None:
     pipeline = with_faults(data, max_nodes=3, max_bits=12)
     steps = data.draw(traces(flatten(pipeline), max_steps=5))
@@ -61,7 +62,7 @@ def test_nusmv_does_what_the_model_does(data: st.DataObject, q: int) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_nothing_goes_wrong_where_no_oracle_speaks(data: st.DataObject) -> None:
     pipeline = data.draw(pipelines())
     steps = data.draw(traces(pipeline))
@@ -81,7 +82,7 @@ SMALL: dict[str, Any] = {"max_nodes": 3, "max_inputs": 1, "max_bits": 8}
 
 
 @given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(INVARIANTS))
-@settings(max_examples=40)
+@examples(40)
 def test_verdicts_are_what_exploring_by_hand_says(data: st.DataObject, q: int, prop: Property) -> None:
     compare_invariant(with_faults(data, **SMALL), prop, q)
 
@@ -93,7 +94,7 @@ def at_once(system: System) -> Term:
 
 
 @given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from([always(at_once, "at once"), *PROPERTIES]))
-@settings(max_examples=60)
+@examples(60)
 def test_leaving_out_idle_steps_is_sound(data: st.DataObject, q: int, prop: Property) -> None:
     """Not while an event is delayed: then they are in the model. (Streams that end would let it out, too.)"""
     pipeline = data.draw(pipelines(**SMALL))
@@ -103,7 +104,7 @@ def test_leaving_out_idle_steps_is_sound(data: st.DataObject, q: int, prop: Prop
 
 
 @given(data=st.data(), q=st.integers(0, 2))
-@settings(max_examples=60)
+@examples(60)
 def test_no_run_contradicts_a_verdict(data: st.DataObject, q: int) -> None:
     """Whatever arrives and whatever strikes: where no default ever comes out, none does."""
     pipeline = with_faults(data, **SMALL)
@@ -121,7 +122,7 @@ def test_no_run_contradicts_a_verdict(data: st.DataObject, q: int) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_they_print_as_programs(data: st.DataObject) -> None:
     pipeline = with_faults(data)
     scope: dict[str, Pipeline] = {}

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench.conformance.differential import check, check_streams, received
 from workbench.conformance.executables import Denoting, GroupMachine, MachineRun, Running
 from workbench.conformance.source import program
@@ -16,14 +17,14 @@ from workbench.processors.stream import Builder
 from workbench.processors.window import Window
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(pipelines_and_traces())
 def test_every_pipe_and_queue_at_every_step(given_):
     pipeline, steps = given_
     check(pipeline, steps, Running(pipeline), Denoting(pipeline))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(pipelines_and_traces())
 def test_output_streams(given_):
     """Denotation on the received prefixes, push mode, pull mode, and a second run after reset."""
@@ -32,7 +33,7 @@ def test_output_streams(given_):
         check_streams(pipeline, steps[:length])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_a_pipeline_as_one_machine(data):
     pipeline = data.draw(pipelines())
@@ -40,7 +41,7 @@ def test_a_pipeline_as_one_machine(data):
     check(pipeline, steps, Running(pipeline), GroupMachine(pipeline, max(len(steps), 1)))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.data())
 def test_windows_of_pipelines(data):
     inner = data.draw(pipelines(depth=1, max_nodes=4))
@@ -62,7 +63,7 @@ def test_windows_of_pipelines(data):
             assert same(machine.step([events[name] for name, _ in outer.inputs])[0], expected)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(pipelines_and_traces())
 def test_pipelines_print_as_programs(given_):
     pipeline, steps = given_
@@ -75,7 +76,7 @@ def test_pipelines_print_as_programs(given_):
     check(pipeline, steps, Running(pipeline), Running(again))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(pipelines(max_bits=16))
 def test_generated_pipelines_are_small(pipeline):
     assert all(domain.finite and domain.size <= 36 for domain in pipeline.domains.values())
@@ -84,7 +85,7 @@ def test_generated_pipelines_are_small(pipeline):
     assert sum(state_bits(processor, domains) for processor, domains in parts) <= 16
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(pipelines_and_traces())
 def test_traces_carry_events_of_the_inputs(given_):
     pipeline, steps = given_
@@ -112,7 +113,7 @@ def test_every_kind_of_processor_is_generated():
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@examples(3000)
 @given(pipelines_and_traces(max_nodes=8, max_bits=60))
 def test_larger_pipelines(given_):
     pipeline, steps = given_

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench.conformance.differential import check
 from workbench.conformance.executables import Running
 from workbench.conformance.models import Evaluated, Simulated
@@ -30,7 +31,7 @@ def bounded(pipeline: Pipeline, q: int) -> Running:
 
 
 @given(data=st.data(), q=Capacities)
-@settings(max_examples=300)
+@examples(300)
 def test_the_transition_system_runs_as_the_reference_does(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines())
     steps = data.draw(traces(pipeline))
@@ -38,7 +39,7 @@ def test_the_transition_system_runs_as_the_reference_does(data: st.DataObject, q
 
 
 @given(data=st.data(), q=st.integers(0, 2))
-@settings(max_examples=60)
+@examples(60)
 def test_nusmv_simulates_the_printed_model_as_the_transition_system_runs(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines())
     steps = data.draw(traces(pipeline))
@@ -49,7 +50,7 @@ def test_nusmv_simulates_the_printed_model_as_the_transition_system_runs(data: s
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @given(data=st.data(), q=st.integers(0, 3))
-@settings(max_examples=3000)
+@examples(3000)
 def test_many_more_pipelines_in_nusmv(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines())
     steps = data.draw(traces(pipeline))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from tests.conformance.test_compiled import agree, expected, made
+from tests.examples import examples
 from workbench.backends.compiled_run import Compiled
 from workbench.conformance.differential import check
 from workbench.conformance.executables import CompiledRun, Running
@@ -16,8 +17,6 @@ from workbench.conformance.unbounded import steps_of, unbounded
 from workbench.core.domain import Map
 from workbench.core.pipeline import Pipeline
 from workbench.processors.group import flatten
-
-SETTINGS: dict[str, Any] = {"suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]}
 
 
 def capacities(pipeline: Pipeline) -> dict[str, int]:
@@ -34,14 +33,14 @@ def rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @given(pipeline=unbounded(), steps=steps_of())
-@settings(max_examples=40, **SETTINGS)
+@examples(40)
 def test_every_pipe_and_queue_at_every_step(pipeline: Pipeline, steps: list[Any]) -> None:
     bounds = capacities(pipeline)
     check(pipeline, steps, Running(pipeline, bounds), CompiledRun(pipeline, bounds))
 
 
 @given(pipeline=unbounded(), steps=steps_of(max_steps=30), data=st.data())
-@settings(max_examples=40, **SETTINGS)
+@examples(40)
 def test_outputs_of_pieces_of_a_stream(pipeline: Pipeline, steps: list[Any], data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(steps)), max_size=2)))
     bounds = capacities(pipeline)
@@ -51,7 +50,7 @@ def test_outputs_of_pieces_of_a_stream(pipeline: Pipeline, steps: list[Any], dat
 
 @pytest.mark.slow
 @given(pipeline=unbounded(), steps=steps_of(max_steps=60))
-@settings(max_examples=20, phases=[Phase.explicit, Phase.reuse, Phase.generate], **SETTINGS)
+@examples(20, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_machine_code(pipeline: Pipeline, steps: list[Any]) -> None:
     bounds = capacities(pipeline)
     agree(made(Compiled(pipeline, bounds, patience=-1), steps, []), expected(pipeline, bounds, steps))

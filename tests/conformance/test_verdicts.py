@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench.conformance.executables import Running
 from workbench.conformance.strategies import pipelines, traces
 from workbench.core.domain import Overflowing
@@ -127,7 +128,7 @@ def decided(pipeline: Pipeline, prop: Property, q: int) -> tuple[Prepared, Any]:
 
 
 @given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(INVARIANTS))
-@settings(max_examples=120)
+@examples(120)
 def test_invariants(data: st.DataObject, q: int, prop: Property) -> None:
     compare_invariant(data.draw(pipelines(max_bits=12)), prop, q)
 
@@ -169,7 +170,7 @@ def _shortest(explored: Explored, prepared: Prepared) -> int:
 
 
 @given(data=st.data(), q=st.integers(0, 2))
-@settings(max_examples=60)
+@examples(60)
 def test_liveness(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines(max_bits=12))
     prepared, verdict = decided(pipeline, liveness(), q)
@@ -186,7 +187,7 @@ def test_liveness(data: st.DataObject, q: int) -> None:
 
 
 @given(data=st.data(), q=st.integers(0, 2))
-@settings(max_examples=80)
+@examples(80)
 def test_no_run_of_the_reference_contradicts_a_verdict(data: st.DataObject, q: int) -> None:
     """What is sliced away, or left out by stutter reduction, must not hide a violation."""
     pipeline = data.draw(pipelines())
@@ -222,7 +223,7 @@ def with_idle_steps(prop: Property) -> Property:
 
 
 @given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(PROPERTIES))
-@settings(max_examples=60)
+@examples(60)
 def test_leaving_out_idle_steps_is_sound(data: st.DataObject, q: int, prop: Property) -> None:
     pipeline = data.draw(pipelines(max_bits=16))
     found = Settings(q=q)
@@ -232,7 +233,7 @@ def test_leaving_out_idle_steps_is_sound(data: st.DataObject, q: int, prop: Prop
 
 
 @given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(PROPERTIES))
-@settings(max_examples=25)
+@examples(25)
 def test_the_executable_and_the_embedded_engine_agree(data: st.DataObject, q: int, prop: Property) -> None:
     pipeline = data.draw(pipelines(max_bits=12))
     embedded, executable = (check(pipeline, prop, Settings(q=q, engine=e)) for e in ("pynusmv", "nusmv"))

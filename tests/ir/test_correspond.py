@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench.conformance.strategies import pipelines, traces
 from workbench.core.domain import BOOL, Integer
 from workbench.core.ops import ADD, AND, EQ, ite, negate
@@ -72,7 +73,7 @@ def test_a_queue_between_two_that_keep_pace_is_empty() -> None:
 
 
 @given(data=st.data(), q=st.integers(0, 2), mode=st.sampled_from(["sequence", "stepwise"]))
-@settings(max_examples=60)
+@examples(60)
 def test_on_every_run_equal_registers_are_equal_and_the_reduced_system_shows_the_same(
     data: st.DataObject, q: int, mode: Any
 ) -> None:
@@ -94,7 +95,7 @@ def test_on_every_run_equal_registers_are_equal_and_the_reduced_system_shows_the
 
 
 @given(data=st.data(), q=st.integers(0, 2), mode=st.sampled_from(["sequence", "stepwise"]))
-@settings(max_examples=25)
+@examples(25)
 def test_what_structure_proves_the_engines_confirm(data: st.DataObject, q: int, mode: Any) -> None:
     """With `all` an engine that refutes what structure proves is an error."""
     left = data.draw(pipelines(max_inputs=1, max_bits=8, most_events=1))

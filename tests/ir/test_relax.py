@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench.conformance.strategies import pipelines, traces
 from workbench.core.domain import BOOL, Tuple
 from workbench.core.pipeline import Pipeline
@@ -71,7 +72,7 @@ class Both:
 
 
 @given(data=st.data(), capacity=st.integers(1, 2))
-@settings(max_examples=50)
+@examples(50)
 def test_every_run_is_allowed(data: st.DataObject, capacity: int) -> None:
     """Events are scalar here, to keep the test's own reading of the stores simple."""
     pipeline = data.draw(pipelines(max_bits=16))

@@ -5,9 +5,10 @@ from contextlib import suppress
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.processors.common import machined, stepped
 from workbench.conformance.strategies import values
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range, Tuple
@@ -54,7 +55,7 @@ def test_samples_can_be_used(processor):
 
 
 @NAMED
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_step_against_denotation_against_machine(processor, data):
     inputs, ready, streams = data.draw(runs(processor))
@@ -70,7 +71,7 @@ def test_step_against_denotation_against_machine(processor, data):
 
 
 @NAMED
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_processors_are_monotone_for_prefixes(processor, data):
     _, ready, streams = data.draw(runs(processor))
@@ -83,7 +84,7 @@ def test_processors_are_monotone_for_prefixes(processor, data):
 
 
 @pytest.mark.parametrize("processor", [sample for sample in SAMPLES if sample.lockstep], ids=str)
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_lockstep_is_one_event_on_every_output_for_every_front(processor, data):
     _, ready, streams = data.draw(runs(processor))

@@ -6,9 +6,10 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.processors.common import stepped, typed
 from workbench.backends.compiled_run import Compiled
 from workbench.backends.reference import Reference
@@ -43,7 +44,7 @@ def window(width: int, function: f.Function, domain: Domain) -> Pipeline:
 
 
 @pytest.mark.parametrize(("function", "domain"), CASES, ids=str)
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_a_window_is_the_fold_of_its_events(function: f.Function, domain: Domain, data: st.DataObject) -> None:
     """By the definition, in the reference executor, and in compiled code."""

@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.processors.common import machined, stepped, typed
 from workbench.conformance.differential import check
 from workbench.conformance.executables import Denoting, Running
@@ -121,7 +122,7 @@ class Turnstile:
         return self.state, {"locked": False, "open": True, "full": self.passed < self.most}[self.state]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 3), st.lists(st.sampled_from(["coin", "push"]), max_size=10))
 def test_the_language(most, events):
     pipeline = parse(TURNSTILE).get("turnstile", most=most).pipeline

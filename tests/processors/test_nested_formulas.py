@@ -6,9 +6,10 @@ operator here is a sentence over positions, none is a state that changes.
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench import Reference, parse
 from workbench.backends.compiled_run import Compiled
 from workbench.conformance.models import Evaluated
@@ -112,7 +113,7 @@ def compiled(pipeline):
         return []
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(formulas(3), TRACES)
 def test_verdicts_and_their_steps(formula, trace):
     pipeline = piped(formula)
@@ -123,7 +124,7 @@ def test_verdicts_and_their_steps(formula, trace):
         assert not any(executor.end().values())
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(formulas(2), TRACES.map(lambda trace: trace[:4]))
 def test_the_model_says_the_same(formula, trace):
     pipeline = piped(formula, ", pending = 4")

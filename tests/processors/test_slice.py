@@ -1,9 +1,10 @@
 """Slices against a definition of their own: each slice is the inner denotation of a filtered stream."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.processors.common import machined, stepped, typed
 from workbench.conformance.differential import check
 from workbench.conformance.executables import Denoting, Running
@@ -51,7 +52,7 @@ def test_the_sum_of_each_account():
     assert accounts.denote((stream,)) == stepped(accounts, [stream]) == (expected,)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.integers(0, 3), max_size=9), st.sampled_from([SUM, Trim(1), CountDecimate(2), Stutter(2)]))
 def test_every_slice_is_the_inner_processor_on_its_part(stream, inner):
     slice = typed(Slice(EVEN, inner), N4)

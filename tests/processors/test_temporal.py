@@ -3,9 +3,10 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.processors.common import machined, stepped, typed
 from workbench.backends.reference import Reference
 from workbench.conformance.differential import check
@@ -66,7 +67,7 @@ def words(draw):
     return operator, arity, draw(st.lists(st.tuples(*[st.booleans()] * arity), max_size=6))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(words())
 def test_streaming_verdicts(drawn):
     operator, arity, word = drawn
@@ -78,7 +79,7 @@ def test_streaming_verdicts(drawn):
     assert stepped(processor, streams) == machined(processor, [BOOL] * arity, streams) == (expected,)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(words())
 def test_three_valued_verdicts(drawn):
     operator, arity, word = drawn

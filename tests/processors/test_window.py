@@ -1,7 +1,8 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.processors.common import machined, stepped, typed
 from workbench.conformance.executables import MachineRun
 from workbench.core import function as f
@@ -79,7 +80,7 @@ def test_examples(window, domains, streams, expected, encoding):
 
 
 @pytest.mark.parametrize("window", [example[0] for example in EXAMPLES], ids=str)
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_both_encodings_against_both_definitions(window, data):
     domains = [N7, BOOL][: window.in_arity]

@@ -4,9 +4,10 @@ import itertools
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.threads.test_manager import Failing, until
 from workbench.backends.reference import Reference
 from workbench.conformance.differential import pulled, received
@@ -314,7 +315,7 @@ def test_misuse(manager):
 # --- Pipelined -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(pipelines_and_traces(max_nodes=4), st.integers(0, 2**32), st.sampled_from([1, 2, 7]), st.sampled_from([1, 3]))
 def test_a_pipelined_processor_is_the_processor_under_every_schedule(given_, seed, ahead, batch):
     pipeline, steps = given_

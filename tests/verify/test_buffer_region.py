@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench.conformance.strategies import pipelines
 from workbench.errors import Overflow
 from workbench.processors.group import flatten
@@ -65,7 +66,7 @@ def test_no_single_pipe_decides() -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 def test_random_pipelines_have_the_same_capacities(data: st.DataObject) -> None:
     pipeline = data.draw(pipelines(max_inputs=2, max_nodes=5, max_bits=12, most_events=1))
     if not flatten(pipeline).queues:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench import Outcome, Settings
 from workbench.conformance.strategies import pipelines
 from workbench.core.pipeline import Pipeline
@@ -185,7 +186,7 @@ def test_unknown_names() -> None:
 
 
 @given(data=st.data(), q=st.integers(0, 2))
-@settings(max_examples=12)
+@examples(12)
 def test_all_engines_agree_on_random_pipelines(data: st.DataObject, q: int) -> None:
     pipeline = data.draw(pipelines(max_bits=10))
     for prop in (wb.no_full_queues(), wb.liveness(), wb.response()):

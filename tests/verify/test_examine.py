@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench import INT, ApplyFunction, Integer, Outcome, Pipeline, Settings, check, parse
 from workbench.core.function import user_function
 from workbench.ir.compose import compose
@@ -177,7 +178,7 @@ moved = st.recursive(
 
 
 @given(moved, moved, st.sampled_from(["=", "!="]))
-@settings(max_examples=12)
+@examples(12)
 def test_enough_values_are_enough(left: str, right: str, sign: str) -> None:
     """Where the argument applies, more values do not change the outcome."""
     pipeline = parse(f"pipeline p(x: int, y: int) -> bool {{ return {left} {sign} {right} }}").get().pipeline

@@ -4,10 +4,11 @@ import pickle
 from collections import deque
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench.backends.reference import Reference
 from workbench.conformance.strategies import pipelines, traces
 from workbench.errors import Overflow
@@ -19,7 +20,7 @@ from workbench.verify.verdict import buffered
 
 
 @given(data=st.data(), q=st.integers(0, 3))
-@settings(max_examples=100)
+@examples(100)
 def test_contents_are_what_the_running_queues_hold(data: st.DataObject, q: int) -> None:
     """What is derived from arrivals and lengths, against the deques of the executor, up to an overflow."""
     pipeline = flatten(data.draw(pipelines()))
@@ -37,7 +38,7 @@ def test_contents_are_what_the_running_queues_hold(data: st.DataObject, q: int) 
 
 
 @given(data=st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_the_executor_shows_the_events_that_have_not_been_consumed(data: st.DataObject) -> None:
     """Against the definition: a join has taken as many fronts as its shortest input has had events."""
     pipeline = flatten(data.draw(pipelines()))

@@ -239,12 +239,10 @@ def _body(
     computed, written = _writes(system, texts)
     updated = _updates(system, texts)
     changed = [(f"s{i}", after) for i, after in enumerate(code.after) if named[i] and after != f"s{i}"]
-    states, after = ", ".join(s for s, _ in changed), ", ".join(after for _, after in changed)
-    if changed and updated:  # the state is read while tables are written, and tables for the state after the step
-        names = ", ".join(f"v{k}" for k, _ in enumerate(changed))
-        computed += [f"{names} = {after}", *updated, f"{states} = {names}"]
-    else:
-        computed += updated + [f"{states} = {after}"] * bool(changed)
+    # Statements of their own, not one of tuples: numba takes no conditional inside a long tuple. All of the state is
+    # read before any is written, and so are tables, some of which are written for the state after the step.
+    computed += [f"v{k} = {after}" for k, (_, after) in enumerate(changed)]
+    computed += [*updated, *(f"{state} = v{k}" for k, (state, _) in enumerate(changed))]
     return lines + computed + written, stores
 
 

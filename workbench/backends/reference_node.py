@@ -6,6 +6,7 @@ leave nothing half-done.
 
 from __future__ import annotations
 
+import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
@@ -13,8 +14,8 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.pipeline import Node
-from workbench.core.processor import NOTHING, Emission, Maybe, Processor, State, Tick, events_of
-from workbench.errors import WorkbenchError
+from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, Tick, events_of
+from workbench.errors import PipelineError, WorkbenchError
 
 Results = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
@@ -216,8 +217,18 @@ def failure(when: int | str, node: Node, front: tuple[Value, ...], error: Except
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
     if isinstance(error, WorkbenchError):
         return type(error)(f"{start}: {error.what}", where=error.where or node.where, hint=error.hint)
+    if not _raised_in(error, type(node.processor)):
+        outs = node.processor.out_arity
+        wrong = f"{start}: its step gives no state and emissions for its outputs, of which it has {outs}"
+        return PipelineError(wrong, where=node.where, hint=SHAPE)
     return WorkbenchError(
         f"{start} failed: {type(error).__name__}: {error}",
         where=node.where,
         hint="the original error is its __cause__",
     )
+
+
+def _raised_in(error: Exception, kind: type[Processor]) -> bool:
+    """Whether an error comes out of a processor's own code, and not of what is done with that code's result."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(frame.f_code in (kind.step.__code__, kind.finish.__code__) for frame in frames)

@@ -142,7 +142,7 @@ def block(outcome: Outcome) -> str:
     head = f"{outcome.backend}  of {within}{outcome.pipeline}"
     over = f", int is 0..{outcome.integers.n - 1}" if outcome.integers else ""
     if outcome.refused:
-        return f"– refused  {head}: {outcome.refused}"
+        return f"– refused  {head}: {outcome.refused}" + (f"\n    hint: {outcome.hint}" if outcome.hint else "")
     if outcome.failure is None:
         kind = "pipelines" if outcome.pipeline == "random pipelines" else "traces"
         return f"✓ agrees   {head}: {outcome.agreements} {kind}{over}"
@@ -167,6 +167,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "outcome": "refused" if outcome.refused else "agrees" if outcome.holds else "differs",
         "agreements": outcome.agreements,
         "refused": outcome.refused,
+        "hint": outcome.hint,
         "part": list(outcome.part),
         "integers": None if outcome.integers is None else outcome.integers.n,
         "repeatable": outcome.repeatable,

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 HELP = "check all the models against all properties, and write a report"
 STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-full-queues")
 """What is asked of every pipeline, besides the `check` lines of its file."""
+FOLDER = "build/demo"
+"""Where the report goes, ignored by git: it has times."""
 _SECONDS = 60.0
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
-    parser.add_argument("--out", default="reports/demo", metavar="FOLDER", help="where the report goes")
+    parser.add_argument("--out", default=FOLDER, metavar="FOLDER", help=f"where the report goes (default: {FOLDER})")
     parser.add_argument("--models", default="models/time2021", metavar="FOLDER", help="the .pipe files to check")
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="how many at a time (default: 2)")
 

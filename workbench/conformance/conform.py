@@ -20,7 +20,7 @@ from workbench.conformance.strategies import long_traces, pipelines, plans
 from workbench.conformance.threads import Plan
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
-from workbench.errors import Refused
+from workbench.errors import DomainError, Refused, TypingError
 
 ROUND = 100
 """Examples of a round."""
@@ -38,7 +38,7 @@ class Outcome:
     pipeline: its name; `random pipelines` for those.
     backend: the name of the contender, what was compared with the reference executor.
     agreements: on how many traces both showed the same.
-    refused: why it cannot run the pipeline; empty where it can.
+    refused, hint: why it cannot run the pipeline, and what to do about it; empty where it can.
     failure: the simplest disagreement that was found.
     part: the names of the processors that differ by themselves, where those are not all; `failure` is theirs.
     integers: what `int` was; None for ordinary numbers.
@@ -49,6 +49,7 @@ class Outcome:
     backend: str
     agreements: int = 0
     refused: str = ""
+    hint: str = ""
     failure: Disagreement | None = None
     part: tuple[str, ...] = ()
     integers: Integer | None = None
@@ -126,8 +127,8 @@ def begin(pipeline: Pipeline, contender: Contender, search: Search) -> Outcome:
     outcome = Outcome(pipeline.name, contender.name, integers=integers)
     try:
         Match(contender, pipeline, search.n, search.q)
-    except Refused as error:
-        return replace(outcome, refused=error.what)
+    except (Refused, DomainError, TypingError) as error:
+        return replace(outcome, refused=error.what, hint=error.hint)
     return outcome
 
 

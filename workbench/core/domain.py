@@ -58,6 +58,11 @@ class Domain:
         return False
 
     @property
+    def reflexive(self) -> bool:
+        """Whether each value equals itself. NaN does not."""
+        return True
+
+    @property
     def default(self) -> Value:
         """The value that unused storage holds in a model (its canonical content)."""
         raise NotImplementedError(type(self).__name__)
@@ -229,6 +234,10 @@ class Reals(Domain):
         return True
 
     @property
+    def reflexive(self) -> bool:
+        return False
+
+    @property
     def default(self) -> float:
         return 0.0
 
@@ -265,6 +274,10 @@ class Anything(Domain):
     @property
     def numeric(self) -> bool:
         return True
+
+    @property
+    def reflexive(self) -> bool:
+        return False
 
     @property
     def default(self) -> None:
@@ -338,6 +351,10 @@ class Tuple(Domain):
         return total
 
     @property
+    def reflexive(self) -> bool:
+        return all(field.reflexive for field in self.fields)
+
+    @property
     def default(self) -> tuple[Value, ...]:
         return tuple(field.default for field in self.fields)
 
@@ -399,6 +416,10 @@ class Map(Domain):
         if keys is None or values is None or keys > MOST_KEYS:
             return None
         return int((values + 1) ** keys)
+
+    @property
+    def reflexive(self) -> bool:
+        return self.key.reflexive and self.value.reflexive
 
     @property
     def default(self) -> FrozenMap[Value, Value]:

@@ -318,6 +318,12 @@ def _highest(domain: Domain) -> Value:
     return float("inf")
 
 
+def _negative(a: Any) -> Any:
+    """The number with the other sign, which a zero among floats has too: 0 - x would lose it."""
+    whole = isinstance(a, Term) and isinstance(a.domain, Integer | Range | Integers)
+    return ops.SUB(0, a) if whole else ops.MUL(a, -1)
+
+
 ADD, SUB = _of(ops.ADD, 0, associative=_wraps, rounds=_rounded, inverse=ops.SUB), _of(ops.SUB, 0)
 MUL = _of(ops.MUL, 1, associative=_wraps, rounds=_rounded)
 DIV, MOD = _of(ops.DIV), _of(ops.MOD)
@@ -332,8 +338,8 @@ GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Fun
 ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
 PUT, REMOVE = Function("put", 3, maps.put), Function("remove", 2, maps.remove)
 SUM_VALUES = Function("sum_values", 1, maps.sum_values, rounds=_rounded_sum)
-NEG = Function("neg", 1, lambda a: ops.SUB(0, a))
-ABS = Function("abs", 1, lambda a: ops.ite(ops.LT(a, 0), ops.SUB(0, a), a))
+NEG = Function("neg", 1, _negative)
+ABS = Function("abs", 1, lambda a: ops.ite(ops.LE(a, 0), ops.SUB(0, a), a))  # -0.0 too
 
 LIBRARY: dict[str, Function] = {
     f.name: f

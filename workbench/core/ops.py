@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from workbench.core import typing_rules as rules
-from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Record
+from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Record
 from workbench.core.fields import parts
 from workbench.core.term import FALSE, TRUE, Fields, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
@@ -106,6 +106,16 @@ def _mod(a: Any, b: Any) -> Any:
     return a % b if b else a
 
 
+def _eq(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple) and isinstance(b, tuple):  # Python takes a field for equal to itself, NaN too
+        return len(a) == len(b) and all(map(_eq, a, b))
+    return bool(a == b)
+
+
+def _ne(a: Any, b: Any) -> bool:
+    return not _eq(a, b)
+
+
 def _implies(a: bool, b: bool) -> bool:
     return not a or b
 
@@ -113,16 +123,22 @@ def _implies(a: bool, b: bool) -> bool:
 # --- simplifications: only what keeps derived models small and readable -------------------------------------
 
 
-def _neutral(right: Any, *, both_sides: bool) -> Callable[[tuple[Term, ...]], Term | None]:
+def _neutral(right: Any, real: float | None, *, both_sides: bool) -> Callable[[tuple[Term, ...]], Term | None]:
+    """`a op right = a`, and perhaps `right op b = b`. On floats it is `real` that is neutral, with its sign."""
+
+    def is_neutral(term: Term, other: Domain) -> bool:
+        if isinstance(term.domain, Range | Integer | Integers) and isinstance(other, Range | Integer | Integers):
+            return term.is_const and bool(term.payload == right)
+        both_real = isinstance(term.domain, Reals) and isinstance(other, Reals)
+        return both_real and term.is_const and repr(term.payload) == repr(real)
+
     def simplify(args: tuple[Term, ...]) -> Term | None:
         a, b = args
         if a.domain != b.domain and not isinstance(a.domain, Range):
             return None
-        if b.is_const and b.payload == right:
+        if is_neutral(b, a.domain):
             return a
-        if both_sides and a.is_const and a.payload == right:
-            return b
-        return None
+        return b if both_sides and is_neutral(a, b.domain) else None
 
     return simplify
 
@@ -156,7 +172,7 @@ def _simplify_not(args: tuple[Term, ...]) -> Term | None:
 
 def _simplify_eq(args: tuple[Term, ...]) -> Term | None:
     a, b = args
-    if a is b:
+    if a is b and a.domain.reflexive:
         return TRUE
     return FALSE if _apart(a.domain, b.domain) else None
 
@@ -201,9 +217,9 @@ _add_range = rules.arithmetic(lambda a, b: corners(operator.add, a, b))
 _sub_range = rules.arithmetic(lambda a, b: corners(operator.sub, a, b))
 _mul_range = rules.arithmetic(lambda a, b: corners(operator.mul, a, b))
 
-ADD = Operator("add", 2, "+", _add_range, operator.add, "({0} + {1})", _neutral(0, both_sides=True))
-SUB = Operator("sub", 2, "-", _sub_range, operator.sub, "({0} - {1})", _neutral(0, both_sides=False))
-MUL = Operator("mul", 2, "*", _mul_range, operator.mul, "({0} * {1})", _neutral(1, both_sides=True))
+ADD = Operator("add", 2, "+", _add_range, operator.add, "({0} + {1})", _neutral(0, -0.0, both_sides=True))
+SUB = Operator("sub", 2, "-", _sub_range, operator.sub, "({0} - {1})", _neutral(0, 0.0, both_sides=False))
+MUL = Operator("mul", 2, "*", _mul_range, operator.mul, "({0} * {1})", _neutral(1, 1.0, both_sides=True))
 DIV = Operator("div", 2, "div", rules.arithmetic(rules.div_range), _div, "({0} // {1} if {1} else 0 * {1})")
 MOD = Operator("mod", 2, "mod", rules.arithmetic(rules.mod_range), _mod, "({0} % {1} if {1} else {0})")
 MIN = Operator("min", 2, "min", rules.arithmetic(lambda a, b: corners(min, a, b)), min, "min({0}, {1})")
@@ -211,8 +227,8 @@ MAX = Operator("max", 2, "max", rules.arithmetic(lambda a, b: corners(max, a, b)
 EVEN = Operator("even", 1, "even", rules.parity, lambda a: a % 2 == 0, "({0} % 2 == 0)")
 ODD = Operator("odd", 1, "odd", rules.parity, lambda a: a % 2 == 1, "({0} % 2 == 1)")
 
-EQ = Operator("eq", 2, "=", rules.equality, operator.eq, "({0} == {1})", _simplify_eq)
-NE = Operator("ne", 2, "!=", rules.equality, operator.ne, "({0} != {1})", _simplify_ne)
+EQ = Operator("eq", 2, "=", rules.equality, _eq, "({0} == {1})", _simplify_eq)
+NE = Operator("ne", 2, "!=", rules.equality, _ne, "({0} != {1})", _simplify_ne)
 LT = Operator("lt", 2, "<", rules.order, operator.lt, "({0} < {1})")
 LE = Operator("le", 2, "<=", rules.order, operator.le, "({0} <= {1})")
 GT = Operator("gt", 2, ">", rules.order, operator.gt, "({0} > {1})")

@@ -20,7 +20,7 @@ from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, Value, resolve
 from workbench.core.function import Function, TypedFunction
 from workbench.core.pending import Done, Pending
-from workbench.errors import PipelineError, Refused
+from workbench.errors import PipelineError, Refused, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.core.memory import Stored
@@ -116,6 +116,28 @@ def carried(events: list[Value], width: int | None) -> Value | None:
     return events[0] if width == 1 else events
 
 
+SHAPE = "a step gives `state, (emission, ...)`: an emission for each output, each a Maybe, a Burst or Events"
+
+
+def misshapen(found: Any, parts: int | None, outs: int) -> str:
+    """What is wrong with the shape of what a step gave; empty where nothing is.
+
+    Parameters
+    ----------
+    parts: how many a state has, where that is known.
+    outs: the number of outputs.
+    """
+    if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(part, tuple) for part in found):
+        return f"its step gives {found!r} and not a state and emissions, each a tuple"
+    state, emissions = found
+    if parts is not None and len(state) != parts:
+        return f"its step gives a state of {len(state)}, where `slots` names {parts}"
+    kinds = Maybe | Burst | Events | Repeated | Scattered
+    if len(emissions) != outs or not all(isinstance(each, kinds) for each in emissions):
+        return f"its step gives {emissions!r} for its outputs, of which it has {outs}"
+    return ""
+
+
 Stepped = tuple[State, tuple[Emission, ...]]
 """What a step gives: the next state, and what is emitted on each output."""
 
@@ -155,6 +177,22 @@ class Machine(NamedTuple):
     """What is emitted at the end of the stream, where something can be."""
     pending: Callable[[State], Any] | None = None
     """Whether a step that brings nothing can change something, where it ever can."""
+
+    def on_symbols(self, state: State, front: Any, outs: int) -> Stepped:
+        """Its step, of which it is not known that it can be run on terms; Refused where it cannot."""
+        try:
+            found = self.step(state, front)
+            wrong = misshapen(found, len(self.slots), outs)
+        except WorkbenchError:
+            raise
+        except Exception as error:
+            raise Refused(
+                f"its step cannot be run on symbols: {type(error).__name__}: {error}",
+                hint="write it in overloaded operators, ite, both, either and negate, or refuse it in `refusal`",
+            ) from error
+        if wrong:
+            raise Refused(wrong, hint=SHAPE)
+        return found
 
 
 @dataclass(frozen=True)
@@ -361,9 +399,13 @@ class Processor(ABC):
         reason = self.refusal("smv")
         if reason:
             raise Refused(f"{self} is not supported by the model: {reason}")
-        slots = tuple(
-            Slot(name, domain, value) for (name, domain), value in zip(self.slots(inputs), self.initial(), strict=True)
-        )
+        named, values = self.slots(inputs), self.initial()
+        if len(named) != len(values):
+            raise Refused(
+                f"{self}: `initial` gives a state of {len(values)}, and `slots` names {len(named)}",
+                hint="give the name and the finite domain of each part of `initial()` in `slots`",
+            )
+        slots = tuple(Slot(name, domain, value) for (name, domain), value in zip(named, values, strict=True))
         return Machine(slots, self.step, self.finish if self.finishes else None)
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:

@@ -2,7 +2,8 @@
 
 One type serves every consumer; printers, evaluators and analyses are folds over it (`core.fold`). Equal
 terms are one object, so identity is equality and a fold's memo is a plain dictionary. A constant's key
-carries its type, because Python's `True == 1` would otherwise merge them.
+carries its type and its sign, because Python's `True == 1` and `0.0 == -0.0` would otherwise merge them. Equal terms
+have the same value, which need not be equal to itself: it may be NaN.
 
 Values of tuple and record domains are never terms: they are Python tuples whose leaves are terms. A value of a
 finite map is such a tuple too, `Entries`: for each key a flag and a value. One of a map that is not finite is a term,
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Label, Map, Reals, Record, Tuple, Value
 from workbench.core.fields import joined, parts, scalars, split
-from workbench.errors import TypingError
+from workbench.errors import Refused, TypingError
 
 if TYPE_CHECKING:
     from workbench.core.ops import Operator
@@ -56,7 +57,7 @@ class Term:
         return f"{self.op.name}({', '.join(map(repr, self.args))})"
 
     def __bool__(self) -> bool:
-        raise TypingError(
+        raise Refused(
             f"the truth of the symbolic term {self!r} is not known",
             hint="in a processor's step use ite, both, either and negate instead of if, and, or, not",
         )
@@ -82,8 +83,14 @@ class Term:
     def __floordiv__(self, other: Any) -> Any:
         return _ops().DIV(self, other)
 
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _ops().DIV(other, self)
+
     def __mod__(self, other: Any) -> Any:
         return _ops().MOD(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _ops().MOD(other, self)
 
     def __lt__(self, other: Any) -> Any:
         return _ops().LT(self, other)
@@ -209,9 +216,16 @@ def _ops() -> Any:
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Term] = weakref.WeakValueDictionary()
 
 
+def _exactly(value: Value) -> Any:
+    """A key of a constant that tells -0.0 from 0.0 and True from 1, and in which NaN is itself."""
+    if type(value) is float:
+        return value.hex()
+    return tuple((type(item), _exactly(item)) for item in value) if type(value) is tuple else value
+
+
 def intern(op: Operator | None, args: tuple[Term, ...], domain: Domain, payload: Value = None) -> Term:
     """The one term with this content. Does not simplify: use the functions of `core.ops`."""
-    key = (op, args, domain, type(payload), payload)
+    key = (op, args, domain, type(payload), payload if op is not None else _exactly(payload))
     found = _table.get(key)
     if found is not None:
         return found

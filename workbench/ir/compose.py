@@ -16,7 +16,7 @@ from workbench.core.join import Join, JoinRounds
 from workbench.core.memory import Cells, Store, gather
 from workbench.core.ops import AND, NOT, OR, as_term, both, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Machine, Maybe, Slot, Tick, slots_of
+from workbench.core.processor import Machine, Maybe, Slot, Stepped, Tick, slots_of
 from workbench.core.ring import FEW, Ring
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Change, Others, Term, const, leaves, like, var
@@ -187,11 +187,19 @@ class _Crawl:
     def _in_rows(self, node: Node, machine: Machine, rows: Others) -> Others:
         """What a machine without memory makes of the events of rows of a table."""
         with strictly(rows.which) as inside:
-            _, (out,) = machine.step((), (rows.value,))
+            _, (out,) = self._stepped(node, machine, (), (rows.value,))
         (each,) = slots_of(out)
         anywhere = gather("any", rows.table, rows.used).build((rows.happens, inside.escape))
         self._escapes(f"{node.name}:inner_escape_in_rows", Computed(known=[anywhere]))
         return rows._replace(which=both(rows.which, each.present), value=each.value)
+
+    def _stepped(self, node: Node, machine: Machine, state: tuple[Any, ...], front: Any) -> Stepped:
+        """One step of a machine on terms; an error says whose."""
+        try:
+            return machine.on_symbols(state, front, node.processor.out_arity)
+        except Refused as error:
+            named = f"processor '{node.name}' ({node.processor}): {error.what}"
+            raise Refused(named, where=error.where or node.where, hint=error.hint) from error
 
     def _rounds(self, node: Node, machine: Machine, rounds: Sequence[Round]) -> list[list[Maybe]]:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
@@ -199,7 +207,7 @@ class _Crawl:
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
         for number, (fires, front) in enumerate(rounds, 1):
             with strictly(fires) as found:
-                following, results = machine.step(state, front)
+                following, results = self._stepped(node, machine, state, front)
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
             state = tuple(
                 _guarded(fires, new, old, slot.domain)
@@ -240,7 +248,8 @@ class _Crawl:
             self.pipes[oracle.name] = Pipe((Maybe(anywhere, oracle.value),))
             return Maybe(heard, oracle.value)
 
-        following, results = machine.step(state, Tick(tuple(packed(self.pipes[source].slots)), strike, ends))
+        tick = Tick(tuple(packed(self.pipes[source].slots)), strike, ends)
+        following, results = self._stepped(node, machine, state, tick)
         for slot, old, new in zip(machine.slots, state, following, strict=True):
             self._store(slot, old, _guarded(TRUE, new, old, slot.domain))
         if machine.pending:

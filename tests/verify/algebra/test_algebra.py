@@ -4,10 +4,11 @@ import math
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench.backends.compiled import encode
 from workbench.conformance.strategies import pipelines, traces
 from workbench.ir.compose import compose
@@ -130,7 +131,7 @@ def test_auto_asks_it() -> None:
 
 
 @given(data=st.data(), q=st.integers(0, 2), kind=st.sampled_from(Kind))
-@settings(max_examples=60)
+@examples(60)
 def test_relations_hold_at_every_step_of_random_runs(data: st.DataObject, q: int, kind: Kind) -> None:
     drawn = data.draw(pipelines(max_bits=16))
     relations = found_for(compose(drawn, q), kind)
@@ -174,7 +175,7 @@ def value(relations: Relations, polynomial: Polynomial, state: Mapping[str, obje
     prop=st.sampled_from([no_overflow(), bounded_liveness(1), bounded_liveness(3)]),
     arrivals=st.sampled_from(["free", "synchronised", "always"]),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_what_it_proves_of_random_pipelines_is_so(data: st.DataObject, q: int, prop: Property, arrivals: str) -> None:
     """The explicit engine, which shares nothing with it but the crawl, finds no state to the contrary."""
     found = Settings(q=q, environment=wb.Environment(arrivals))
@@ -187,7 +188,7 @@ def test_what_it_proves_of_random_pipelines_is_so(data: st.DataObject, q: int, p
 
 
 @given(data=st.data(), mode=st.sampled_from(["stepwise", "sequence"]), n=st.sampled_from([2, 3, 4]))
-@settings(max_examples=25)
+@examples(25)
 def test_what_it_proves_equivalent_is_so(data: st.DataObject, mode: str, n: int) -> None:
     """Two sums of products, written at random over the same streams."""
     texts = [f"pipeline {name}(x: int, y: int) -> int {{ return {data.draw(SUMS)} + x * y }}" for name in ("l", "r")]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench import BOOL, Integer, Pipeline, Settings, parse
 from workbench.conformance.strategies import pipelines
 from workbench.processors.group import flatten
@@ -69,7 +70,7 @@ small = pipelines(max_bits=8, max_nodes=4, depth=1, most_events=1, inputs=st.sam
 
 
 @given(small, st.integers(1, 2))
-@settings(max_examples=30)
+@examples(30)
 def test_random_pipelines(pipeline: Pipeline, q: int) -> None:
     flat = without_unread(flatten(pipeline))
     explored = Explored(flat, q)

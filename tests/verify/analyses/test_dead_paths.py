@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench import BOOL, Integer, Outcome, Pipeline, Settings, parse, read_file
 from workbench.conformance.strategies import pipelines, values
 from workbench.core.pipeline import Node
@@ -125,7 +126,7 @@ small = pipelines(max_bits=8, max_nodes=4, depth=1, most_events=1, inputs=st.sam
 
 
 @given(st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_random_pipelines(data: st.DataObject) -> None:
     """What was proved without bounds is true of whole streams as the specifications define them."""
     pipeline = data.draw(small)
@@ -152,7 +153,7 @@ def test_random_pipelines(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_stepwise_short_cuts_are_found(data: st.DataObject) -> None:
     """None is missed: where exploring both pipelines finds no difference, the verdict does not fail, and conversely."""
     flat = without_unread(flatten(data.draw(small)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench import BOOL, Environment, Integer, Pipeline, Settings, bounded_liveness, check, parse, read_file
 from workbench.conformance.strategies import pipelines
 from workbench.processors.group import flatten
@@ -165,7 +166,7 @@ def _agree(found: Measure, steps: int | None, overflows: bool, unbounded: bool) 
 
 
 @given(small, st.integers(0, 2))
-@settings(max_examples=30)
+@examples(30)
 def test_silence_of_random_pipelines(pipeline: Pipeline, q: int) -> None:
     flat = without_unread(flatten(pipeline))
     explored = Explored(flat, q)
@@ -179,7 +180,7 @@ def test_silence_of_random_pipelines(pipeline: Pipeline, q: int) -> None:
 
 
 @given(small, st.integers(0, 2))
-@settings(max_examples=30)
+@examples(30)
 def test_latency_of_random_pipelines(pipeline: Pipeline, q: int) -> None:
     flat = flatten(pipeline)
     source, output = flat.inputs[0][0], flat.outputs[0][0]

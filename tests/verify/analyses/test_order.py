@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench import Pipeline, Reference, Settings, parse
 from workbench.conformance.strategies import pipelines, values
 from workbench.core.pipeline import Node
@@ -21,7 +22,7 @@ def of(text: str, **options: int) -> Order:
 
 
 @given(st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_outputs_do_not_depend_on_the_order(data: st.DataObject) -> None:
     """The same streams in any interleaving give what the specification says of them."""
     pipeline = data.draw(pipelines(max_inputs=3))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from workbench import Pipeline, Reference
 from workbench.conformance.strategies import pipelines, traces
 from workbench.core.domain import BOOL, Tuple
@@ -37,7 +38,7 @@ def test_other_inputs_have_no_tags() -> None:
 
 
 @given(st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_values_and_steps_stay_the_same(data: st.DataObject) -> None:
     pipeline = data.draw(pipelines())
     flat = flatten(pipeline)

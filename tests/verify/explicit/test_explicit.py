@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.examples import examples
 from workbench import Outcome, Settings
 from workbench.conformance.strategies import pipelines
 from workbench.core.pipeline import Pipeline
@@ -147,7 +148,7 @@ def test_what_may_come_can_depend_on_the_state_in_machine_code() -> None:
     arrivals=st.sampled_from(["free", "synchronised", "always"]),
     fair=st.booleans(),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_random_pipelines_have_the_same_answers_and_counts(
     data: st.DataObject, q: int, prop: Property, arrivals: str, fair: bool
 ) -> None:
@@ -161,7 +162,7 @@ def test_random_pipelines_have_the_same_answers_and_counts(
 
 @numba
 @given(data=st.data(), q=st.integers(0, 2), prop=st.sampled_from(PROPERTIES))
-@settings(max_examples=25)
+@examples(25)
 def test_random_pipelines_as_machine_code(data: st.DataObject, q: int, prop: Property) -> None:
     prepared = prepared_for(data.draw(pipelines(max_bits=14)), prop, Settings(q=q))
     for part in [] if prepared.trivial else parts(prepared):
@@ -171,7 +172,7 @@ def test_random_pipelines_as_machine_code(data: st.DataObject, q: int, prop: Pro
 
 @numba
 @given(data=st.data(), bitmap=st.booleans(), words=st.integers(1, 3))
-@settings(max_examples=25)
+@examples(25)
 def test_every_set_of_states_finds_the_same_graph(data: st.DataObject, bitmap: bool, words: int) -> None:
     """States packed into more words than they need, in a bitmap or not, are found in the same order."""
     prepared = prepared_for(data.draw(pipelines(max_bits=10)), no_overflow(), Settings(q=1))

@@ -1,0 +1,10 @@
+"""How many examples a property gets: what it asks for, scaled by hypothesis' profile (`tests/conftest.py`)."""
+
+from typing import Any
+
+from hypothesis import settings
+
+
+def examples(count: int, **others: Any) -> settings:
+    """Settings for so many examples; a profile whose `max_examples` is 200 doubles them all."""
+    return settings(max_examples=max(1, count * settings.default.max_examples // 100), **others)
