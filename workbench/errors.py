@@ -80,7 +80,14 @@ class Refused(WorkbenchError, NotImplementedError):
 
 
 class Overflow(WorkbenchError, RuntimeError):
-    """An event arrived at a full queue, or a number left a checked domain, in a running pipeline."""
+    """An event arrived at a full queue, or a number left a checked domain, in a running pipeline.
+
+    `queue` is the name of the queue; of one inside a processor, without the processor's.
+    """
+
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", queue: str = "") -> None:
+        self.queue = queue
+        super().__init__(what, where=where, hint=hint)
 
 
 class InputError(WorkbenchError, ValueError):

@@ -17,7 +17,6 @@ from workbench.core.term import is_symbolic
 from workbench.core.typing_rules import unify
 from workbench.errors import DomainError, PipelineError, TypingError
 
-
 FURTHEST = 4096
 """The most events for which it is worked out what they accumulate."""
 

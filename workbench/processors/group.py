@@ -76,7 +76,7 @@ class Group(Processor):
 
     @property
     def inner_queues(self) -> tuple[str, ...]:
-        return self.flat.queues
+        return self.flat.every_queue
 
     @property
     def inner_pipes(self) -> Mapping[str, Domain]:
@@ -332,8 +332,20 @@ def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
         else:
             nodes.append(node)
     capacities.update(pipeline.capacities)
-    flat = Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
+    flat = Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, {}, pipeline.doc)
+    flat = with_room(flat, capacities)
     return inject(flat, planned(pipeline)) if faults else flat
+
+
+def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
+    """A flat pipeline with these capacities: those of queues inside its processors are the processors' own."""
+    inside = {node.pending for node in flat.nodes if node.pending in capacities}
+    nodes = [
+        replace(node, processor=node.processor.with_room(capacities[node.pending])) if node.pending in inside else node
+        for node in flat.nodes
+    ]
+    rest = {queue: size for queue, size in capacities.items() if queue not in inside}
+    return Pipeline(flat.name, flat.inputs, tuple(nodes), flat.outputs, rest, flat.doc)
 
 
 def planned(pipeline: Pipeline) -> tuple[Fault, ...]:

@@ -319,7 +319,7 @@ def _first_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: Input
         try:
             executor.step(events)
         except Overflow as error:
-            if f"queue '{queue}'" not in error.what:
+            if error.queue != queue:
                 return _escaped(step)
             return CONFIRMED if step == len(inputs) - 1 else f"model gap at step {step}"
     return f"model gap at step {len(inputs) - 1}"
