@@ -20,10 +20,11 @@ from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
-from workbench.processors.group import flatten
+from workbench.processors.group import flatten, with_room
 from workbench.verify.buffer_region import Regions
-from workbench.verify.buffer_search import Found, Inputs, Search
+from workbench.verify.buffer_search import Found, Inputs, Search, upstream
 from workbench.verify.check import Settings
+from workbench.verify.pending import waiting
 from workbench.verify.pumping import Pump
 from workbench.verify.replay import CONFIRMED, contents, heard
 from workbench.verify.rests_on import misfortunes
@@ -63,6 +64,7 @@ class Buffer:
     growth: by how many events each round of the cycle makes an unbounded queue longer.
     rests_on: one sentence per assumption.
     reason: why the status is unknown.
+    inside: it is inside a processor, which counts what waits and keeps none of it.
     """
 
     queue: str
@@ -77,11 +79,12 @@ class Buffer:
     engine: str
     seconds: float
     reason: str = ""
+    inside: bool = False
 
     @property
     def transient_capacity(self) -> int | None:
         """What an executor without steps needs: it holds an event while it passes, so one slot more."""
-        return None if self.capacity is None else self.capacity + 1
+        return None if self.capacity is None else self.capacity + (not self.inside)
 
     @property
     def bits(self) -> int | None:
@@ -189,18 +192,32 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
     regions = Regions(flat)
     proven: dict[str, int] = {}
     found: list[Buffer] = []
-    for queue in flat.queues:
-        found.append(_buffer(regions, queue, proven, settings, most))
-        capacity = found[-1].capacity
-        if capacity is not None:
-            proven[queue] = capacity
+    for node in flat.nodes:
+        if node.pending and node.processor.room is None:  # which its queues do not depend on
+            regions = Regions(with_room(flat, {node.pending: 1}))
+        for queue in node.queues:
+            found.append(_buffer(regions, queue, proven, settings, most))
+        proven |= _proven(found)
+        if node.pending:
+            found.append(_inside(flat, node.pending, proven, settings, most))
+            proven |= _proven(found)
+            flat = with_room(flat, {node.pending: proven[node.pending]} if node.pending in proven else {})
+            regions = Regions(flat)
     elapsed = time.monotonic() - start
     return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
 
 
+def _proven(found: Sequence[Buffer]) -> dict[str, int]:
+    return {buffer.queue: buffer.capacity for buffer in found if buffer.capacity is not None}
+
+
 def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
     start, pipeline = time.monotonic(), regions.pipeline
-    found = regions.found(queue, proven, settings, most) or Search(pipeline, queue, proven, settings, most).run()
+    boundless = [n.pending for n in upstream(pipeline, queue).nodes if n.pending and n.processor.room is None]
+    if boundless:
+        found = Found(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
+    else:
+        found = regions.found(queue, proven, settings, most) or Search(pipeline, queue, proven, settings, most).run()
     status, growth = Status.UNKNOWN, 0
     witness = None
     if found.pumping:
@@ -223,6 +240,33 @@ def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: S
         engine=found.engine,
         seconds=time.monotonic() - start,
         reason="" if found.pumping else found.reason,
+    )
+
+
+def _inside(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
+    """What is known of a queue inside a processor; its positions need no memory but their number."""
+    start = time.monotonic()
+    found = waiting(pipeline, queue, proven, settings, most)
+    status = Status.UNBOUNDED if found.pumping else Status.UNKNOWN if found.enough is None else Status.BOUNDED
+    verdict, witness = found.verdict, found.witness
+    if found.pumping:
+        inputs, pump = found.pumping
+        room = (ROUNDS + 1) * (found.at_least + pump.growth)
+        witness = pumping(with_room(found.part, {queue: room}), queue, inputs, pump)
+    return Buffer(
+        queue=queue,
+        status=status,
+        capacity=found.enough,
+        at_least=None if found.pumping else found.at_least,
+        for_every_n=verdict is not None and verdict.for_every_n,
+        event_bits=0,
+        witness=witness,
+        growth=found.pumping[1].growth if found.pumping else 0,
+        rests_on=verdict.rests_on[1:] if verdict else (),
+        engine=verdict.engine if verdict else "none needed",
+        seconds=time.monotonic() - start,
+        reason=found.reason,
+        inside=True,
     )
 
 
