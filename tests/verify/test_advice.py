@@ -21,7 +21,7 @@ def undecided(**settings: object) -> wb.Verdict:
     """A verdict for which there was no time at all."""
     pipeline = wb.parse(SOURCE).get().pipeline
     prop = wb.property_from(wb.parse_property("always (out != 1)"))
-    return wb.check(pipeline, prop, wb.Settings(engine="explicit", seconds=0.0, **settings))  # type: ignore[arg-type]
+    return wb.check(pipeline, prop, wb.Settings(engine="explicit", seconds=0.0, **settings))
 
 
 def test_advice_names_what_can_be_smaller() -> None:

@@ -215,10 +215,9 @@ class _Crawl:
                 following, results = self._stepped(node, machine, state, front)
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
             if node.pending in self.pipeline.rooms:
-                full += [
-                    AND(fires, GT(count, slot.domain.hi)) for slot, count in zip(machine.slots, following, strict=True)
-                ]
-                following = tuple(held_in(c, slot.domain) for slot, c in zip(machine.slots, following, strict=True))
+                (count,), room = following, self.pipeline.rooms[node.pending]
+                full.append(AND(fires, GT(count, room)))
+                following = (held_in(count, Range(0, room)),)
             state = tuple(
                 _guarded(fires, new, old, slot.domain)
                 for slot, old, new in zip(machine.slots, state, following, strict=True)
@@ -289,9 +288,8 @@ class _Crawl:
         machine = self.pipeline.typed[node.name].machine(domains)
         if node.pending in self.pipeline.rooms:
             # what waits is counted exactly, and what finds no room is an overflow, as in other queues
-            machine = machine._replace(
-                slots=tuple(s._replace(domain=Range(0, self.pipeline.rooms[node.pending])) for s in machine.slots)
-            )
+            (count,), room = machine.slots, self.pipeline.rooms[node.pending]
+            machine = machine._replace(slots=(count._replace(domain=Range(0, room)),))
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
