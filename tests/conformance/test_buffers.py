@@ -24,7 +24,7 @@ from workbench.core.processor import END
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
-from workbench.processors.group import flatten
+from workbench.processors.group import flatten, with_room
 from workbench.verify.buffers import Status, buffers
 from workbench.verify.check import Settings, check
 from workbench.verify.environment import Environment
@@ -48,10 +48,12 @@ def moves(pipeline: Pipeline, *, together: bool) -> Iterator[Mapping[str, Any]]:
 
 def explored(flat: Pipeline, *, together: bool) -> tuple[dict[str, int], bool]:
     """The greatest length of each queue on runs that overflow nothing, and whether there are other runs."""
+    flat = with_room(flat, dict.fromkeys(flat.rooms, ROOM))
     simulator = Simulator(compose(flat, ROOM))
     simulator.reset()
     seen, frontier = {simulator.state}, [simulator.state]
-    longest, overflows = dict.fromkeys(flat.queues, 0), False
+    # of positions that wait one place is the least that there can be
+    longest, overflows = dict.fromkeys(flat.queues, 0) | dict.fromkeys(flat.rooms, 1), False
     choices = list(moves(flat, together=together))
     while frontier:
         state = frontier.pop()
