@@ -137,7 +137,10 @@ def test_pumping_streams_pump(data: st.DataObject) -> None:
             continue
         assert item.witness is not None
         loop, steps = item.witness.loop, [step.inputs for step in item.witness.steps]
-        executor = Reference(pipeline, {})
+        if len(steps) <= loop:  # a number that the queue does not depend on has left its domain before
+            assert not without_checked(pipeline)
+            continue
+        executor = Reference(pipeline, {item.queue: 10_000} if item.inside else {})
         try:
             executor.trace(steps[:loop])
             before = executor.lengths()[item.queue]
@@ -157,8 +160,9 @@ def test_the_check_agrees(data: st.DataObject) -> None:
     found = buffers(pipeline, most=8)
     assume(found.capacities and found.total_bits is not None)
     assert check(pipeline, no_overflow(), Settings(q=found.capacities)).outcome == "holds"
-    for queue, capacity in found.capacities.items():
-        if capacity:
-            verdict = check(pipeline, no_overflow(), Settings(q={**found.capacities, queue: capacity - 1}))
+    for item in found.queues:
+        if item.capacity > item.inside:
+            fewer = {**found.capacities, item.queue: item.capacity - 1}
+            verdict = check(pipeline, no_overflow(), Settings(q=fewer))
             assert verdict.outcome == "fails"
-            assert verdict.counterexample.steps[-1].overflows == (queue,)
+            assert verdict.counterexample.steps[-1].overflows == (item.queue,)
