@@ -16,7 +16,7 @@ help:
 	@echo 'make fuzz       look for new random cases for MINUTES=10'
 	@echo 'make setup      only the set-up: Debian packages, .venv, pynusmv and NuSMV'
 	@echo 'make lint       lint and types'
-	@echo 'make bench      measure the model checking, the explicit engine and compiled runs (the lab resumes)'
+	@echo 'make bench      measure start-up, the model checking, the explicit engine and compiled runs (the lab resumes)'
 	@echo 'make clean      remove what tests and tools leave; distclean: .venv too'
 
 setup:
@@ -48,6 +48,7 @@ fuzz: setup
 
 bench: setup
 	$(VENV)/python experiments/monitors.py
+	$(VENV)/python experiments/bench_startup.py
 	$(VENV)/python experiments/bench_explicit.py
 	$(VENV)/python experiments/bench_run.py
 	$(VENV)/python experiments/bench_spark.py

@@ -154,8 +154,8 @@ PATTERNS = tuple(patterns(wb.ABS))
     Region(pattern=PATTERNS, work=list(WORK), cost=[100, 1000, 5000]), limits=Limits(seconds=120),
     outputs={
         "rate": Output("events a second without a wrapper", "1/s"),
-        **{f"gain_{n}": Output(f"throughput with a limit of {n} threads, relative to that") for n in (1, 2)},
-        **{f"load_{n}": Output(f"the load with {n} threads") for n in ("none", 1, 2)},
+        **{f"gain_{n}": Output(f"throughput with {n} threads, relative to that", measured=True) for n in (1, 2)},
+        **{f"load_{n}": Output(f"the load with {n} threads", measured=True) for n in ("none", 1, 2)},
     },
 )  # fmt: skip
 def throughput(pattern: str, work: str, cost: int) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def sum_in_window(events: Iterable[int], manager: wb.ThreadManager | None) -> Se
 @suite.experiment(
     Region(pattern=(*PATTERNS, SUM), cost=[0, 10, 50]).excluding(lambda pattern, cost: pattern == SUM and cost > 0),
     limits=Limits(seconds=120), repeat=3,
-    overhead=Output("CPU time with a manager of limit 0, relative to no wrapper, less 1", "%"),
+    overhead=Output("CPU time with a manager of limit 0, relative to no wrapper, less 1", "%", measured=True),
 )  # fmt: skip
 def limit_of_0(pattern: str, cost: int) -> dict[str, Any]:
     """What a pattern costs that is given no thread; at cost 0 the work for each event is one addition."""

@@ -162,6 +162,14 @@ def install_project() -> None:
     pip("install", "--editable", ".[dev,fast,lab]")
 
 
+def compile_project() -> None:
+    """Keep what commands would make anew at every start where the environment forbids Python to write."""
+    environment = clean_environment()
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    run([str(PYTHON), "-m", "compileall", "-q", "workbench"], env=environment)
+    run([str(PYTHON), "-c", "from workbench.language.grammar import grammar; grammar()"], env=environment)
+
+
 def install_spark() -> None:
     """Install what sweeps on a cluster need; all the rest works without it."""
     say("installing Spark, 450 MB (for `workbench lab --on spark`)")
@@ -278,6 +286,7 @@ def set_up(python_was_named: bool) -> None:
     debian.require(needed_packages(), run, say)
     make_venv(python_was_named)
     install_project()
+    compile_project()
     provide_nusmv()
     debian.ask_for(debian.USEFUL, run, say)
     install_spark()

@@ -18,7 +18,16 @@ LAYERS = ["errors", "core", "faults", "processors", "language", "ir", "backends"
 PLACES = {"draw": "backends", "spark": "backends", "tesla": "language", "threads": "backends"}
 """Modules and packages that belong to a layer without being called like it."""
 
-SHARED_BACKENDS = {"base", "events", "events_values", "snapshot", "whole"}
+SHARED_BACKENDS = {
+    "base",
+    "events",
+    "events_columns",
+    "events_output",
+    "events_parquet",
+    "events_values",
+    "snapshot",
+    "whole",
+}
 """Modules of `backends` that every backend may use; a backend otherwise knows only its own modules."""
 
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",

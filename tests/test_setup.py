@@ -135,3 +135,12 @@ def test_the_engines_beside_this_python_work() -> None:
     check = [sys.executable, str(ROOT / "scripts" / "check_nusmv.py"), str(program)]
     done = subprocess.run(check, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_modules_are_compiled_where_python_may_not_write(set_up: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, str]] = []
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(set_up, "run", lambda command, env: given.append(env))
+    set_up.compile_project()
+    assert given
+    assert not any("PYTHONDONTWRITEBYTECODE" in env for env in given)

@@ -52,7 +52,7 @@ _HOME = {
     "workbench.threads.executor": ("Threaded",),
     "workbench.threads.manager": ("ThreadManager",),
     "workbench.threads.non_blocking": ("NonBlocking",),
-    "workbench.threads.pipelined": ("Pipelined",),
+    "workbench.threads.pipelined": ("Pipelined", "vouch"),
     "workbench.threads.placement": ("Placement",),
     "workbench.threads.pull_group": ("PullGroup",),
     "workbench.backends.reference_faults": ("RandomFaults",),

@@ -6,24 +6,33 @@ handler all show the same text; the fields stay readable on the exception.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """A place in a text the user wrote: file name, line and column (both counted from 1)."""
 
     file: str = ""
     line: int = 0
     column: int = 0
     text: str = ""
-    """The offending line, shown under the message with a caret at `column`."""
+    """The offending line, shown under the message with carets from `column` on."""
+    length: int = 1
+    """How many characters are meant, as far as they stand on this line."""
 
     def __str__(self) -> str:
         parts = [self.file] if self.file else []
         if self.line:
             parts += [str(self.line), str(self.column)]
         return ":".join(parts)
+
+    @property
+    def shown(self) -> list[str]:
+        """The line and the carets under it; nothing where the line is not known."""
+        if not self.text:
+            return []
+        carets = "^" * max(1, min(self.length, len(self.text) - self.column + 1))
+        return [f"    {self.text}", "    " + " " * (self.column - 1) + carets]
 
 
 class WorkbenchError(Exception):
@@ -37,6 +46,8 @@ class WorkbenchError(Exception):
     """
 
     exit_code = 2
+    others: tuple[WorkbenchError, ...] = ()
+    """Further mistakes of the same text, which have nothing to do with this one."""
 
     def __init__(self, what: str, *, where: Location | str = "", hint: str = "") -> None:
         self.what = what
@@ -44,23 +55,39 @@ class WorkbenchError(Exception):
         self.hint = hint
         super().__init__(self.message)
 
+    def retold(self, what: str = "", *, where: Location | str) -> Self:
+        """The same error with another text or place; its other fields are kept."""
+        from copy import copy
+
+        made = copy(self)
+        made.what, made.where = what or self.what, where
+        made.args = (made.message,)
+        return made
+
     @property
     def message(self) -> str:
         """The whole text, on one or several lines."""
         place = str(self.where)
         lines = [f"{place}: {self.what}" if place else self.what]
-        if isinstance(self.where, Location) and self.where.text:
-            lines += [f"    {self.where.text}", "    " + " " * (self.where.column - 1) + "^"]
+        if isinstance(self.where, Location):
+            lines += self.where.shown
         if self.hint:
             lines.append(f"  hint: {self.hint}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(other.message for other in self.others)])
 
     def __str__(self) -> str:
         return self.message
 
 
 class DomainError(WorkbenchError, ValueError):
-    """A value or constant does not belong to the domain it is used in."""
+    """A value or constant does not belong to the domain it is used in.
+
+    `needs` is the least N for which it would belong to the integers 0..N-1, where there is one.
+    """
+
+    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", needs: int | None = None) -> None:
+        self.needs = needs
+        super().__init__(what, where=where, hint=hint)
 
 
 class TypingError(WorkbenchError, TypeError):
@@ -79,15 +106,23 @@ class Refused(WorkbenchError, NotImplementedError):
     """A backend cannot do this; raised before the first event, with the declared reason."""
 
 
-class Overflow(WorkbenchError, RuntimeError):
-    """An event arrived at a full queue, or a number left a checked domain, in a running pipeline.
-
-    `queue` is the name of the queue; of one inside a processor, without the processor's.
-    """
+class _OfQueue(WorkbenchError):
+    """What is wrong with a queue: `queue` is its name."""
 
     def __init__(self, what: str, *, where: Location | str = "", hint: str = "", queue: str = "") -> None:
         self.queue = queue
         super().__init__(what, where=where, hint=hint)
+
+
+class NoCapacity(_OfQueue, Refused):
+    """A backend that allocates queues beforehand does not know how many events this one holds."""
+
+
+class Overflow(_OfQueue, RuntimeError):
+    """An event arrived at a full queue, or a number left a checked domain (`queue` is empty), in a running pipeline.
+
+    Of a queue inside a processor that is inside another one, `queue` is the name without those of the processors.
+    """
 
 
 class InputError(WorkbenchError, ValueError):
@@ -98,6 +133,10 @@ class EngineError(WorkbenchError, RuntimeError):
     """A model checker refused the model it was given, or the model has no meaning (it deadlocks)."""
 
     exit_code = 3
+
+
+class FormulaTooLong(EngineError):
+    """A formula does not fit into a command of a model checker: a limit of this engine, not of others."""
 
 
 class EngineMissing(WorkbenchError, LookupError):

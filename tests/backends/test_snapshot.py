@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.conftest import ROOT
-from workbench.backends.snapshot import MAGIC, SIZE, from_parts, to_parts
+from workbench.backends.snapshot import from_parts, sealed, to_parts
 from workbench.core.domain import FrozenMap
 from workbench.core.processor import NOTHING, Burst, Maybe
 from workbench.errors import Refused, StateError, WorkbenchError
@@ -109,10 +109,47 @@ def test_states_of_others_are_refused():
         reference.restore(reference.snapshot()[:-1])
     reference.step({"x": 7})
     kept = reference.snapshot()
+    mark = reference.fingerprint
     for text in (b"[1]", b'[{"tuple":5},1,true,{"list":0},{"list":0},{"list":0}]', b'[{"tuple":5},1,2,3,4,5]'):
         with pytest.raises(StateError, match="damaged: it has another form"):
-            reference.restore(kept[: len(MAGIC) + SIZE] + text)
+            reference.restore(sealed(mark, text))
         assert reference.snapshot() == kept
+
+
+def damaged(data, chosen):
+    """The bytes with a bit turned, some overwritten, cut out, doubled or put in."""
+    i = chosen.randrange(len(data))
+    j = min(len(data), i + chosen.randrange(1, 9))
+    how = chosen.choice(["bit", "bytes", "gap", "twice", "more", "end"])
+    if how == "bit":
+        return data[:i] + bytes([data[i] ^ 1 << chosen.randrange(8)]) + data[i + 1 :]
+    if how == "bytes":
+        return data[:i] + chosen.randbytes(j - i) + data[j:]
+    if how == "end":
+        return data[:i]
+    return data[:i] + {"gap": b"", "twice": data[i:j] * 2, "more": chosen.randbytes(4) + data[i:j]}[how] + data[j:]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_damaged_state_is_refused(backend):
+    pipeline = parse(TEXTS["window"]).get("p").pipeline
+    running = BACKENDS[backend](pipeline)
+    for x in range(9):
+        running.step({"x": x})
+    kept, chosen = running.snapshot(), random.Random(1)
+    damages = [data for _ in range(1000) if (data := damaged(kept, chosen)) != kept]
+    assert len(damages) > 900
+    for data in damages:
+        with pytest.raises(StateError):
+            running.restore(data)
+    assert running.snapshot() == kept
+
+
+def test_a_state_of_another_version_says_so():
+    running = wb.Reference(parse(TEXTS["window"]).get("p").pipeline)
+    kept = running.snapshot()
+    with pytest.raises(StateError, match="has the form 1, and this version of workbench reads 2"):
+        running.restore(kept[:3] + b"\x01" + kept[4:])
 
 
 def test_python_functions_are_told_apart_by_their_code():

@@ -19,7 +19,7 @@ def test_a_table_and_a_conclusion(workbench: Run, events: Path) -> None:
     assert (done.code, done.err) == (0, "")
     assert "150 steps" in done.out
     assert "PullGroup: cut before " in done.out
-    assert done.out.splitlines()[-1].startswith(("worth it: ", "not worth it: "))
+    assert done.out.splitlines()[-1].startswith(("worth it: ", "not worth it: ", "not clear: "))
 
 
 def test_json(workbench: Run, events: Path) -> None:
@@ -30,7 +30,14 @@ def test_json(workbench: Run, events: Path) -> None:
     assert set(found["processors"])
     assert all(seconds >= 0 for seconds in found["processors"].values())
     for advice in found["advice"]:
-        assert set(advice) == {"pattern", "cuts", "pipelined", "copies", "predicted", "measured", "worth"}
+        assert set(advice) == {"pattern", "cuts", "pipelined", "copies", "predicted", "measured", "cores", "worth"}
+        assert all(set(advice[gain]) == {"low", "middle", "high"} for gain in ("predicted", "measured"))
+
+
+def test_a_few_events_are_not_enough(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("x\n1\n2\n")
+    done = workbench("advise", MODELS / "sum_of_odds.pipe", "--input", tmp_path / "x.csv", "--threads", 1)
+    assert done.out.splitlines()[-1].startswith("too few events to say: 2")
 
 
 def test_nothing_to_measure(workbench: Run, tmp_path: Path) -> None:

@@ -108,8 +108,41 @@ def test_pipelines_that_cannot_be_compared(workbench: Run) -> None:
 
 
 def test_a_pipeline_without_a_finite_model(workbench: Run, pipe: Pipe) -> None:
-    file = pipe("pipeline p(x: str) -> str { return x }")
-    rejected(workbench("check", file), "not finite")
+    for kind, way in (
+        ("str", "as an enumeration"),
+        ("float", "declare a finite type instead"),
+        ("any", "or {red, green}"),
+    ):
+        done = workbench("check", pipe(f"pipeline p(x: {kind}) -> {kind} {{ return x }}"), "-N", 4)
+        rejected(done, f"input 'x' carries {kind}, which is not finite")
+        assert "hint: -N is for int: declare" in done.err
+        assert way in done.err
+
+
+SEEN = """machine m(x: KEYS) -> int {
+    var seen: map(KEYS, VALUES)
+    state a: 1
+    a -> a / seen := put(seen, x, START)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "start", "args", "reason"),
+    [
+        ("int", "bool", "true", ["check", "-N", 65], "has 65 keys, and a map in a model has 64 at most"),
+        ("{A, B, C}", "int", "1", ["run", "--backend", "numba"], "whose values, int, are not finite"),
+        ("str", "int", "1", ["run", "--backend", "numba"], "carries str"),
+    ],
+)
+def test_a_map_that_is_refused_for_its_own_reason(
+    workbench: Run, pipe: Pipe, tmp_path: Path, keys: str, values: str, start: str, args: list[object], reason: str
+) -> None:
+    (tmp_path / "x.csv").write_text("x\nA\n")
+    text = SEEN.replace("KEYS", keys).replace("VALUES", values)
+    more = ["--input", tmp_path / "x.csv"] if args[0] == "run" else []
+    done = workbench(args[0], pipe(text.replace("START", start)), *args[1:], *more)
+    rejected(done, reason)
+    assert "keys of infinite types" not in done.err
 
 
 # --- the command line -------------------------------------------------------------------------------------
@@ -149,6 +182,17 @@ def test_errors_as_json(workbench: Run, pipe: Pipe) -> None:
     assert workbench("check", GOOD, "-N", "many", "--json").objects[0]["error"]
 
 
+def test_all_errors_of_a_file_are_told(workbench: Run, pipe: Pipe) -> None:
+    file = pipe("pipeline p(x: int) -> int {\n    a = trim(x, 1) + d\n    b = x + c\n    return filter(x, a > b)\n}")
+    done = workbench("check", file)
+    rejected(done, f"{file}:2:22: there is no stream or parameter 'd'")
+    assert f"\n{file}:3:13: there is no stream or parameter 'c'" in done.err
+    done = workbench("check", file, "--json")
+    (error,) = done.objects
+    assert (error["line"], [other["line"] for other in error["others"]]) == (2, [3])
+    assert error["others"][0]["what"] == "there is no stream or parameter 'c'"
+
+
 def test_the_traceback_on_demand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from workbench.cli.main import main
 
@@ -173,7 +217,7 @@ def test_a_defect_is_called_one(workbench: Run, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("rows", "phrase"),
     [
-        ("x\n1\ntwo\n", ":3: column 'x': expected a number, not 'two'"),
+        ("x\n1\ntwo\n", ":3: column 'x': expected a whole number, not 'two'"),
         ("x\n1\n2,3\n", ":3: this line has 2 cells"),
         ("y\n1\n", "neither the input's name 'x'"),
         ('x\n"1\n', "CSV"),
@@ -254,11 +298,16 @@ def test_no_engine_at_all(tmp_path: Path) -> None:
     )
     env = {**os.environ, "WORKBENCH_NUSMV": str(tmp_path / "none"), "WORKBENCH_NUXMV": str(tmp_path / "none")}
     unusual = ["check", GOOD, "-p", "ltl(X out.present)"]
-    for args, phrase in ((unusual, "no model checker is installed"), (["doctor"], "cannot be checked")):
+    alone = "by the built-in engine 'explicit' alone"
+    for args, wanted, phrase in (
+        (unusual, 2, "no model checker is installed"),
+        (["doctor"], 0, alone),
+        (["check", GOOD, "--quiet"], 0, "holds-within-bounds"),
+    ):
         done = subprocess.run(
             [sys.executable, "-c", code, *map(str, args)], env=env, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 2
+        assert done.returncode == wanted
         assert phrase in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
 

@@ -144,3 +144,18 @@ def test_mistakes(workbench: Run, pipe: Callable[[str], Path], given: list[str],
     assert done.code == 2
     assert said in done.err
     assert path.read_bytes() == before
+
+
+def test_a_constant_beyond_n_matters_only_where_data_does(workbench: Run, pipe: Callable[[str], Path]) -> None:
+    """The queue's length is the same for every N; behind a filter that looks at the constant it is not."""
+    file = pipe("pipeline p(x: int) -> int { return x + trim(turn(x, 600), 1) }")
+    for given in ([], ["-N", 3]):
+        done = workbench("buffers", file, *given)
+        assert (done.code, done.out.count("every N")) == (0, 2)
+        assert "add.left  capacity 1" in done.out
+    looking = pipe("pipeline p(x: int) -> int { return x + filter(x, x != 600) }")
+    done = workbench("buffers", looking)
+    assert done.code == 2
+    assert "the constant 600 is not in the domain int mod 4" in done.err
+    assert "-N 601" in done.err
+    assert "add.left  unbounded" in workbench("buffers", looking, "-N", 601, "--quiet").out

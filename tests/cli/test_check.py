@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MODELS, Run, busy, command, program
+from tests.cli.conftest import MODELS, Run, busy, command
 from workbench.cli.main import main
 
 KEYS = {"pipeline", "property", "verdict", "engine", "seconds", "Q", "N", "assumptions"}
@@ -123,16 +123,6 @@ def test_a_model_gap_is_loud(workbench: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert done.code == 3
     assert "DEFECT OF WORKBENCH: model gap at step 0" in done.err
     assert "report" in done.err
-
-
-def test_help_imports_little() -> None:
-    done = program("--help")
-    assert done.code == 0
-    assert "equiv" in done.out
-    heavy = {"networkx", "lark", "numpy", "numba", "pynusmv", "hypothesis", "pyspark", "pandas", "asyncio"}
-    code = f"import sys, workbench.cli.main as m; m.parser(); print(sorted({heavy} & set(sys.modules)))"
-    listed = subprocess.run([*command([])[:1], "-c", code], capture_output=True, text=True, check=True)
-    assert listed.stdout.strip() == "[]"
 
 
 def test_interrupting_a_check(hard: Path) -> None:

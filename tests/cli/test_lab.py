@@ -7,10 +7,12 @@ import shlex
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import ROOT, command
+from tests.lab.test_store import forge
 
 SUITE = """from workbench.lab import *
 suite = Suite("tiny", "A suite")
@@ -121,10 +123,29 @@ def test_exit_codes(lab, tmp_path):
     assert "and more" in crashed.out
     assert "12 crash, 4 ok" in crashed.out
     assert "to measure those again: --retry crash\n" in crashed.out
-    assert lab("run", "tiny").out.count("0 to do") == 1
+    again = lab("run", "tiny")
+    assert "0 to do" in again.out
+    assert (again.code, "measured before: 12 crash; all about the first" in again.out) == (3, True)
     assert "12 to do" in lab("run", "tiny", "--retry", "crash").out
     more(tmp_path, "\n@suite.claim('no')\ndef no(data):\n    return fails('indeed')\n")
     assert lab("report", "tiny").code == 1
+
+
+def test_a_crash_in_the_store_is_not_forgotten_by_what_goes_on(lab, tmp_path):
+    """As where a sweep is interrupted after a point that crashed."""
+    more(tmp_path, CRASHING.replace("raise", "if i == 3: raise") + "    return {}\n")
+    assert lab("run", "tiny", "--where", "i=3").code == 3
+    goes_on = lab("run", "tiny")
+    assert re.search(r"run \S+: 15 ok in", goes_on.out)
+    assert goes_on.code == 3
+    shown = re.search(r"measured before: 1 crash; all about the first: workbench (lab show \S+)", goes_on.out)
+    assert shown is not None
+    assert "number 3" in lab(*shown[1].split()[1:]).out
+    assert "--retry crash" in goes_on.out
+    as_json = lab("run", "tiny", "--json")
+    assert (as_json.code, as_json.out) == (3, "")
+    assert "1 crash" in as_json.err
+    assert lab("run", "tiny", "--where", "i=1,2").code == 0, "what is not asked for does not count"
 
 
 def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
@@ -210,6 +231,23 @@ def test_a_broken_file_is_named_and_the_rest_used(lab, tmp_path):
     assert "measures again" in again.err
     assert "2 of them there, 2 to do" in again.out
     assert again.code == 0
+
+
+@pytest.mark.parametrize(("column", "value"), [("outputs", "{"), ("status", "exploded"), ("started", None)])
+def test_a_row_that_is_no_result_takes_nothing_down(lab, tmp_path, column, value):
+    lab("run", "tiny")
+    before = re.findall(r"(\d{8}T\d{6}-\w+)  4 measured", lab("list", "tiny").out)[0]
+    path = next((tmp_path / ".workbench" / "lab" / "suite=tiny").glob("part-*"))  # more than one where it took long
+    forged = forge(path, lambda rows: rows[0].update({column: value}))
+    for args in (["list"], ["list", "tiny"], ["report", "tiny"], ["show", ""], ["compare", before, before]):
+        ended = lab(*args)
+        assert ended.code == 0, args
+        assert (
+            f"left out, since it cannot be read: {'.workbench/lab/suite=tiny' / Path(forged.name)}: row 1: "
+            in ended.err
+        )
+        assert "newer workbench" in ended.err
+    assert "3 of them there, 1 to do" in lab("run", "tiny").out
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGHUP, 129)])

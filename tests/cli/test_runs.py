@@ -3,13 +3,14 @@
 import json
 import os
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import MODELS, Run
+from tests.cli.conftest import MODELS, Run, command
 
 FIGURE = MODELS / "figure_2a.pipe"
 BOTH = ("--html", "--to-test")
@@ -146,7 +147,7 @@ def test_a_failing_disk_leaves_what_was_there(
 
     monkeypatch.setattr(os, "replace", full)
     done = workbench("check", FIGURE, "-p", "no-overflow", option, target)
-    assert done.code == 2
+    assert done.code == 1  # the verdict's
     assert "No space left" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
     assert target.read_text() == "before"
@@ -160,3 +161,51 @@ def test_one_file_for_both_is_refused(workbench: Run, tmp_path: Path) -> None:
 
 def test_a_device_is_written_to(workbench: Run) -> None:
     assert workbench("check", FIGURE, "-p", "no-overflow", "--quiet", "--to-test", os.devnull).code == 1
+
+
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+
+
+@needs_full
+@pytest.mark.parametrize("option", BOTH)
+def test_a_verdict_is_not_lost_when_a_file_cannot_be_written(workbench: Run, option: str) -> None:
+    given = ("check", FIGURE, "-Q", 1, "--quiet", option, FULL, "-p")
+    done = workbench(*given, "no-overflow")
+    assert (done.code, done.out) == (1, "✗ fails  no-overflow  of figure_2a\n")
+    assert done.err.startswith("workbench: /dev/full: cannot write there: No space left on device")
+    done = workbench(*given, "liveness")
+    assert (done.code, done.out) == (2, "≈ holds-within-bounds  liveness  of figure_2a\n")
+    done = workbench(*given, "no-overflow", "--json")
+    assert done.code == 1
+    assert [o.get("verdict", o.get("exit_code")) for o in done.objects] == ["fails", 1]
+
+
+@needs_full
+def test_one_file_is_written_when_the_other_cannot_be(workbench: Run, tmp_path: Path) -> None:
+    file = tmp_path / "test_runs.py"
+    done = workbench("check", FIGURE, "-Q", 1, "--quiet", "-p", "no-overflow", "--html", FULL, "--to-test", file)
+    assert done.code == 1
+    assert done.out.endswith(f"{file}: 1 run\n")
+    assert len(passing(file)) == 1
+
+
+@needs_full
+@pytest.mark.parametrize("form", ["--json", "--quiet"])
+@pytest.mark.parametrize(("asked", "code"), [("no-overflow", 1), ("liveness", 2)])
+def test_a_verdict_that_cannot_be_printed_is_in_the_exit_code(form: str, asked: str, code: int) -> None:
+    """With Python's buffer, which the end of the process would write once more, and without."""
+    given = command(["check", FIGURE, "-Q", 1, "-p", asked, form])
+    for unbuffered in ("", "1"):
+        with FULL.open("w") as full:
+            env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+            done = subprocess.run(given, stdout=full, stderr=subprocess.PIPE, text=True, env=env, check=False)
+        assert done.returncode == code
+        assert done.stderr == "workbench: standard output: cannot write there: No space left on device\n"
+
+
+def test_the_page_opens_on_a_verdict_that_fails(workbench: Run, tmp_path: Path) -> None:
+    page = tmp_path / "runs.html"
+    for asked, first in (("liveness", 1), ("no-overflow", 2)):
+        workbench("check", FIGURE, "-Q", 1, "-p", "liveness", "-p", asked, "--html", page)
+        assert f'data-first="{first}"' in page.read_text(encoding="utf-8")

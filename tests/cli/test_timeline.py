@@ -49,6 +49,17 @@ def test_a_loop_of_one_step() -> None:
     assert lines[-1].strip() == "╰╯ for ever"
 
 
+def test_of_a_long_path_the_first_and_the_last_steps_are_drawn() -> None:
+    text = render_timeline(Trace(steps(1000, full=999), shows="a queue overflows"), PIPELINE, 80, capacities=998)
+    begin, end = text.split("(steps 100 to 899 are left out)")
+    numbers = [[int(n) for line in part.splitlines() if line.startswith("step") for n in line.split()[1:]]
+               for part in (begin, end)]  # fmt: skip
+    assert numbers == [list(range(100)), list(range(900, 1000))]
+    assert "▲" not in begin
+    assert end.splitlines()[-1].endswith("▲ a queue overflows")
+    assert "999!" in end
+
+
 def test_an_overflow_is_marked_at_its_queue() -> None:
     lines = render_timeline(Trace(steps(3, full=2), shows="a queue overflows"), PIPELINE, 80).splitlines()
     assert "2!" in next(line for line in lines if "q.left" in line)

@@ -109,6 +109,14 @@ def test_denotation_of_a_graph():
         graph(nodes).denote([[1], [2]])
 
 
+def test_processors_stand_as_given_where_pipes_leave_a_choice():
+    """`late` waits for `last`, and nothing else is moved."""
+    pipes = {"late": "e", "first": "x", "last": "x", "then": "a"}
+    ends = {"late": "y", "first": "a", "last": "e", "then": "z"}
+    nodes = [Node(name, TRIM, (pipe,), (ends[name],)) for name, pipe in pipes.items()]
+    assert [node.name for node in graph(nodes).nodes] == ["first", "last", "late", "then"]
+
+
 def test_the_wiring_as_a_graph():
     nodes = [Node("add", ADD, ("x", "x"), ("y",))]
     wiring = graph(nodes).graph

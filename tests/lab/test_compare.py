@@ -8,7 +8,6 @@ from tests.lab.test_store import result
 from workbench.errors import InputError
 from workbench.lab.compare import compare, differ, find_run
 from workbench.lab.result import Status
-from workbench.lab.store import Store
 
 
 def measured(run, repetition=0, point=1, cpu=1.0, status=Status.OK, reliable=True, **outputs):
@@ -32,6 +31,47 @@ def measured(run, repetition=0, point=1, cpu=1.0, status=Status.OK, reliable=Tru
 def test_noise_is_no_change(old, new, changed):
     assert differ(old, new, 0.005) is changed
     assert differ(new, old, 0.005) is changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (0.9, 0.6, "y 0.9 -> 0.6 (x 0.67)"),
+        (100.0, 101.0, "y 100 -> 101 (x 1.01)"),  # a result has no noise
+        (0.1 + 0.2, 0.3, None),
+        (1, 1.0, None),
+        (2**60, 2**60 + 1, f"y {2**60} -> {2**60 + 1} (x 1.00)"),
+        (True, 1, "y True -> 1"),
+        ("NaN", "NaN", None),
+        (None, None, None),
+        (None, 2, "y nothing -> 2"),
+        ("a", "b", "y a -> b"),
+    ],
+)
+def test_outputs_are_compared_as_they_are(old, new, said):
+    for reliable in (True, False):  # what is no time does not depend on the load
+        changes = compare([measured("a", y=old)], [measured("b", y=new, reliable=reliable)]).changes
+        assert [str(change).partition(": ")[2] for change in changes] == [said] * (said is not None)
+
+
+def test_repetitions_that_do_not_agree():
+    a, b = ([measured(run, i, y=y) for i, y in enumerate(ys)] for run, ys in (("a", [1, 2, 1]), ("b", [2, 1, 2])))
+    assert compare(a, b).changes == ()
+    (change,) = compare(a, [measured("c", y=1)]).changes
+    assert str(change) == "e(n=1): y 1 or 2 -> 1"
+    assert change.to_json()["before"] == [1, 2]
+
+
+def test_an_output_of_one_run_only_is_a_change():
+    old, new = [measured("a", x=1, y=2)], [measured("b", y=2, z=3)]
+    assert [str(c).partition(": ")[2] for c in compare(old, new).changes] == ["x 1 -> nothing", "z nothing -> 3"]
+
+
+def test_changes_come_in_one_order():
+    """Whatever the seed of hashes is: by the names of outputs."""
+    names = [f"output_{i}" for i in range(30)]
+    old, new = ([measured(run, **dict.fromkeys(reversed(names), k))] for run, k in (("a", 1), ("b", 2)))
+    assert [change.what for change in compare(old, new).changes] == sorted(names)
 
 
 def test_statuses_outputs_and_times_are_compared():
@@ -60,31 +100,41 @@ def test_timings_from_a_loaded_machine_are_not_compared():
     assert "loaded machine" in found.summary
 
 
-def test_outputs_that_are_timings_are_not_compared_either():
-    before, after = ([measured(run, reliable=False, rate=rate)] for run, rate in (("a", 1.0), ("b", 9.0)))
-    assert [change.what for change in compare(before, after).changes] == ["rate"]
-    assert compare(before, after, {("e", "rate")}).changes == ()
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [([1.0], [1.5], False), ([1.0], [2.1], True), ([1.0, 1.01, 0.99], [1.05, 1.06, 1.04], False), ([5], [11], True)],
+)
+def test_outputs_that_are_measured_have_noise(old, new, changed):
+    a, b = ([measured(run, i, rate=v) for i, v in enumerate(values)] for run, values in (("a", old), ("b", new)))
+    assert [c.what for c in compare(a, b, {("e", "rate")}).changes] == ["rate"] * changed
+    loaded = [replace(r, measured=replace(r.measured, reliable=False)) for r in b]
+    assert compare(a, loaded, {("e", "rate")}).changes == ()
 
 
-def test_runs_are_found_by_how_they_begin(tmp_path):
-    Store(tmp_path, "s").add([measured("2026a"), measured("2026a", 1), measured("2026b")])
-    assert find_run(tmp_path, "2026a")[0] == "s"
-    assert len(find_run(tmp_path, "2026a")[1]) == 2
-    with pytest.raises(InputError, match="several begin with"):
-        find_run(tmp_path, "2026")
-    with pytest.raises(InputError, match="no run, code version or commit begins"):
-        find_run(tmp_path, "x")
+def test_runs_are_found_by_how_they_begin():
+    stored = {"s": [measured("2026a"), measured("2026a", 1), measured("2026b")]}
+    assert find_run(stored, "2026a")[0] == "s"
+    assert len(find_run(stored, "2026a")[1]) == 2
+    with pytest.raises(InputError, match=r"several begin with '2026'\n.*there are: 2026a of s, 2026b of s;"):
+        find_run(stored, "2026")
+    with pytest.raises(InputError, match=r"no run, code version or commit begins with 'x'\n.*there are: 2026"):
+        find_run(stored, "x")
+    with pytest.raises(InputError, match="there are: none yet;"):
+        find_run({}, "x")
+    many = {"s": [replace(measured(f"run{i}"), started=f"2026-01-{i:02}") for i in range(1, 21)]}
+    with pytest.raises(InputError, match=r"there are: run20 of s, run19 of s,.* run13 of s, \.\.\.;"):
+        find_run(many, "x")
 
 
-def test_several_runs_are_named_by_their_code_or_commit(tmp_path):
+def test_several_runs_are_named_by_their_code_or_commit():
     first = replace(measured("a"), code="c0de1", commit="f00d")
     other = replace(measured("b", 1), code="c0de1", commit="f00d")
     later = replace(measured("c"), code="c0de2", commit="beef")
-    Store(tmp_path, "s").add([first, other, later])
-    assert [r.run for r in find_run(tmp_path, "c0de1")[1]] == ["a", "b"]
-    assert [r.run for r in find_run(tmp_path, "bee")[1]] == ["c"]
+    stored = {"s": [first, other, later]}
+    assert [r.run for r in find_run(stored, "c0de1")[1]] == ["a", "b"]
+    assert [r.run for r in find_run(stored, "bee")[1]] == ["c"]
     with pytest.raises(InputError, match="c0de1 of s, c0de2 of s"):
-        find_run(tmp_path, "c0de")
+        find_run(stored, "c0de")
 
 
 def test_what_is_used_of_gpus_is_compared_where_it_is_known():

@@ -1,5 +1,6 @@
 """The web application: what it refuses, and a person who starts, watches and stops a sweep in a real browser."""
 
+import contextlib
 import http.client
 import json
 import re
@@ -16,9 +17,10 @@ import pytest
 from tests.lab.conftest import HEAD
 from tests.verify.browser import PROGRAM, WITHOUT, chromium
 from workbench.errors import SuiteError
+from workbench.lab import connection as connection_module
 from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
-from workbench.lab.serve import Site, application, chosen, serve
+from workbench.lab.serve import MOST_FIELDS, Site, application, chosen, serve, server
 from workbench.lab.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,19 +100,17 @@ class Client:
 
 @pytest.fixture
 def client(site):
-    import uvicorn
-
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(application(site, PORT), log_level="critical"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    made = server(application(site, PORT))
+    thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]})
     thread.start()
     deadline = time.monotonic() + 30
-    while not server.started:
+    while not made.started:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     yield Client(listening.getsockname()[1])
-    server.should_exit = True
+    made.should_exit = True
     thread.join()
     listening.close()
 
@@ -232,6 +232,56 @@ def test_a_suite_that_is_not_there_is_not_served(folder):
 def test_a_long_form_is_refused(client):
     sent = client.post("/suite/tiny/start", content="x" * (1 << 18), headers={"Origin": OWN})
     assert sent.status_code == 413
+
+
+def test_a_form_of_too_many_fields_is_refused(client):
+    few, many = ("&".join(["a=1"] * n) for n in (MOST_FIELDS, MOST_FIELDS + 1))
+    sent = client.post("/suite/tiny/start", content=many, headers={"Origin": OWN})
+    assert (sent.status_code, "at most 5000 fields" in sent.text) == (413, True)
+    assert client.post("/suite/tiny/stop", content=few, headers={"Origin": OWN}).status_code == 303
+
+
+def test_every_answer_says_how_it_may_be_used(client):
+    for path, status, headers in (("/", 200, {}), ("/x", 404, {}), ("/", 403, {"Host": "x"}), ("/suite/bad", 500, {})):
+        answer = client.get(path, headers)
+        assert answer.status_code == status
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
+
+
+BEGUN = f"POST /suite/tiny/start HTTP/1.1\r\nHost: 127.0.0.1:{PORT}\r\nOrigin: {OWN}\r\nContent-Length: 100\r\n\r\nid="
+
+
+def test_a_client_that_goes_away_is_no_error(capfd, client):
+    with socket.create_connection(("127.0.0.1", client.port)) as connection:
+        connection.sendall(BEGUN.encode())
+        time.sleep(0.2)
+    assert client.get("/").status_code == 200
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("sent", ["", "GET / HT", "GET / HTTP/1.1\r\nHost: x\r\nSlow: ", BEGUN])
+def test_who_sends_too_slowly_is_not_waited_for(capfd, client, monkeypatch, sent):
+    monkeypatch.setattr(connection_module, "PATIENCE", 0.2)
+    with socket.create_connection(("127.0.0.1", client.port), timeout=60) as connection:
+        connection.sendall(sent.encode())
+        said = b""
+        with contextlib.suppress(ConnectionError):
+            while part := connection.recv(1000):  # a connection that stays open is a time-out here
+                said += part
+    assert said.startswith(b"HTTP/1.1 408 ") or sent == BEGUN
+    assert capfd.readouterr().err == ""
+
+
+def test_a_connection_may_be_used_again(client, monkeypatch):
+    monkeypatch.setattr(connection_module, "PATIENCE", 0.3)
+    connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=60)
+    for _ in range(4):  # in all longer than the patience, which is for each
+        connection.request("GET", "/suite/tiny/progress", headers={"Host": f"127.0.0.1:{PORT}"})
+        assert connection.getresponse().read().startswith(b"{")
+        time.sleep(0.15)
+    connection.close()
 
 
 def test_a_form_means_only_what_the_suite_has(site):

@@ -12,13 +12,15 @@ import pytest
 from tests.lab.conftest import HEAD, SQUARES, run
 from tests.lab.spark_cluster import cluster, free_port, wait_for
 from tests.lab.test_data import SUITE
+from tests.lab.test_store import forge
 from workbench.errors import LabError, SparkError
 from workbench.lab import spark
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
 from workbench.lab.measure.tree import descendants
 from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
-from workbench.lab.store import Store, as_text
+from workbench.lab.rows import as_text
+from workbench.lab.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("pyspark")
@@ -62,8 +64,12 @@ def test_a_sweep_and_its_tables_are_the_same(session, tmp_path):
     assert outcomes(there.store.results()[0]) == outcomes(local)
     assert on_spark(there, session) == []
     assert len(list(there.store.folder.glob("part-*"))) == 6, "12 points on 2 cores make 6 batches, a file for each"
+    left = there.store.add(there.store.results()[0][:1])  # as a batch that is interrupted leaves it
     again = on_spark(there, session, Selection(where={"order": ("a",), "q": (2,)}, again=True))
     assert len(again) == 3
+    assert (len(there.store.results()[0]), left.exists()) == (15, False)
+    forged = forge(next(there.store.folder.glob("part-*")), lambda rows: rows[0].update(status="exploded"))
+    assert [item.path for item in there.store.results()[1]] == [forged]
 
     duck, sparks = open_data(there.suite, there.store), spark.open_spark(there.suite, there.store, session)
     assert sparks.grid("wide") == duck.grid("wide")

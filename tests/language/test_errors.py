@@ -6,8 +6,8 @@ from workbench.core.domain import BOOL
 from workbench.core.function import user_function
 from workbench.errors import Location, WorkbenchError
 from workbench.language import parse
+from workbench.language.grammar import grammar
 from workbench.language.mistakes import WORDS
-from workbench.language.parser import grammar
 
 IDENTITY = "pipeline p(x: int) -> int {{ {} }}"
 
@@ -33,6 +33,8 @@ SYNTAX = {
     "open parenthesis": (body("a = (x\n§c = x\nreturn a"), "found 'c'", "the '(' of line 3 is not closed"),
     "open brace": ("pipeline p(x: int) -> int {\n return x§", "the end of the text", "the '{' of line 1"),
     "chain": (body("return filter(x, 1 < x §< 3)"), "found '<'", "comparisons do not chain"),
+    "side by side": (body("return trim(x §1)"), "expected an operator, ')' or ',', found '1'", "write ', 1'"),
+    "a name beside": (body("return window(x, 2 §sum)"), "expected ')' or ',', found 'sum'", "write ', sum'"),
     "digit": (body("§3x = x\nreturn 3x"), "'3' has no meaning here", "a name begins with a letter"),
     "stray statement": (
         "§a = b",
@@ -77,6 +79,12 @@ NAMES = {
     "unknown condition": (body("cond = b\nreturn filter(x, §condd)"), "'condd'", "'cond'"),
     "function call as stream": (body("return §sum"), "'sum' is not a stream", "sum(...)"),
     "used before": (body("a = §c\nc = x\nreturn a"), "'c' is used before it has a value", "line 4"),
+    "used before on the line": (
+        body("a = §c c = x return a"),
+        "'c' is used before it has a value",
+        "on the same line",
+    ),
+    "feedback on the line": (body("b1 = x a = x + §a return a"), "'a' is used before", "cumulate"),
     "feedback": (body("a = x + §a\nreturn a"), "'a' is used before it has a value", "cumulate"),
     "given twice": (body("a = x\n§a = x\nreturn a"), "the name 'a' is taken, by line 3", "given once"),
     "input again": (body("§x = x + 1\nreturn x"), "the name 'x' is taken, by line 2", ""),

@@ -135,7 +135,7 @@ def test_errors_of_workers_and_files(session, tmp_path):
     write_csv(tmp_path / "a.csv", ROWS)
     text = (tmp_path / "a.csv").read_text().splitlines(keepends=True)
     (tmp_path / "a.csv").write_text("".join([*text[:20], "u1,-,20,x7,\n", *text[21:]]))
-    with pytest.raises(InputError, match="column 'x': expected a number, not 'x7'") as caught:
+    with pytest.raises(InputError, match="column 'x': expected a whole number, not 'x7'") as caught:
         run_log(session, tmp_path / "a.csv", "csv")
     assert str(caught.value.where) == f"{tmp_path}/a.csv:21"
     with pytest.raises(InputError, match="no such file"):
@@ -202,6 +202,16 @@ def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
     go()
     more = [*ROWS, ("u1", 500, 1, True)]
     assert stored() == expected(more, pipeline(), end=False)
+    for path in (tmp_path / "ck" / "state").rglob("*.delta"):
+        path.unlink()
+    write_csv(tmp_path / "in" / "last.csv", [("u1", 501, 1, True)])
+    with pytest.raises(StateError, match=r"the checkpoint is damaged: .*\.delta does not exist") as damaged:
+        go()
+    assert "a new --checkpoint and a new --output" in damaged.value.hint
+    (tmp_path / "ck").rename(tmp_path / "old")
+    with pytest.raises(StateError, match="does not come from the checkpoint"):
+        go()
+    assert stored() == expected(more, pipeline(), end=False)
 
 
 def test_the_examples_of_the_guide(session):
@@ -233,14 +243,14 @@ def command(files, *more):
 @pytest.mark.parametrize(
     ("more", "what"),
     [
-        ([], "--key user"), (["--key", "k", "--seed", "1"], "--seed is not for the spark backend"),
-        (["--key", "k", "--steps"], "--steps is not"), (["--key", "k", "--once"], "--once belongs to a stream"),
+        ([], "--key user"), (["--key", "k", "--seed", "1"], "not for the spark backend: --seed"),
+        (["--key", "k", "--steps"], "not for the spark backend: --steps"),
+        (["--key", "k", "--once"], "for a stream only: --once"),
         (["--key", "k", "--stream"], "add --checkpoint DIR"),
         (["--key", "k", "--stream", "--checkpoint", "ck"], "add --output DIR"),
         (["--key", "k", "--input", "-"], "not the standard input"),
         (["--key", "k", "--input", "x.log"], "add --format csv"),
         (["--order", "t", "--backend", "numba"], "add --backend spark"),
-        (["--format", "parquet", "--backend", "reference"], "reads no Parquet"),
         (["--key", "k", "--master", f"spark://127.0.0.1:{free_port()}"], "no Spark master answers"),
     ],
 )  # fmt: skip

@@ -3,19 +3,23 @@
 import base64
 import json
 import math
+import shutil
+from pathlib import Path
 
 import pytest
 
 import workbench as wb
 from tests.spark.logs import LAST, SUMS, expected, pipeline, rows_of
-from workbench.errors import DomainError, InputError, Overflow, Refused, StateError
+from workbench.errors import DomainError, InputError, Overflow, Refused, SparkError, StateError
 from workbench.language import parse
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
+Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
 from workbench.spark.carry import Carried, brought_back, found_in  # noqa: E402
 from workbench.spark.executors import choose  # noqa: E402
+from workbench.spark.output import write_rows  # noqa: E402
 from workbench.spark.parse import Parser  # noqa: E402
 from workbench.spark.runner import Layout, Runner  # noqa: E402
 from workbench.spark.stream import Stepper, same_as_before, unpacked  # noqa: E402
@@ -163,7 +167,7 @@ def test_integers_that_spark_has_not():
         [pa.array(["k"] * 3), pa.array([1, 2, 3]), pa.array([2**40] * 3)], names=list("abc")
     )
     assert "64 bits" in ours(Runner(choose(runs), BY_TIME), [rows]).what
-    assert "64 bits, which Spark has for int" in ours(Runner(choose(runs, "reference"), BY_TIME), [rows]).what
+    assert "64 bits, which a column has for int" in ours(Runner(choose(runs, "reference"), BY_TIME), [rows]).what
 
 
 # --- lines ----------------------------------------------------------------------------------------------------
@@ -230,11 +234,13 @@ BAD_CSV = [
     ("k,q\n", 1, "there is no column for input 'x'"),
     ("x,q\n", 1, "there is no column 'k'"),
     ("k,x,q,x\n", 1, "two columns are called 'x'"),
-    ("k,x,q\na,1,\nb,x7,", 3, "column 'x': expected a number, not 'x7'"),
-    ("k,x,q\na,1,\nb,0x1f,", 3, "column 'x': expected a number, not '0x1f'"),
+    ("k,x,q\na,1,\nb,x7,", 3, "column 'x': expected a whole number, not 'x7'"),
+    ("k,x,q\na,1,\nb,0x1f,", 3, "column 'x': expected a whole number, not '0x1f'"),
     ("k,x,q\na,1,2", 2, "column 'q': expected true or false"),
-    ("k,x,q\na,1.5,", 2, "input 'x': 1.5 is no whole number of 64 bits"),
+    ("k,x,q\na,1.5,", 2, "column 'x': expected a whole number, not '1.5'"),
     (f"k,x,q\na,{2**63},", 2, "no whole number of 64 bits"),
+    ("k,x,q\na,1e400,", 2, "column 'x': expected a whole number, not '1e400'"),
+    ("k,x,q\na," + "1" * 5000 + ",", 2, "digits, not '1111"),
     ("k,x,q\na,1,\nb,1", 3, "this line has 2 cells, the header has 3"),
     ('k,x,q\na,1,\n"b,1,\nc,1,', 3, "not a line of CSV"),
     ("k,x,q\na,1,\n ,1,", 3, "the row has no key 'k'"),
@@ -255,7 +261,9 @@ def test_lines_of_csv_that_cannot_be_read(text, line, what):
         ("{", "not a JSON value"), ('{"k": 1, "k": 1}', "a key occurs twice"),
         ("[1]", "expected an object"), ('{"x": 1}', "the row has no key 'k'"),
         ('{"k": null}', "the row has no key 'k'"), ('{"k": [1]}', "'k' is [1], not a text or a number"),
-        ('{"k": 1, "x": "1"}', "input 'x': expected a number"),
+        ('{"k": 1, "x": "1"}', "input 'x': expected a whole number"),
+        ('{"k": 1, "x": NaN}', "input 'x': expected a whole number, not NaN"),
+        ('{"k": 1, "x": ' + "1" * 5000 + "}", "digits, not "),
     ],
 )  # fmt: skip
 def test_lines_of_json_that_cannot_be_read(line, what):
@@ -393,12 +401,104 @@ def test_a_checkpoint_belongs_to_one_query(tmp_path):
             same_as_before(tmp_path / "ck", other, layout, output, "csv")
     with pytest.raises(StateError, match="another format: 'csv' there, 'jsonl' now"):
         same_as_before(tmp_path / "ck", choice, STREAMED, "out", "jsonl")
-    (tmp_path / "ck" / "workbench.json").write_text("{")
-    with pytest.raises(StateError, match="damaged"):
-        same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+    for text in ("{", "[]", "", "[" * 100_000):
+        (tmp_path / "ck" / "workbench.json").write_text(text)
+        with pytest.raises(StateError, match="damaged") as caught:
+            same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+        assert "a new --checkpoint and a new --output" in caught.value.hint
+
+
+def test_what_a_checkpoint_says_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
+    def full(self, text):
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        with pytest.raises(OSError, match="No space"):
+            same_as_before(tmp_path / "ck", choose(pipeline()), STREAMED, "out", "csv")
+    assert list((tmp_path / "ck").iterdir()) == []
+    same_as_before(tmp_path / "ck", choose(pipeline()), STREAMED, "out", "csv")
+    assert [path.name for path in (tmp_path / "ck").iterdir()] == ["workbench.json"]
+
+
+def test_an_output_belongs_to_one_checkpoint(tmp_path):
+    out, checkpoint = tmp_path / "out", tmp_path / "ck"
+
+    def begin(number=None):
+        if number is not None:  # what Spark does: a note, and then the work
+            (checkpoint / "offsets").mkdir(parents=True, exist_ok=True)
+            (checkpoint / "offsets" / str(number)).touch()
+            (checkpoint / "offsets" / f".{number}.crc").touch()
+            (out / f"batch={number:08}").mkdir(parents=True)
+        same_as_before(checkpoint, choose(pipeline()), STREAMED, str(out), "csv")
+
+    for number in (None, 0, 1, 12):
+        begin(number)
+    (out / "_notes").touch()
+    (out / "read me").touch()
+    begin()
+    checkpoint.rename(tmp_path / "old")  # a new checkpoint and an old output
+    with pytest.raises(StateError, match=r"does not come from the checkpoint .*ck: batch=00000000") as caught:
+        begin()
+    assert caught.value.where == str(out)
+    assert not checkpoint.exists()
+    (tmp_path / "old").rename(checkpoint)
+    begin()
+    (checkpoint / "offsets" / "12").unlink()  # Spark would do 2 again
+    with pytest.raises(StateError, match="batch=00000012"):
+        begin()
+    for path in out.glob("batch=*"):
+        path.rmdir()
+    begin()
+    shutil.rmtree(checkpoint)
+    with pytest.raises(StateError, match="read me"):
+        begin()
 
 
 # --- errors on their way --------------------------------------------------------------------------------------
+
+
+SPARK_SAYS = [
+    (
+        "[STREAM_FAILED] Query [id = 8d] terminated with exception: [FOREACH_BATCH_USER_FUNCTION_ERROR] An error"
+        " occurred in the user provided function in foreach batch sink. Reason: An exception was raised by the Python"
+        " Proxy. Return Message: Traceback (most recent call last):\n"
+        '  File "utils.py", line 166, in call\n    raise e\n'
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o359.json.\n"
+        ": org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] An error"
+        " occurred during loading state. ck/state/0/1/1.delta does not exist. SQLSTATE: 58030\n"
+        "\tat org.apache.spark.sql.errors.QueryExecutionErrors",
+        StateError,
+        "ck: the checkpoint is damaged: An error occurred during loading state. ck/state/0/1/1.delta does not exist.\n"
+        "  hint: start afresh, with a new --checkpoint and a new --output",
+    ),
+    (
+        "Py4JJavaError: An error occurred while calling o1479.json.\n: org.apache.spark.SparkException: Job aborted:"
+        " Python worker exited unexpectedly (crashed). Consider setting",
+        SparkError,
+        "a Python process of Spark's was killed\n  hint: run the same command again",
+    ),
+    (
+        "Traceback (most recent call last):\n  File x\npy4j.protocol.Py4JJavaError: An error occurred while calling"
+        " o3.json.\n: java.io.IOException: No space left on device\n\tat java.base/java.io",
+        SparkError,
+        "Spark gave up: java.io.IOException: No space left on device",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "said"), SPARK_SAYS)
+def test_what_spark_says_becomes_one_message(text, kind, said):
+    with pytest.raises(kind) as caught, brought_back(where="ck"):
+        raise Py4JError(text)
+    assert caught.value.message.startswith(said)
+    assert "org.apache" not in caught.value.message
+
+
+def test_without_java_there_is_no_connection():
+    with pytest.raises(SparkError, match="the Java process of Spark's was killed"), brought_back():
+        raise ConnectionRefusedError(111, "Connection refused")
 
 
 def test_errors_of_others_stay_theirs():
@@ -407,3 +507,28 @@ def test_errors_of_others_stay_theirs():
     assert found_in(RuntimeError("nothing of ours")) is None
     told = base64.b64encode(json.dumps(["SystemExit", "w", "", ""]).encode()).decode()
     assert type(found_in(RuntimeError(f"[workbench:{told}]"))) is wb.errors.WorkbenchError
+
+
+class Failing:
+    """Rows whose writing fails when the folder is there."""
+
+    @property
+    def write(self):
+        return self
+
+    def mode(self, _):
+        return self
+
+    def json(self, folder):
+        Path(folder).mkdir(exist_ok=True)
+        raise Py4JError("no room")
+
+
+def test_a_folder_that_could_not_be_written_does_not_stay(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(Py4JError):
+        write_rows(Failing(), str(out), "jsonl")
+    assert not out.exists(), "the same command is let in again"
+    with pytest.raises(Py4JError):
+        write_rows(Failing(), str(out), "jsonl", mode="overwrite")
+    assert out.exists(), "Spark does the micro-batch again"

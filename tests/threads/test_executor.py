@@ -1,5 +1,6 @@
 import signal
 import threading
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,10 +13,10 @@ from workbench.conformance.executables import Running
 from workbench.conformance.strategies import pipelines_and_traces
 from workbench.conformance.threads import Scheduled
 from workbench.core import function as f
-from workbench.core.domain import INT, Integer
+from workbench.core.domain import INT, Integer, Overflowing
 from workbench.core.function import user_function
 from workbench.core.processor import END
-from workbench.errors import DomainError, Overflow, PipelineError, WorkbenchError
+from workbench.errors import DomainError, Overflow, PipelineError, Refused, WorkbenchError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
@@ -123,6 +124,20 @@ def test_input_that_is_refused_leaves_the_executor_whole(manager):
     assert running.step({"x": 4}).outputs == {"out": [2]}  # 1 + 2 + 4 modulo 5
     with pytest.raises(PipelineError, match="has no input 'z'"):
         list(running.records([{"z": 1}]))
+
+
+def test_certificates_are_checked_before_the_first_event(manager):
+    """One for the integers modulo 5 says nothing of the integers; it can be found again there, or not."""
+    ten, five = (
+        pipeline(x=domain)(lambda x: Cumulate(f.ADD)(x).named("sum"))
+        for domain in (Integer(10, Overflowing.SATURATING), Integer(5, Overflowing.SATURATING))
+    )
+    certificate = certify_nodes(five)["sum"]
+    assert Threaded(five, manager, Placement(pipelined={"sum": certificate})).run([1, 2, 3]) == {"out": [1, 3, 4]}
+    with pytest.raises(Refused, match="with a certificate of"):
+        Threaded(ten, manager, Placement(pipelined={"sum": certificate}))
+    with pytest.raises(Refused, match="made or changed by hand"):
+        Threaded(five, manager, Placement(pipelined={"sum": replace(certificate, settled=None)}))
 
 
 def test_an_overflow_is_told_at_its_step(manager):

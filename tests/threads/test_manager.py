@@ -171,7 +171,8 @@ class FailingThread(threading.Thread):
 class Failing:
     """The module `threading`, with threads that fail to start."""
 
-    Condition = threading.Condition
+    Lock, RLock = staticmethod(threading.Lock), staticmethod(threading.RLock)
+    current_thread = staticmethod(threading.current_thread)
 
     def __init__(self, error, *, begun):
         self.error, self.begun = error, begun
@@ -268,6 +269,71 @@ def test_after_waiting_the_thread_can_be_granted_again():
                     assert manager.try_start(partial(int, number)).wait_for() == number
 
         schedule.run(body)
+
+
+def test_closing_while_a_thread_is_being_started():
+    """Whoever closes waits for it, and for what it does."""
+    for seed in SEEDS:
+        schedule = Schedule(seed)
+        done = []
+
+        def body(schedule=schedule, done=done):
+            manager = ThreadManager(2, primitives=schedule)
+            works, granted = [partial(done.append, number) for number in range(3)], []
+            asking = schedule.Thread(
+                target=lambda: granted.extend(map(manager.try_start, works)), name="a", daemon=True
+            )
+            asking.start()
+            schedule.point()
+            manager.close()
+            assert manager.threads == manager.working == 0
+            begun = len(done)
+            asking.join()
+            assert len(done) == begun == len([task for task in granted if task])
+
+        schedule.run(body)
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_work_may_close_its_manager(limit):
+    """It does not wait for itself; who closes it from outside waits for all."""
+    for seed in SEEDS:
+        schedule = Schedule(seed)
+
+        def body(schedule=schedule):
+            with ThreadManager(limit, primitives=schedule) as manager:
+                closing = [manager.start(manager.close) for _ in range(2)]
+                assert [pending.wait_for() for pending in closing] == [None, None]
+                assert manager.try_start(int) is None
+            assert manager.threads == 0
+
+        schedule.run(body)
+
+
+def test_work_may_close_its_manager_in_a_real_thread():
+    manager = ThreadManager(1)
+    assert manager.try_start(manager.close).wait_for() is None
+    manager.close()
+    assert manager.threads == 0
+
+
+def test_the_error_of_work_is_not_hidden_by_closing():
+    """One thread asks for another while the manager is being closed because of the first one's error."""
+
+    def fails():
+        raise KeyError("k")
+
+    for seed in SEEDS:
+        schedule = Schedule(seed)
+
+        def body(schedule=schedule):
+            with ThreadManager(None, primitives=schedule) as manager:
+                failing = manager.try_start(fails)
+                manager.try_start(lambda: [manager.start(int) for _ in range(3)])
+                failing.wait_for()
+
+        with pytest.raises(KeyError):
+            schedule.run(body)
 
 
 # --- the schedules themselves ---------------------------------------------------------------------------------

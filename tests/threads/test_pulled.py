@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -25,13 +26,15 @@ from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
 from workbench.processors.group import flatten
 from workbench.processors.keep_last import KeepLast
+from workbench.processors.past import Once
 from workbench.processors.stream import Builder, pipeline
 from workbench.processors.stutter import Stutter
 from workbench.processors.trim import Trim
 from workbench.processors.window import Window
-from workbench.threads.certificate import Certificate
+from workbench.threads.executor import Threaded
 from workbench.threads.manager import ThreadManager
-from workbench.threads.pipelined import Pipelined
+from workbench.threads.pipelined import Pipelined, vouch
+from workbench.threads.placement import Placement
 from workbench.threads.prefetch import Cancelled
 from workbench.threads.pull_group import PullGroup
 from workbench.verify.certify import certify, certify_nodes
@@ -264,6 +267,32 @@ def test_errors_keep_their_place_and_pulling_goes_on():
         schedule.run(run)
 
 
+@pytest.mark.parametrize("limit", [0, 1, None])
+def test_an_output_that_has_failed_does_not_hold_up_the_other(limit):
+    inverse = user_function(lambda a: 6 // a, result=INT, name="inverse")
+
+    @pipeline(x=INT)
+    def two(x):
+        same = x * 1
+        return {"inverse": ApplyFunction(inverse)(same), "same": same}
+
+    for seed in range(40):
+        schedule = Schedule(seed)
+
+        def run(schedule=schedule):
+            with ThreadManager(limit, primitives=schedule) as manager:
+                group = PullGroup(two, manager, 2).connect(x=[3, 0, 2, 1])
+                assert group.pull("inverse") == 2
+                assert [group.pull("same") for _ in range(4)] == [3, 0, 2, 1]
+                for _ in range(2):
+                    with pytest.raises(WorkbenchError, match="ZeroDivisionError"):
+                        group.pull("inverse")
+                with pytest.raises(StopIteration):
+                    group.pull("same")
+
+        schedule.run(run)
+
+
 def test_closing_in_the_middle_under_many_schedules():
     for seed in range(100):
         schedule = Schedule(seed)
@@ -443,9 +472,50 @@ def test_a_certificate_is_for_its_processor(manager):
         Pipelined(window, manager, certify(window), batch=0)
 
 
-def test_a_false_certificate_shows(manager):
-    """What the certificate is for: a running sum, pipelined as if it had no memory, is wrong."""
-    pipeline = alone(Cumulate(f.ADD))
-    false = Certificate(pipeline.typed[pipeline.nodes[0].name], 1, "somebody's word")
-    assert list(Pipelined(pipeline, manager, false).connect(x=[1, 2, 3])) == [1, 2, 3]
-    assert Reference(pipeline).run([1, 2, 3]) == {"out": [1, 3, 6]}
+def test_a_certificate_is_for_its_domains(manager):
+    """`once(x > 3)` has no memory modulo 4; on the integers 1, 5, 1 copies would say False, True, False."""
+    alarm = once_above_3(INT)
+    certificate = certify(alarm)
+    taken = iter([1, 5, 1])
+    with pytest.raises(Refused, match="runs over int, bool, and its certificate is for int mod 4, bool only"):
+        Pipelined(alarm, manager, certificate).connect(x=taken)
+    assert list(taken) == [1, 5, 1]
+
+
+def once_above_3(domain):
+    return pipeline(x=domain)(lambda x: Once()(x > 3))
+
+
+@pytest.mark.parametrize("change", [{"history": 1}, {"history": 2}, {"settled": ({},)}], ids=str)
+def test_what_has_been_changed_by_hand_is_not_believed(change, manager):
+    window = alone(Window(3, Cumulate(f.ADD)))
+    with pytest.raises(Refused, match="made or changed by hand"):
+        Pipelined(window, manager, replace(certify(window), **change))
+    with pytest.raises(Refused, match="made or changed by hand"):
+        Threaded(window, manager, Placement(pipelined={"window": replace(certify(window), **change)}))
+
+
+def test_what_is_true_is_found_again(manager):
+    """It need not be believed: the machine says it."""
+    window = alone(Window(3, Cumulate(f.ADD)))
+    longer = replace(certify(window), history=5)
+    assert list(Pipelined(window, manager, longer).connect(x=range(9))) == Reference(window).run(range(9))["out"]
+
+
+def test_where_it_settles_depends_on_the_domain(manager):
+    ten, twenty = (alone(Cumulate(f.ADD), Integer(n, Overflowing.SATURATING)) for n in (10, 20))
+    with pytest.raises(Refused, match=r"with a certificate of `Cumulate.*` over int sat 10"):
+        Pipelined(twenty, manager, certify(ten))
+
+
+def test_somebodys_word_is_taken_and_may_be_false(manager):
+    """What certificates are for: a running sum, pipelined as if it had no memory, is wrong."""
+    sums = alone(Cumulate(f.ADD))
+    word = vouch(sums, 1, by="Ann, who cannot add")
+    assert str(word) == "Cumulate(+) over int has no memory: trusted, on the word of Ann, who cannot add"
+    assert list(Pipelined(sums, manager, word).connect(x=[1, 2, 3])) == [1, 2, 3]
+    assert Reference(sums).run([1, 2, 3]) == {"out": [1, 3, 6]}
+    with pytest.raises(PipelineError, match="at least one event"):
+        vouch(sums, 0, by="Ann")
+    with pytest.raises(PipelineError, match="somebody has to answer"):
+        vouch(sums, 1, by=" ")

@@ -3,11 +3,13 @@ import pytest
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Range
 from workbench.core.function import user_function
+from workbench.language import parse
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
 from workbench.processors.multiplex import Multiplex
+from workbench.processors.past import Once
 from workbench.processors.stream import Builder, pipeline
 from workbench.processors.stutter_by import StutterBy
 from workbench.processors.trim import Trim
@@ -51,21 +53,58 @@ def test_certified_by_structure(processor, domains, history, settled):
     assert "whatever the values" in certificate.rests_on or "keeps no state" in certificate.rests_on
 
 
+def alarm(domain):
+    return pipeline(x=domain)(lambda x: Once()(x > 3))
+
+
 def test_certified_by_the_model_checker():
-    certificate = certify(pairs)
-    assert certificate.history == 2
+    """Modulo 4 nothing is more than 3. The certificate says for which domains it is."""
+    certificate = certify(alarm(INT))
+    assert certificate.history == 1
+    assert certificate.domains[0] == Integer(4)
     assert "over int mod 4 only, not over all integers" in certificate.rests_on
-    assert "depends on the last 2 events" in str(certificate)
-    assert certify(pairs, history=3).history == 3
-    assert certify(pairs, settings=Settings(n=5)).rests_on.count("int mod 5") == 1
+    assert "over int mod 4 has no memory" in str(certificate)
+    with pytest.raises(NotCertified):
+        certify(alarm(INT), settings=Settings(n=5))
 
 
 def test_over_finite_domains_it_is_a_proof():
-    @pipeline(x=Range(0, 2))
-    def small(x):
-        return f.EQ(x, Trim(1)(x))
+    certificate = certify(alarm(Range(0, 3)))
+    assert "checked over its domains" in certificate.rests_on
+    assert certificate.domains[0] == Range(0, 3)
 
-    assert "checked over its domains" in certify(small).rests_on
+
+def latch():
+    return (
+        parse(
+            """
+        machine latch(v: int) -> bool {
+            state off: false
+            state on: true
+            off -> on when v > 3
+        }
+        pipeline p(x: int) -> bool { return latch(x) }
+        """
+        )
+        .get("p")
+        .pipeline
+    )
+
+
+@pytest.mark.parametrize("width", [50, 300])
+def test_long_windows_are_certified_by_structure(width):
+    assert certify(alone(Window(width, Cumulate(f.ADD)), INT)).history == width
+
+
+def test_long_delays_are_certified_by_structure():
+    assert certify(alone(Trim(256), INT)).history == 257
+    assert certify(pairs).history == certify(pairs, history=3).history == 2
+
+
+def test_a_machine_with_a_state_that_it_never_leaves():
+    certificate = certify(latch())
+    assert certificate.settled == ({0: "on"},)
+    assert str(certificate) == str(*certify_nodes(latch()).values())
 
 
 def test_what_remembers_is_refused_with_the_counterexample():

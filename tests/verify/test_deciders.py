@@ -93,6 +93,26 @@ def test_time_is_shared_out_and_the_last_turn_gets_what_is_left(install: Install
     assert bdd.asked[-1][1].seconds is None
 
 
+MANY = [f"a{i} = trim({f'a{i - 1}' if i else 'x'}, 1)" for i in range(261)]
+
+
+@pytest.mark.parametrize(
+    ("source", "q"),
+    [
+        ("pipeline p(x: int) -> int { return decimate(x, 3) + x }", 300),
+        (f"pipeline p(x: int) -> int {{ {' '.join(MANY)} return a260 }}", 2),
+    ],
+    ids=["a long queue", "many processors"],
+)
+def test_what_takes_many_small_steps_is_searched_first(install: Install, source: str, q: int) -> None:
+    bdd, explicit = Fake("bdds", TRUE), Fake("explicit", TRUE)
+    install(complete=bdd, explicit=explicit)
+    for capacity in (q, 2):
+        far = prepare(wb.parse(source).get().pipeline.resolve(Settings().domain), wb.liveness(), Settings(q=capacity))
+        AutoDecider().decide(far.main, Limits())
+    assert (len(explicit.asked), len(bdd.asked)) == ((1, 1) if q != 2 else (2, 0))
+
+
 def test_what_is_decided_is_not_asked_again(install: Install) -> None:
     class Half(Fake):
         def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
@@ -208,3 +228,13 @@ def test_what_bdds_do_not_decide_another_engine_does() -> None:
     assert verdict.outcome is Outcome.FAILS
     assert verdict.counterexample.replay == "confirmed by execution"
     assert "bmc" in verdict.engine
+
+
+@pytest.mark.parametrize("engine", ["nusmv", "bmc"])
+def test_a_formula_that_is_too_long_for_an_engine_is_a_limit_of_that_engine(engine, monkeypatch):
+    monkeypatch.setattr("workbench.verify.engines.executable._LONGEST_LINE", 10)
+    asked = part()
+    found = get_decider(engine).decide(asked, Limits())
+    assert {answer.truth for answer in found.answers.values()} == {None}
+    assert all("too long for an executable" in answer.reason for answer in found.answers.values())
+    assert AutoDecider().decide(asked, Limits()).answers["property"].truth is False

@@ -273,6 +273,16 @@ def test_buttons_slider_keys_and_tabs(page: Page, file: Path, verdicts: dict[str
 
 
 @needs_browser
+def test_the_page_opens_on_a_verdict_that_fails(page: Page, verdicts: dict[str, Verdict], tmp_path: Path) -> None:
+    shown = {"holds": 2, "comparison": 2, "overflow": 2}
+    assert verdicts["overflow"].outcome is Outcome.FAILS
+    for name, first in shown.items():
+        (tmp_path / "page.html").write_text(explorer([verdicts[name], verdicts["overflow"]]), encoding="utf-8")
+        page.open(tmp_path / "page.html")
+        assert page.ask("location.hash") == f"#run={1 if name == 'overflow' else first}&step=0"
+
+
+@needs_browser
 def test_a_verdict_without_a_run_says_what_it_rests_on(page: Page, file: Path, verdicts: dict[str, Verdict]) -> None:
     page.open(file, f"run={len(verdicts)}")
     text = page.ask("document.querySelector('#verdict').textContent")

@@ -70,10 +70,25 @@ def test_an_event_that_finds_no_room_is_not_among_those_that_wait() -> None:
 def test_a_wrong_queue_is_a_model_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     """The contents are compared with the running queues, not only shown."""
     late = wb.parse("pipeline p(x: int) -> int { return x + trim(x, 3) }").get().pipeline
-    monkeypatch.setattr(Reference, "contents", lambda self: {"add.left": (), "add.right": ()})
+    monkeypatch.setattr(Reference, "lines", {"add.left": deque(), "add.right": deque()})
     run = wb.check(late, wb.no_overflow()).run
     assert run
     assert run.replay == "model gap at step 0"
+
+
+def test_a_wrong_event_in_the_midst_of_a_queue_is_a_model_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of most steps the ends of queues are compared, of the last ones all that waits."""
+    late = wb.parse("pipeline p(x: int) -> int { return x + trim(x, 9) }").get().pipeline
+    right = Reference.contents
+
+    def wrong(executor: Reference) -> dict[str, tuple[object, ...]]:
+        return {queue: tuple(1 if i == 2 else v for i, v in enumerate(held)) for queue, held in right(executor).items()}
+
+    monkeypatch.setattr(Reference, "contents", wrong)
+    run = wb.check(late, wb.no_overflow(), wb.Settings(q=4)).run
+    assert run
+    assert run.steps[-1].overflows
+    assert run.replay == f"model gap at step {len(run.steps) - 2}"
 
 
 def test_what_varies_from_round_to_round() -> None:

@@ -196,10 +196,10 @@ def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
     if value not in domain:
         return _not_a_value(name, domain, value)
     for (_, part), leaf in zip(scalars(domain), split(domain, value), strict=True):
-        if isinstance(part, Integers) and (isinstance(leaf, float) or not -(2**63) <= leaf < 2**63):
+        if isinstance(part, Integers) and not -(2**63) <= leaf < 2**63:
             return DomainError(
                 f"{leaf!r} on input '{name}' is no integer of 64 bits, which compiled code has for int",
-                hint="declare the input as float" if isinstance(leaf, float) else "the reference executor takes it",
+                hint="the reference executor takes it",
             )
     return None
 

@@ -319,7 +319,7 @@ class Compiled(Stepping):
         found = hazards(self.system)
         happens = Observer(self.system, self.form, self.state, [hazard.happens for hazard in found])(given)
         hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
-        return Overflow(f"step {step}: {hazard.what}", hint=hazard.hint)
+        return Overflow(f"step {step}: {hazard.what}", hint=hazard.hint, queue=hazard.queue)
 
     def check_open(self, name: str | None = None) -> None:
         """Refuse to go on where an input has ended, or all of them."""

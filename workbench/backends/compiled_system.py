@@ -19,7 +19,7 @@ from workbench.core.memory import gather
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, Others, Term, const, leaves, var
-from workbench.errors import PipelineError, Refused, TypingError
+from workbench.errors import NoCapacity, PipelineError, Refused, TypingError
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.system import Memory, System, instance_of
@@ -33,6 +33,8 @@ class Hazard(NamedTuple):
     """The error's message after the step's number."""
     hint: str
     happens: Term
+    queue: str = ""
+    """The one that overflows."""
 
 
 def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | None = None) -> System:
@@ -81,11 +83,13 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
     empty = Substitute(fixed(system))
     for queue in unknown:
         if empty(system.inlined(system.queues[queue].overflow)) is not FALSE:
-            raise Refused(
+            raise NoCapacity(
                 f"queue '{queue}' of pipeline {flat.name} has no known capacity, and backend '{backend}' allocates its"
                 " queues beforehand",
                 hint="`workbench buffers FILE --annotate` computes the smallest capacities and writes them into the"
-                " file; or give them: capacities={...}",
+                " file (with --inputs synchronised for inputs that always come together); or give them:"
+                " capacities={...}",
+                queue=queue,
             )
     _check_words(system, flat)
     return system
@@ -143,7 +147,7 @@ def hazards(system: System) -> tuple[Hazard, ...]:
     found = []
     for queue in system.queues.values():
         what = f"queue '{queue.name}' of pipeline {system.name} overflows: its capacity is {queue.capacity}"
-        found.append(Hazard(what, "give it a larger capacity", queue.overflow))
+        found.append(Hazard(what, "give it a larger capacity", queue.overflow, queue.name))
     instances = dict.fromkeys(instance_of(name) for name in system.names())
     for kind, what, hint in (
         (Overflowing.CHECKED, "leaves its checked domain", "choose a larger domain, or modular or saturating integers"),

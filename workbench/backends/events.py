@@ -1,14 +1,15 @@
-"""Reading events from CSV and JSON lines, and writing them.
+"""Reading events from CSV, JSON lines and Parquet.
 
 The rule of this module: nothing is guessed and nothing skipped. What cannot be read as an event of its
 input's domain is an error that names the file, the line, the column, the text and what was expected. Files
-are streamed in both directions; a written file appears under its name only when it is complete.
+are streamed. What a name ends with tells the format, and an ending that tells none is refused; without one the
+first bytes tell.
 
 CSV: the first line names the inputs; an empty cell (or line) carries no event. A pipeline with one input may
 do without the header: a first line that is not the input's name is an event. Tuples and records are JSON text
 in a cell. JSON lines: one object a line, input to value, where a missing or null input carries no event. A
 pipeline with one input may have the bare value instead (an object is a bare record unless its only key is the
-input's name).
+input's name). Parquet: a column an input, a null is no event (`events_parquet`).
 """
 
 from __future__ import annotations
@@ -17,31 +18,53 @@ import csv
 import gzip
 import io
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from workbench.backends.base import suggestion
-from workbench.backends.events_values import UnreadableError, from_json, from_text, to_json, to_text
-from workbench.backends.whole import replacing
+from workbench.backends.events_values import (
+    UnreadableError,
+    from_json,
+    from_text,
+    parse_json,
+    short,
+)
 from workbench.core.domain import Domain, Record, Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError
 
-Format = Literal["csv", "jsonl"]
+Format = Literal["csv", "jsonl", "parquet"]
 Events = dict[str, Value]
 
-FORMATS: dict[str, Format] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+FORMATS: dict[str, Format] = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+}
 GZIP_MAGIC = b"\x1f\x8b"
+PARQUET_MAGIC = b"PAR1"
 
 
 def format_of(path: str | Path) -> Format | None:
-    """The format that a file's name tells, if it does."""
+    """The format that a file's name tells; None for a name without an ending, a device or a pipe.
+
+    Raises
+    ------
+    InputError: the name has an ending, of a format that is none of ours.
+    """
     name = Path(path)
-    return FORMATS.get(Path(name.stem).suffix if name.suffix == ".gz" else name.suffix)
+    ending = Path(name.stem).suffix if name.suffix == ".gz" else name.suffix
+    if ending in FORMATS:
+        return FORMATS[ending]
+    if not ending or (name.exists() and not name.is_file()):
+        return None
+    hint = f"the formats are {', '.join(FORMATS)}; where the file has one of them, say so: --format csv"
+    raise InputError(f"'{ending}' is no format of events", where=str(path), hint=hint)
 
 
 # --- reading ----------------------------------------------------------------------------------------------
@@ -59,7 +82,7 @@ def read_events(
 
     Parameters
     ----------
-    path: `.csv`, `.jsonl` (`.ndjson`, `.json`), either with `.gz`; anything else is told by its first line.
+    path: `.csv`, `.jsonl` (`.ndjson`, `.json`), `.parquet`, also with `.gz`; without an ending the first bytes tell.
     format: overrides what the name says.
     extra: what to do with columns or keys that are no inputs.
     """
@@ -69,6 +92,9 @@ def read_events(
         shown = "<stdin>" if str(path) == "-" else str(path)
         try:
             chosen = format or format_of(path) or _sniff(stream)
+            if chosen == "parquet":
+                yield from _Parquet(shown, inputs, extra == "ignore").read(cast(IO[bytes], stream))
+                return
             reader = _Csv if chosen == "csv" else _Json
             yield from reader(shown, inputs, extra == "ignore").read(lines)
         except UnicodeDecodeError as error:
@@ -106,7 +132,9 @@ def _unzipped(stream: io.BufferedReader) -> io.BufferedReader:
 
 
 def _sniff(stream: io.BufferedReader) -> Format:
-    """JSON lines start with a brace, a bracket or a quote; everything else is CSV."""
+    """Parquet has its name in front; JSON lines start with a brace, a bracket or a quote; everything else is CSV."""
+    if stream.peek(4)[:4] == PARQUET_MAGIC:
+        return "parquet"
     start = stream.peek(64).removeprefix(b"\xef\xbb\xbf").lstrip()
     return "jsonl" if start[:1] in (b"{", b"[", b'"') else "csv"
 
@@ -119,10 +147,26 @@ class _Reader:
         self.only = next(iter(inputs)) if len(inputs) == 1 else None
 
     def error(self, line: int, what: str, hint: str = "") -> InputError:
-        return InputError(what, where=f"{self.file}:{line}", hint=hint)
+        return InputError(what, where=f"{self.file}:{line}" if line else self.file, hint=hint)
 
     def unknown(self, line: int, kind: str, name: str) -> InputError:
         return self.error(line, f"{kind} '{name}' is no input of the pipeline", suggestion(name, list(self.inputs)))
+
+    def header(self, names: Sequence[str], line: int) -> list[str | None]:
+        """The input that each column of this name holds."""
+        for name in names:
+            if name not in self.inputs and not self.ignore:
+                raise self.unknown(line, "column", name)
+            if name in self.inputs and names.count(name) > 1:
+                raise self.error(line, f"two columns are called '{name}'")
+        for name in self.inputs:
+            if name not in names:
+                raise self.error(
+                    line,
+                    f"there is no column '{name}'",
+                    f"there are: {', '.join(names)}; an input without events has an empty column",
+                )
+        return [name if name in self.inputs else None for name in names]
 
 
 class _Csv(_Reader):
@@ -140,7 +184,7 @@ class _Csv(_Reader):
                 raise self.error(rows.line_num, f"not a line of CSV: {error}") from error
             if columns is None:
                 if not self.headerless(row, rows.line_num):
-                    columns = self.header(row, rows.line_num)
+                    columns = self.header([cell.strip() for cell in row], rows.line_num)
                     continue
                 columns = [self.only]
             yield self.step(row, columns, rows.line_num)
@@ -155,27 +199,10 @@ class _Csv(_Reader):
         except UnreadableError as error:
             raise self.error(
                 line,
-                f"the first line '{row[0]}' is neither the input's name '{self.only}' nor "
+                f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
                 f"a value of {self.inputs[self.only]}",
             ) from error
         return True
-
-    def header(self, row: list[str], line: int) -> list[str | None]:
-        """The input that each column holds."""
-        names = [cell.strip() for cell in row]
-        for name in names:
-            if name not in self.inputs and not self.ignore:
-                raise self.unknown(line, "column", name)
-            if name in self.inputs and names.count(name) > 1:
-                raise self.error(line, f"two columns are called '{name}'")
-        for name in self.inputs:
-            if name not in names:
-                raise self.error(
-                    line,
-                    f"there is no column '{name}'",
-                    f"there are: {', '.join(names)}; an input without events has an empty column",
-                )
-        return [name if name in self.inputs else None for name in names]
 
     def step(self, row: list[str], columns: Sequence[str | None], line: int) -> Events:
         if not row:
@@ -189,8 +216,18 @@ class _Csv(_Reader):
             try:
                 events[name] = from_text(cell, self.inputs[name])
             except UnreadableError as error:
-                raise self.error(line, f"column '{name}': expected {error}, not '{cell}'") from error
+                raise error.refusal(f"column '{name}'", f"'{short(cell)}'", f"{self.file}:{line}") from error
         return events
+
+
+class _Parquet(_Reader):
+    """Typed rows under the names of the file's columns."""
+
+    def read(self, file: IO[bytes]) -> Iterator[Events]:
+        from workbench.backends import events_parquet
+
+        names, batches = events_parquet.columns(file, self.file)
+        yield from events_parquet.events(batches, self.header(names, 0), self.inputs, self.file)
 
 
 class _Json(_Reader):
@@ -203,15 +240,13 @@ class _Json(_Reader):
 
     def step(self, text: str, line: int) -> Events:
         try:
-            data = json.loads(text, object_pairs_hook=unique_keys)
-        except json.JSONDecodeError as error:
-            raise self.error(line, f"not a JSON value: {error.msg} at column {error.colno}: {_short(text)}") from error
-        except (ValueError, RecursionError) as error:
-            raise self.error(line, f"not a JSON value: {error}: {_short(text)}") from error
+            data = parse_json(text)
+        except ValueError as error:
+            raise self.error(line, str(error)) from error
         if not self._keyed(data):
             if self.only is None:
                 expected = "{" + ", ".join(f'"{name}": ...' for name in self.inputs) + "}"
-                raise self.error(line, f"expected an object {expected}, not {_short(text)}")
+                raise self.error(line, f"expected an object {expected}, not {short(text)}")
             data = {self.only: data}
         events: Events = {}
         for name, item in data.items():
@@ -224,7 +259,7 @@ class _Json(_Reader):
             try:
                 events[name] = from_json(item, self.inputs[name])
             except UnreadableError as error:
-                raise self.error(line, f"input '{name}': expected {error}, not {_short(json.dumps(item))}") from error
+                raise error.refusal(f"input '{name}'", short(json.dumps(item)), f"{self.file}:{line}") from error
         return events
 
     def _keyed(self, data: Any) -> bool:
@@ -232,89 +267,3 @@ class _Json(_Reader):
         if not isinstance(data, dict):
             return False
         return self.only is None or set(data) <= {self.only} or not isinstance(self.inputs[self.only], Record)
-
-
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; ValueError if a key occurs twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key occurs twice in one object")
-    return found
-
-
-def _short(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-# --- writing ----------------------------------------------------------------------------------------------
-
-
-class Writer:
-    """Writes what the outputs of a pipeline show, one row (or object) a step; see `write_events`."""
-
-    def __init__(self, stream: IO[str], pipeline: Pipeline, format: Format, *, idle: bool) -> None:
-        self.stream, self.format, self.idle = stream, format, idle
-        names = [name for name, _ in pipeline.outputs]
-        self.domains = dict(zip(names, pipeline.output_domains, strict=True))
-        self._csv = csv.writer(stream, lineterminator="\n")
-        if format == "csv":
-            self._csv.writerow(names)
-
-    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        """The events of one step; several events of one output (the end of a stream) take several rows."""
-        rows = max((len(values) for values in outputs.values()), default=0)
-        for i in range(max(rows, 1) if self.idle else rows):
-            self._row({name: values[i] for name, values in outputs.items() if i < len(values)})
-
-    def _row(self, events: Mapping[str, Value]) -> None:
-        if self.format == "jsonl":
-            row = {n: to_json(events[n], d) for n, d in self.domains.items() if n in events}
-            self.stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-        elif events or len(self.domains) > 1:
-            self._csv.writerow([to_text(events[n], d) if n in events else "" for n, d in self.domains.items()])
-        else:  # a row with one empty cell: csv would write "" there, which reads as a text
-            self.stream.write("\n")
-
-
-@contextmanager
-def write_events(
-    path: str | Path, pipeline: Pipeline, *, format: Format | None = None, idle: bool = False
-) -> Iterator[Writer]:
-    """A writer into a file that appears, complete, when the block ends without an error.
-
-    `-` (the standard output) and whatever is no ordinary file (a pipe, a device) are written as events come.
-
-    Parameters
-    ----------
-    format: overrides what the name says; CSV where neither says anything.
-    idle: whether a step without output takes a row too.
-    """
-    chosen = format or format_of(path) or "csv"
-    if str(path) == "-":
-        yield Writer(sys.stdout, pipeline, chosen, idle=idle)
-        sys.stdout.flush()
-        return
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        with open(target, "w", encoding="utf-8", newline="") as stream:
-            yield Writer(stream, pipeline, chosen, idle=idle)
-        return
-    with replacing(target) as name, open(name, "wb") as file, _zipped(file, target) as raw:
-        text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
-        try:
-            yield Writer(text, pipeline, chosen, idle=idle)
-            text.flush()
-        finally:
-            with suppress(ValueError, OSError):
-                text.detach()
-
-
-@contextmanager
-def _zipped(file: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
-    if target.suffix != ".gz":
-        yield file
-        return
-    # no time stamp in the header: the same events make the same file
-    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
-        yield cast(IO[bytes], zipped)

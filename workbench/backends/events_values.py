@@ -1,13 +1,15 @@
 """Values of a domain as JSON data and as the text of a CSV cell, both ways.
 
-The rule of this module: a domain's values read back as they were written. `UnreadableError` carries what
-was expected; the reader adds where.
+The rule of this module: it alone says what a cell may be, for every reader, and a domain's values read back as they
+were written. `UnreadableError` carries what was expected; the reader adds where.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
+import sys
 from typing import Any
 
 from workbench.core.domain import (
@@ -28,13 +30,86 @@ from workbench.core.domain import (
 )
 from workbench.errors import InputError
 
-INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
+INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 class UnreadableError(ValueError):
     """Not a value of the domain; the message says what was expected."""
+
+    def __init__(self, expected: str, hint: str = "") -> None:
+        super().__init__(expected)
+        self.hint = hint
+
+    def refusal(self, whose: str, given: str, where: str) -> InputError:
+        """The error that tells the user: whose value it is, as it was given, and where."""
+        return InputError(f"{whose}: expected {self}, not {given}", where=where, hint=self.hint)
+
+
+def short(text: str) -> str:
+    """A text, or the beginning of a long one."""
+    text = text.strip()
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def parse_json(text: str) -> Any:
+    """JSON text as data, in which no number is another than the one that is written.
+
+    Raises
+    ------
+    ValueError: it is none; the message says why.
+    """
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not a JSON value: {error.msg} at column {error.colno}: {short(text)}") from error
+    except UnreadableError as error:
+        raise ValueError(f"{error}: {short(text)}") from error
+    except RecursionError as error:
+        raise ValueError(f"not a JSON value: it is nested too deeply: {short(text)}") from error
+    except ValueError as error:
+        raise ValueError(f"expected {_digits()}, not {short(text)}") from error
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise UnreadableError("not a JSON value: a key occurs twice in one object")
+    return found
+
+
+def double(number: str | int) -> float:
+    """The float for a number as it is written; only `inf` is infinite."""
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if math.isinf(value) and "inf" not in str(number):
+        raise UnreadableError("a number that a float can hold")
+    return value
+
+
+def whole(text: str) -> int:
+    """The whole number for its digits."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise UnreadableError(_digits()) from error
+
+
+def _real(text: str) -> float:
+    try:
+        return double(text)
+    except UnreadableError as error:
+        raise UnreadableError(f"expected {error}, not {short(text)}") from error
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_real)
+
+
+def _digits() -> str:
+    return f"a whole number of at most {sys.get_int_max_str_digits()} digits"
 
 
 def expected(domain: Domain) -> str:
@@ -47,7 +122,9 @@ def expected(domain: Domain) -> str:
         return f"an integer {domain}"
     if isinstance(domain, Enum):
         return f"one of {', '.join(domain.labels)}"
-    if isinstance(domain, Integers | Reals):
+    if isinstance(domain, Integers):
+        return "a whole number"
+    if isinstance(domain, Reals):
         return "a number"
     if isinstance(domain, Record):
         return f"an object {domain}"
@@ -60,9 +137,14 @@ def expected(domain: Domain) -> str:
 
 def from_json(data: Any, domain: Domain) -> Value:
     """JSON data as a value of the domain."""
-    value = _typed(data, domain)
-    if value not in domain:
-        raise UnreadableError(expected(domain))
+    return _member(_typed(data, domain), domain)
+
+
+def _member(value: Value, domain: Domain) -> Value:
+    """A value that was read, if it is one of the domain's; `int` has floats nowhere in a log."""
+    fraction = isinstance(domain, Integers) and isinstance(value, float)
+    if fraction or value not in domain:
+        raise UnreadableError(expected(domain), "declare the input as float" if fraction else "")
     return value
 
 
@@ -82,7 +164,7 @@ def _typed(data: Any, domain: Domain) -> Value:
     if isinstance(domain, Bool) and type(data) is int and data in (0, 1):
         return bool(data)
     if isinstance(domain, Reals) and type(data) is int:
-        return float(data)
+        return double(data)
     return _hashable(data) if isinstance(domain, Anything) else data
 
 
@@ -92,10 +174,7 @@ def _hashable(data: Any) -> Value:
 
 def from_text(cell: str, domain: Domain) -> Value:
     """The text of a cell as a value of the domain."""
-    value = _parsed(cell, cell.strip(), domain)
-    if value is None or value not in domain:
-        raise UnreadableError(expected(domain))
-    return value
+    return _member(_parsed(cell, cell.strip(), domain), domain)
 
 
 def _parsed(cell: str, text: str, domain: Domain) -> Value:
@@ -107,14 +186,15 @@ def _parsed(cell: str, text: str, domain: Domain) -> Value:
         return TRUTH.get(text.lower())
     if isinstance(domain, Tuple | Map | Anything):
         try:
-            return from_json(json.loads(text), domain)
-        except (json.JSONDecodeError, RecursionError):
+            data = parse_json(text)
+        except ValueError:
             return cell if isinstance(domain, Anything) else None
-    if INTEGER.fullmatch(text):
-        return float(text) if isinstance(domain, Reals) else int(text)
-    if isinstance(domain, Integers | Reals) and NUMBER.fullmatch(text):
-        return float(text)
-    return None
+        return from_json(data, domain)
+    if not NUMBER.fullmatch(text):
+        return None
+    if isinstance(domain, Reals):
+        return double(text)
+    return whole(text) if INTEGER.fullmatch(text) else float(text)
 
 
 def to_json(value: Value, domain: Domain) -> Any:
@@ -150,4 +230,18 @@ def to_text(value: Value, domain: Domain) -> str:
         return data
     if isinstance(data, float) and not isinstance(domain, Anything):
         return repr(data)
-    return json.dumps(data, ensure_ascii=False)
+    return dump_json(data)
+
+
+def dump_json(data: Any) -> str:
+    """JSON data as text.
+
+    Raises
+    ------
+    InputError: a number has more digits than are ever read back.
+    """
+    try:
+        return json.dumps(data, ensure_ascii=False)
+    except ValueError as error:
+        hint = "numbers stay small in a finite domain, e.g. -N 1000"
+        raise InputError(f"what comes out is not {_digits()}", hint=hint) from error

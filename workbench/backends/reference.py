@@ -9,6 +9,7 @@ executor is as it was before the step. Pull mode is a second, demand driven algo
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
@@ -180,6 +181,12 @@ class Reference:
             name: len(queue) for cell in self._cells for queue, name in zip(cell.queues, cell.node.queues, strict=True)
         }
         return found | {name: self._states[index][0] for index, name in self._inside} if self._inside else found
+
+    @cached_property
+    def lines(self) -> Mapping[str, deque[Value]]:
+        """The queues themselves: the events waiting now, oldest first. To be looked at only."""
+        pairs = (pair for cell in self._cells for pair in zip(cell.node.queues, cell.queues, strict=True))
+        return dict(pairs)
 
     def contents(self) -> dict[str, tuple[Value, ...]]:
         """Queue name to the events waiting now, oldest first."""

@@ -8,7 +8,7 @@ memories are variables. Integer domains of 2^k values are words of k bits, other
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from workbench.backends.smv_terms import SmvTerms, bare, constant, enum_labels, type_of
@@ -16,7 +16,7 @@ from workbench.core.domain import Domain, Enum, Integer
 from workbench.core.fold import postorder
 from workbench.core.ops import AND, ITE, NOT
 from workbench.core.term import Term
-from workbench.ir.system import Instance, System, instance_of, local_of
+from workbench.ir.system import Instance, System, by_instance, instance_of, local_of
 
 RESERVED = frozenset(
     """MODULE DEFINE MDEFINE CONSTANTS VAR IVAR FROZENVAR INIT TRANS INVAR SPEC CTLSPEC LTLSPEC PSLSPEC COMPUTE
@@ -110,9 +110,15 @@ class _Printer:
         inside = {*map(_local, self.domains), *(role for i in system.instances for role, _ in i.roles)}
         self.labels = enum_labels(known, {*self.instance_names.values(), *RESERVED, *(inside - self.taken)})
         self.names = {name: self._global(name) for name in self.domains}
+        self.locals = {name: self._local(name) for name in self.domains}
         self.initial = {v.name: v for v in system.variables}
+        self.members = by_instance(system.names())
+        self.leaves = by_instance(dict.fromkeys((*system.free, *self.driven)))
         self.bodies: dict[str, str] = {}
         """Module body to module name."""
+        self.module_names = set(self.taken)
+        self.numbers: dict[str, int] = {}
+        """Per name that several modules want, the number that the last of them has got."""
         self.modules: list[str] = []
 
     def _local(self, name: str) -> str:
@@ -151,43 +157,34 @@ class _Printer:
 
     def _instance(self, instance: Instance) -> tuple[str, str]:
         """Module name and actual parameters of an instance."""
-        own = self._members(instance)
-        others: list[str] = []
-        for term in own.values():
-            for t in postorder([term]):
-                other = instance_of(t.name) if t.is_var else instance.name
-                if other != instance.name and other not in others:
-                    others.append(other)
+        own = self.members.get(instance.name, {})
+        used = {t.name: None for t in postorder(own.values()) if t.is_var}
+        others = list(dict.fromkeys(other for other in map(instance_of, used) if other != instance.name))
         roles = {source: role for role, source in reversed(instance.roles)}
         if len(others) > 1 and "overflow" in others:
             others.remove("overflow")
             others.append("overflow")
-        others.sort(key=lambda o: [s for _, s in instance.roles].index(o) if o in roles else len(roles))
+        ranks = {source: rank for rank, (_, source) in reversed(list(enumerate(instance.roles)))}
+        others.sort(key=lambda o: ranks.get(o, len(roles)))
         formal = _unique([roles.get(o, o) for o in others], self.taken)
         params = {o: formal[roles.get(o, o)] for o in others}
-        body = self._body(instance, own, params)
+        body = self._body(instance, own, used, params)
         formals, actuals = list(params.values()), [self.instance_names[o] for o in others]
-        if self.around and any(instance_of(name) == instance.name for name in self.driven):
+        if self.around and not self.driven.keys().isdisjoint(self.leaves.get(instance.name, ())):
             formals, actuals = [self.around.name, *formals], [self.around.name, *actuals]
         name = self._module(instance, f"{_listed(formals)}\n{body}")
         return name, _listed(actuals)
 
-    def _members(self, instance: Instance) -> dict[str, Term]:
-        names = self.system.names()
-        return {name: term for name, term in names.items() if instance_of(name) == instance.name}
-
-    def _body(self, instance: Instance, own: Mapping[str, Term], params: Mapping[str, str]) -> str:
+    def _body(self, instance: Instance, own: Mapping[str, Term], used: Iterable[str], params: Mapping[str, str]) -> str:
         local = {}
-        for name in self.names:
+        for name in (*own, *(name for name in used if name in self.locals)):
             owner = instance_of(name)
-            if owner == instance.name:
-                local[name] = self._local(name)
-            elif owner in params:
-                local[name] = f"{params[owner]}.{self._local(name)}"
+            local[name] = self.locals[name] if owner == instance.name else f"{params[owner]}.{self.locals[name]}"
         terms = SmvTerms(local, self.labels)
         variables = [name for name in own if name in self.initial]
-        free = [name for name in self.system.free if instance_of(name) == instance.name and name not in self.driven]
-        given = {n: text for n, text in self.driven.items() if n in self.domains and instance_of(n) == instance.name}
+        leaves = self.leaves.get(instance.name, ())
+        free = [name for name in leaves if name not in self.driven]
+        given = {n: self.driven[n] for n in leaves if n in self.driven and n in self.domains}
         lines = []
         if variables or free:
             lines.append("  VAR")
@@ -211,8 +208,11 @@ class _Printer:
         words = re.sub(r"\S+", lambda m: SIGNS.get(m[0], m[0]), re.sub(r"([(),])", r" \1 ", instance.module))
         base = re.sub(r"\W+", "_", words).strip("_") or "Module"
         base = base if base not in RESERVED and base[0].isalpha() else f"M_{base}"
-        taken = {*self.bodies.values(), *self.taken}
-        name = next(n for n in (base, *(f"{base}_{i}" for i in range(2, len(taken) + 3))) if n not in taken)
+        name = base
+        while name in self.module_names:
+            self.numbers[base] = self.numbers.get(base, 1) + 1
+            name = f"{base}_{self.numbers[base]}"
+        self.module_names.add(name)
         self.bodies[body] = name
         self.modules.append(f"MODULE {name}{body}")
         return name
@@ -262,14 +262,16 @@ def _listed(names: Sequence[str]) -> str:
 def _unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, str]:
     """SMV identifiers for names: dots become underscores, clashes (also with names taken) get a number."""
     found: dict[str, str] = {}
+    used = set(taken)
     for name in names:
         base = re.sub(r"\W", "_", name)
         base = f"{base}_" if base in RESERVED or not (base[0].isalpha() or base[0] == "_") else base
         candidate, count = base, 1
-        while candidate in found.values() or candidate in taken:
+        while candidate in used:
             count += 1
             candidate = f"{base}{count}"
         found[name] = candidate
+        used.add(candidate)
     return found
 
 

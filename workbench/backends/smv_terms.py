@@ -53,12 +53,14 @@ def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
     """SMV constants for the labels of all enumerations: the labels themselves where nothing else is so called."""
     names = dict.fromkeys(label for d in domains if isinstance(d, Enum) for label in d.labels)
     found: dict[str, str] = {}
+    used = set(taken)
     for label in names:
         base = re.sub(r"\W", "_", label)
         base = base if base[:1].isalpha() or base[:1] == "_" else f"c_{base}"
-        while base in taken or base in found.values():
+        while base in used:
             base += "_"
         found[label] = base
+        used.add(base)
     return found
 
 

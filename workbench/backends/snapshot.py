@@ -2,7 +2,8 @@
 
 The rule of this module: a state goes back into the pipeline it came from, and into nothing else. The bytes are
 
-    4    b"WBS" and the version of this form, 1
+    4    b"WBS" and the version of this form, 2
+    16   the checksum: the first bytes of a SHA-256 over all that follows
     16   the fingerprint: the first bytes of a SHA-256 over backend, pipeline and the form of the state
     ...  what the backend writes: the compiled executor its arrays (`Compiled.snapshot`), the reference executor
          JSON text (`Reference.snapshot`)
@@ -25,8 +26,9 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Burst, Maybe
 from workbench.errors import Location, Refused, StateError
 
-MAGIC = b"WBS\x01"
+MAGIC, VERSION = b"WBS", 2
 SIZE = 16
+DAMAGED = "take an earlier copy of it, or start afresh"
 HINT = "go on with the pipeline, the backend and the version of workbench that it was made by; or start afresh"
 
 TUPLES: dict[str, Callable[[Sequence[Value]], Value]] = {
@@ -51,7 +53,11 @@ def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     """
     nodes = [(n.name, n.processor, n.inputs, n.outputs) for n in flat.nodes]
     told = _described((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
-    return hashlib.sha256(told.encode()).digest()[:SIZE]
+    return _hash(told.encode())
+
+
+def _hash(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()[:SIZE]
 
 
 def _described(value: Any, around: frozenset[int] = frozenset()) -> str:
@@ -76,8 +82,8 @@ def _described(value: Any, around: frozenset[int] = frozenset()) -> str:
 
 
 def sealed(mark: bytes, payload: bytes) -> bytes:
-    """A state with what says whose it is."""
-    return MAGIC + mark + payload
+    """A state with what says whose it is, and that it is whole."""
+    return MAGIC + bytes([VERSION]) + _hash(mark + payload) + mark + payload
 
 
 def opened(mark: bytes, data: bytes) -> bytes:
@@ -85,13 +91,20 @@ def opened(mark: bytes, data: bytes) -> bytes:
 
     Raises
     ------
-    StateError: these are no bytes of this form, or of another pipeline.
+    StateError: these are no bytes of this form, they are not what they were, or are of another pipeline.
     """
+    head = len(MAGIC) + 1
     if data[: len(MAGIC)] != MAGIC:
-        raise StateError("this is no state of a pipeline that this version can read", hint=HINT)
-    if data[len(MAGIC) : len(MAGIC) + SIZE] != mark:
+        raise StateError("this is no state of a pipeline", hint=HINT)
+    if data[len(MAGIC) : head] != bytes([VERSION]):
+        found = data[len(MAGIC)] if len(data) > len(MAGIC) else "none"
+        raise StateError(f"this state has the form {found}, and this version of workbench reads {VERSION}", hint=HINT)
+    whole, content = data[head : head + SIZE], data[head + SIZE :]
+    if _hash(content) != whole:
+        raise StateError("this state is damaged: it is not what was saved", hint=DAMAGED)
+    if content[:SIZE] != mark:
         raise StateError("this is the state of another pipeline, or of another backend", hint=HINT)
-    return data[len(MAGIC) + SIZE :]
+    return content[SIZE:]
 
 
 # --- any values -----------------------------------------------------------------------------------------------

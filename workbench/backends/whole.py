@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ def replacing(target: Path) -> Iterator[Path]:
     ------
     InputError: it cannot be made there.
     """
-    name = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    name = target.with_name(f".{target.stem}.{os.urandom(4).hex()}{target.suffix}")
     try:  # around the making, too: whenever this is interrupted, nothing is left behind
         try:
             name.touch(exist_ok=False)

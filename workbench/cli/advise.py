@@ -14,9 +14,8 @@ from workbench.cli.progress import Progress
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.threads.advise import Advised
+    from workbench.threads.advise import Advised, Gain
 
-HELP = "find where threads would pay"
 SAMPLE = 2000
 """Steps that are run."""
 
@@ -33,11 +32,11 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Measure and print."""
+    pipeline = o.load(args.file, args.param).pipeline
     from workbench.backends.events import read_events
     from workbench.threads.advise import advise
     from workbench.verify.certify import certify_nodes
 
-    pipeline = o.load(args.file, args.param).pipeline
     threads = os.cpu_count() or 1 if args.threads is None else args.threads
     if threads < 1:
         raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
@@ -58,19 +57,21 @@ def as_json(found: Advised) -> dict[str, Any]:
         "threads": found.threads,
         "seconds": found.profile.total,
         "processors": dict(found.profile.processors),
-        "overhead": {"task": found.overhead.task, "queue": found.overhead.queue},
+        "overhead": {"task": found.overhead.task, "queue": found.overhead.queue, "cores": found.overhead.cores},
         "advice": [
             {
                 "pattern": each.pattern,
                 "cuts": list(each.placement.cuts),
                 "pipelined": {name: str(c) for name, c in each.placement.pipelined.items()},
                 "copies": sorted(each.placement.copies),
-                "predicted": each.predicted,
-                "measured": each.measured,
+                "predicted": each.predicted._asdict(),
+                "measured": each.measured._asdict(),
+                "cores": each.cores,
                 "worth": each.worth,
             }
             for each in found.advice
         ],
+        "conclusion": found.conclusion,
     }
 
 
@@ -81,25 +82,21 @@ def text(found: Advised, steps: int) -> str:
     rows = [*profile.processors.items(), ("(around them)", profile.rest)]
     width = max(len(name) for name, _ in rows)
     lines += [f"  {name.ljust(width)}  {seconds * 1e6:9.1f} µs" for name, seconds in rows]
+    costs = found.overhead
     lines.append(
-        f"a task in a thread costs {found.overhead.task * 1e6:.1f} µs, a queue {found.overhead.queue * 1e6:.1f}"
+        f"a task in a thread costs {costs.task * 1e6:.1f} µs, a queue {costs.queue * 1e6:.1f};"
+        f" {found.threads + 1} threads get {costs.cores:.1f} cores"
     )
     if found.advice:
         with_threads = f"gain with {found.threads} {'thread' if found.threads == 1 else 'threads'}"
-        lines += ["", f"{with_threads.ljust(50)} predicted  measured"]
+        lines += ["", f"{with_threads.ljust(48)} {'predicted':>16} {'measured':>16}"]
         for each in found.advice:
-            sign = "✓" if each.worth else "✗"
-            lines.append(f"  {sign} {each.pattern.ljust(48)} {each.predicted:9.2f} {each.measured:9.2f}")
-    lines += ["", conclusion(found)]
+            sign = "✓" if found.promises(each) else "✗"
+            lines.append(f"  {sign} {each.pattern.ljust(44)} {_gain(each.predicted)} {_gain(each.measured)}")
+    lines += ["", found.conclusion]
     return "\n".join(lines)
 
 
-def conclusion(found: Advised) -> str:
-    """One sentence."""
-    if found.best is not None:
-        return f"worth it: {found.best.pattern}"
-    if not found.advice:
-        return "no pattern fits: nothing to cut, to pipeline, or to copy that costs enough"
-    if max(each.predicted for each in found.advice) < 1.1:
-        return "not worth it: what would run at the same time is too little beside what threads cost"
-    return "not worth it: it was tried and gained nothing; work in plain Python holds Python's lock"
+def _gain(gain: Gain) -> str:
+    """The middle, and from where to where it goes."""
+    return f"{gain.middle:4.2f} ({gain.low:.2f}-{gain.high:.2f})".rjust(16)

@@ -10,7 +10,6 @@ from workbench.cli import options as o
 if TYPE_CHECKING:
     from workbench.cli.analyse_report import Section
 
-HELP = "report dead paths, latency, silence, constants, order"
 ANALYSES = ("dead-paths", "latency", "silence", "constants", "order")
 UNDECIDED = 3
 
@@ -37,10 +36,11 @@ def execute(args: argparse.Namespace) -> int:
     """Analyse and print."""
     import json
 
-    from workbench.cli.analyse_report import SECTIONS
     from workbench.cli.progress import Progress
 
     loaded = o.load(args.file, args.param, args.fault)
+    from workbench.cli.analyse_report import SECTIONS
+
     settings = o.settings(args, loaded.pipeline)
     code = 0
     for number, name in enumerate(args.only):

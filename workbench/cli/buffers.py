@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.verify.buffers import Buffer, Buffers
 
-HELP = "find the smallest capacity of each queue"
 SIGNS = {"bounded": ("✓", "32"), "unbounded": ("✗", "31"), "unknown": ("?", "35")}
 """The sign and the colour (ANSI) of what is known of a queue."""
 _INDENT = "    "
@@ -42,7 +42,6 @@ def execute(args: argparse.Namespace) -> int:
     """Find out, print, and write."""
     from workbench.cli.progress import Progress
     from workbench.errors import InputError
-    from workbench.verify.buffers import buffers
 
     if args.most < 0:
         raise InputError(f"--max {args.most}: the largest capacity cannot be negative", hint="write --max 64")
@@ -54,13 +53,15 @@ def execute(args: argparse.Namespace) -> int:
     args.Q = []
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
+    from workbench.verify.buffers import buffers
+
     with Progress(f"buffers of {pipeline.name}"):
         found = buffers(pipeline, settings, args.most)
     written = _annotate(args.file, found) if args.annotate else ""
     if args.json:
         print(json.dumps(found.to_json()), flush=True)
     else:
-        print(text(found, pipeline.resolve(settings.domain), quiet=args.quiet))
+        print(text(found, pipeline.resolve(replace(settings, n=found.n).domain), quiet=args.quiet))
         print(written, end="", flush=True)
     if found.gap:
         print(f"DEFECT OF WORKBENCH: model and execution disagree: {found.gap}. Please report this.", file=sys.stderr)

@@ -12,7 +12,6 @@ from workbench.cli import runs
 if TYPE_CHECKING:
     from workbench.language import Loaded, PropertySyntax
 
-HELP = "decide properties of a pipeline"
 DEFAULT = ("liveness", "response", "no-overflow")
 """What is checked when neither the command line nor the file says."""
 
@@ -47,12 +46,13 @@ def properties(loaded: Loaded, given: list[str]) -> list[PropertySyntax]:
 
 def execute(args: argparse.Namespace) -> int:
     """Check and print."""
-    from workbench.cli.output import decide_all
-    from workbench.cli.problem import problem
     from workbench.language import parameters
 
     runs.check_writable(args)
     loaded = o.load(args.file, args.param, args.fault)
+    from workbench.cli.output import decide_all
+    from workbench.cli.problem import problem
+
     settings = o.settings(args, loaded.pipeline)
     given = parameters(args.param)
     problems = [problem(loaded, syntax, settings, given) for syntax in properties(loaded, args.property)]

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from workbench.conformance.contenders import Contender
     from workbench.conformance.subjects import Subject
 
-HELP = "compare the backends on random traces"
 EXAMPLES = 100
 
 

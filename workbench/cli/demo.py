@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from workbench.cli.pool import Task
     from workbench.verify.verdict import Verdict
 
-HELP = "check all the models against all properties, and write a report"
 STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-full-queues")
 """What is asked of every pipeline, besides the `check` lines of its file."""
 FOLDER = "build/demo"

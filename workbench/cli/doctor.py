@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-HELP = "say what was found: engines, graphviz, Java and Spark, GPU"
 OLDEST = (3, 11)
+EXPLICIT = "explicit"
 EXTRAS = (
     ("pyarrow", "lab", "results of experiments"),
     ("duckdb", "lab", "tables of experiments"),
@@ -29,7 +29,9 @@ EXTRAS = (
 """Python package, the extra that installs it, and what it is for."""
 
 READY = "Pipelines can be checked."
-NOT_READY = "Most properties cannot be checked: no engine works but the built-in 'explicit'."
+ALONE = """Pipelines can be checked, by the built-in engine 'explicit' alone: it decides invariants, AG EF and what
+recurs for ever (GF, FG). Other formulas, monitors of SMV systems and large models need another engine."""
+NOT_READY = "Pipelines cannot be checked: this Python is too old."
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,18 @@ def execute(args: argparse.Namespace) -> int:
     """Look and say; 0 if pipelines can be checked."""
     items = list(look())
     ready = works(items)
+    alone = [item.name for item in items if item.group == "engines" and item.found] == [EXPLICIT]
     if args.json:
         print(json.dumps({"works": ready, "found": [asdict(item) for item in items]}))
     else:
         print(_table(items))
-        print(f"\n{READY if ready else NOT_READY}")
+        print(f"\n{(ALONE if alone else READY) if ready else NOT_READY}")
     return 0 if ready else 2
 
 
 def works(items: list[Item]) -> bool:
-    """Whether the main path can run: this Python is new enough and some engine works."""
-    python = all(item.found for item in items if item.name == "Python")
-    return python and any(item.found for item in items if item.group == "engines")
+    """Whether the main path can run: this Python is new enough, and an engine is built in."""
+    return all(item.found for item in items if item.name == "Python")
 
 
 def look() -> Iterator[Item]:
@@ -89,6 +91,7 @@ def _engines() -> Iterator[Item]:
     from workbench.errors import WorkbenchError
     from workbench.verify.engines import find_engines, get_engine
 
+    yield Item("engines", EXPLICIT, True, "built in")
     for found in find_engines():
         hint = ""
         if not found.usable:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from workbench.cli import options as o
 
-HELP = "draw a pipeline"
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
@@ -26,10 +24,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Draw."""
-    from workbench.draw import draw
-
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     if args.output is None:
+        from workbench.draw import draw
+
         sys.stdout.write(draw(pipeline))
         return 0
     from workbench.backends.whole import replacing

@@ -14,7 +14,6 @@ from workbench.cli import runs
 if TYPE_CHECKING:
     from workbench.cli.problem import Part
 
-HELP = "decide whether two pipelines compute the same; --fault is about FILE_A"
 MODES = ("sequence", "stepwise", "approximates")
 
 
@@ -34,12 +33,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Compare and print."""
+    runs.check_writable(args)
+    left, right = _pipelines([args.left, args.right], args.param)
     from workbench.cli.output import decide_all
     from workbench.cli.problem import Comparison
     from workbench.verify.equivalence import side_by_side
 
-    runs.check_writable(args)
-    left, right = _pipelines([args.left, args.right], args.param)
     left = replace(left, loaded=left.loaded.faulty(*args.fault))
     both = side_by_side(left.pipeline, right.pipeline, args.mode)[0]
     comparison = Comparison(left, right, args.mode, o.settings(args, both))

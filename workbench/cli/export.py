@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from workbench.verify.check import Settings
     from workbench.verify.properties import Question
 
-HELP = "print the NuSMV model of a pipeline"
 KEYWORDS = {"invar": "INVARSPEC", "ctl": "CTLSPEC", "ltl": "LTLSPEC"}
 
 

@@ -24,4 +24,9 @@ def write_atomically(path: str | Path, text: str) -> None:
         with replacing(target) as name:
             name.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"cannot write there: {error.strerror}", where=str(path)) from error
+        raise unwritten(error, path) from error
+
+
+def unwritten(error: OSError, path: str | Path = "") -> InputError:
+    """The system's word that something cannot be written, as an error of ours."""
+    return InputError(f"cannot write there: {error.strerror}", where=str(path or error.filename or "standard output"))

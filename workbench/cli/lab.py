@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.lab.plan import Lab
 
-HELP = "run suites of experiments, and report on them"
 EXPERIMENTS, STORE = Path("experiments"), Path(".workbench") / "lab"
 """Where suites are and results are kept, below the working folder."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from workbench.cli.lab import open_lab, places
 from workbench.cli.progress import Progress
@@ -20,7 +21,8 @@ from workbench.lab.plan import Lab, Origin, Selection, Task, default_jobs, missi
 from workbench.lab.region import Scalar
 from workbench.lab.report_text import on_gpus, rerun
 from workbench.lab.result import Result, Status
-from workbench.lab.store import REPAIR, Broken, Store, flat
+from workbench.lab.rows import flat
+from workbench.lab.store import Broken, Store
 
 MOST_SHOWN = 10
 _SETTLED = (Status.OK, Status.REFUSED)
@@ -86,17 +88,18 @@ def _show_suite(lab: Lab) -> None:
 
 
 def _warn(broken: Sequence[Broken]) -> None:
-    for item in broken:
-        print(f"workbench: left out, since it cannot be read: {item}", file=sys.stderr)
-    if broken:
-        print(f"  hint: {REPAIR}", file=sys.stderr)
+    for hint in dict.fromkeys(item.hint for item in broken):
+        for item in broken:
+            if item.hint == hint:
+                print(f"workbench: left out, since it cannot be read: {item}", file=sys.stderr)
+        print(f"  hint: {hint}", file=sys.stderr)
 
 
 # --- run ------------------------------------------------------------------------------------------------------
 
 
 def run_(args: argparse.Namespace) -> int:
-    """Measure what is missing; 0 if every measurement that was made ended well."""
+    """Measure what is missing; 0 if everything that is asked for has ended well, now or before."""
     lab = open_lab(args, args.suite)
     code = lab.code()
     selection = _chosen(args, lab)
@@ -128,12 +131,22 @@ def run_(args: argparse.Namespace) -> int:
     if not args.json and todo:
         told = ", ".join(f"{count} {status}" for status, count in sorted(pace.statuses.items()))
         print(f"run {origin.run}: {told} in {pace.elapsed:.1f} s ({pace.measured_seconds:.1f} s in the points)")
-        retried = [f"--retry {status.replace(' ', '-')}" for status in sorted(pace.statuses) if status not in _SETTLED]
-        if retried:
-            print(f"    to measure those again: {' '.join(retried)}")
-    if pace.statuses[Status.WRONG]:
-        return 1
-    return 3 if pace.done - pace.statuses[Status.OK] else 0
+    made = {task.id for task in todo}
+    before = {task.id: done[task.id] for task in wanted if task.id not in made and done[task.id] != Status.OK}
+    _tell_earlier(before, lab.options, sys.stderr if args.json else sys.stdout)
+    bad = {*pace.statuses, *before.values()} - {Status.OK}
+    retried = [f"--retry {status.replace(' ', '-')}" for status in sorted(bad) if status not in _SETTLED]
+    if retried and not args.json:
+        print(f"    to measure those again: {' '.join(retried)}")
+    return 1 if Status.WRONG in bad else 3 if bad else 0
+
+
+def _tell_earlier(bad: Mapping[str, str], options: str, to: IO[str]) -> None:
+    """Say what is in the store that has not ended well, and is not measured again."""
+    for status, count in sorted(collections.Counter(bad.values()).items()):
+        one = next(key for key, ended in bad.items() if ended == status)
+        shown = " ".join(filter(None, ["workbench lab show", options, one]))
+        print(f"measured before: {count} {status}; all about the first: {shown}", file=to)
 
 
 @contextlib.contextmanager
@@ -242,12 +255,7 @@ def chosen_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...
 
 def show_(args: argparse.Namespace) -> int:
     """Print everything about the measurements of an id."""
-    found = [
-        (folder.name.removeprefix("suite="), result)
-        for folder in sorted(args.data.glob("suite=*"))
-        for result in _all(Store(args.data, folder.name.removeprefix("suite=")))
-        if result.id.startswith(args.id)
-    ]
+    found = [(suite, r) for suite, results in _stored(args.data).items() for r in results if r.id.startswith(args.id)]
     if not found:
         raise InputError(f"there is no measurement '{args.id}'", where=str(args.data))
     for suite, result in found:
@@ -258,10 +266,12 @@ def show_(args: argparse.Namespace) -> int:
     return 0
 
 
-def _all(store: Store) -> list[Result]:
-    results, broken = store.results()
-    _warn(broken)
-    return results
+def _stored(folder: Path) -> dict[str, list[Result]]:
+    """The results of each suite that has any."""
+    names = sorted(place.name.removeprefix("suite=") for place in folder.glob("suite=*"))
+    found = {name: Store(folder, name).results() for name in names}
+    _warn([item for _, broken in found.values() for item in broken])
+    return {name: results for name, (results, _) in found.items()}
 
 
 def describe(suite: str, result: Result, options: str) -> str:
@@ -328,15 +338,16 @@ def compare_(args: argparse.Namespace) -> int:
     from workbench.lab.compare import compare, find_run
     from workbench.lab.table import is_timing
 
-    suite, before = find_run(args.data, args.before)
-    other, after = find_run(args.data, args.after)
+    stored = _stored(args.data)
+    suite, before = find_run(stored, args.before)
+    other, after = find_run(stored, args.after)
     if suite != other:
         raise InputError(f"{args.before} is a run of '{suite}', {args.after} one of '{other}'")
-    timings: set[tuple[str, str]] = set()
+    measured: set[tuple[str, str]] = set()
     with contextlib.suppress(SuiteError):  # results can be compared when the suite is gone
         experiments = open_lab(args, suite).suite.experiments.values()
-        timings = {(e.name, name) for e in experiments for name, output in e.outputs.items() if is_timing(output.unit)}
-    found = compare(before, after, timings)
+        measured = {(e.name, n) for e in experiments for n, o in e.outputs.items() if o.measured or is_timing(o.unit)}
+    found = compare(before, after, measured)
     for change in found.changes:
         print(json.dumps(change.to_json()) if args.json else str(change))
     if not args.json:

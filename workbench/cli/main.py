@@ -2,13 +2,16 @@
 
 The rule of this module: whatever happens, a script can tell from the exit code (0 holds, 1 fails, 2 the input
 or the installation is at fault, 3 undecided, 130 interrupted), a person gets one message, and
-`WORKBENCH_DEBUG=1` gets the traceback. Commands import what they need when they run, so `--help` is fast.
+`WORKBENCH_DEBUG=1` gets the traceback. A command is imported when it is named, and what it needs when it
+runs: so it starts fast.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
+import importlib
 import json
 import os
 import signal
@@ -18,29 +21,30 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.cli import advise, analyse, buffers, check, conform, demo, doctor, draw, equiv, export, lab, monitor, run
 from workbench.errors import Location, WorkbenchError
 
-COMMANDS: dict[str, ModuleType] = {
-    "check": check,
-    "equiv": equiv,
-    "monitor": monitor,
-    "buffers": buffers,
-    "analyse": analyse,
-    "export": export,
-    "run": run,
-    "advise": advise,
-    "conform": conform,
-    "draw": draw,
-    "doctor": doctor,
-    "lab": lab,
-    "demo": demo,
+COMMANDS = {
+    "check": "decide properties of a pipeline",
+    "equiv": "decide whether two pipelines compute the same; --fault is about FILE_A",
+    "monitor": "decide what a pipeline says of all runs of an SMV system",
+    "buffers": "find the smallest capacity of each queue",
+    "analyse": "report dead paths, latency, silence, constants, order",
+    "export": "print the NuSMV model of a pipeline",
+    "run": "run a pipeline on events",
+    "advise": "find where threads would pay",
+    "conform": "compare the backends on random traces",
+    "draw": "draw a pipeline",
+    "doctor": "say what was found: engines, graphviz, Java and Spark, GPU",
+    "lab": "run suites of experiments, and report on them",
+    "demo": "check all the models against all properties, and write a report",
 }
-"""Command to its module; each has `HELP`, `options(parser)` and `execute(args) -> exit code`."""
+"""Command to what it does, in a line; its module has `options(parser)` and `execute(args) -> exit code`."""
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 DEFECT = 3
+YOUNG = 50_000
+"""New objects between two searches for garbage: nearly all that is imported and composed stays."""
 EPILOG = """exit codes: 0 all hold (within bounds counts), 1 some property fails, 2 the input or the
 installation is at fault, 3 undecided. WORKBENCH_DEBUG=1 shows the traceback of an error."""
 
@@ -56,15 +60,22 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=f"see {self.prog} --help")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+def command(name: str) -> ModuleType:
+    """The module of a command, imported when it is used: the others cost a tenth of a second."""
+    return importlib.import_module(f"workbench.cli.{name}")
+
+
+def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of all commands, with the options of those that a command line names."""
     top = _Parser(prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG)
     top.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, module in COMMANDS.items():
-        doc = (module.__doc__ or "").partition("\n")[0]
-        one = commands.add_parser(name, help=module.HELP, description=doc, epilog=EPILOG)
-        module.options(one)
+    for name, line in COMMANDS.items():
+        one = commands.add_parser(name, help=line, epilog=EPILOG)
+        if name in argv:
+            module = command(name)
+            one.description = (module.__doc__ or "").partition("\n")[0]
+            module.options(one)
     return top
 
 
@@ -80,10 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; the exit code."""
     argv = list(sys.argv[1:] if argv is None else argv)
     _encodable()
+    gc.set_threshold(YOUNG)
     try:
         with _terminable():
-            args = parser().parse_args(argv, argparse.Namespace(argv=argv))
-            code = int(COMMANDS[args.command].execute(args))
+            args = parser(argv).parse_args(argv, argparse.Namespace(argv=argv))
+            code = int(command(args.command).execute(args))
             sys.stdout.flush()
         return code
     except SystemExit as end:  # --help, --version
@@ -93,8 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # whoever read our output has had enough
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_output()
         return BROKEN_PIPE
     except WorkbenchError as error:
         return _fail(error, argv)
@@ -139,11 +150,20 @@ def _encodable() -> None:
 def _fail(error: WorkbenchError, argv: Sequence[str]) -> int:
     _debug()
     if "--json" in argv:
-        print(json.dumps(error_object(error)))
         with contextlib.suppress(OSError):
-            sys.stdout.flush()
+            print(json.dumps(error_object(error)), flush=True)
+    try:
+        sys.stdout.flush()
+    except OSError:  # what is said of that, and the exit code, are not Python's
+        _close_output()
     print(f"workbench: {error.message}", file=sys.stderr)
     return error.exit_code
+
+
+def _close_output() -> None:
+    """Nothing more can be printed, at the end of the process either."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def error_object(error: WorkbenchError) -> dict[str, object]:
@@ -157,6 +177,8 @@ def error_object(error: WorkbenchError) -> dict[str, object]:
     }
     if isinstance(error.where, Location):
         found |= {"file": error.where.file, "line": error.where.line, "column": error.where.column}
+    if error.others:
+        found["others"] = [error_object(other) for other in error.others]
     return found
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from workbench.verify.driven import Driven
     from workbench.verify.verdict import Verdict
 
-HELP = "decide what a pipeline says of all runs of an SMV system"
 DEFAULT = "never-false"
 
 
@@ -106,18 +105,18 @@ class Monitored:
     @property
     def capacities(self) -> Mapping[str, int]:
         """The capacity of each queue."""
-        from workbench.ir.compose import compose
+        from workbench.ir.compose import outline
 
-        system = compose(self.pipeline, self.watched.settings.q)
+        system = outline(self.pipeline, self.watched.settings.q)
         return {queue.name: queue.capacity for queue in system.queues.values()}
 
     def validate(self) -> None:
         """Bind the inputs and build the question, without asking it."""
-        from workbench.ir.compose import compose
+        from workbench.ir.compose import outline
         from workbench.verify.binding import Undecided
         from workbench.verify.from_syntax import property_from
 
-        question = property_from(self.syntax).question(compose(self.pipeline, self.watched.settings.q))
+        question = property_from(self.syntax).question(outline(self.pipeline, self.watched.settings.q))
         with contextlib.suppress(Undecided):  # `decide` says it of this property, and goes on to the next
             self.watched.environment.adapt(question)
 
@@ -137,8 +136,6 @@ class Monitored:
 
 def execute(args: argparse.Namespace) -> int:
     """Ask and print."""
-    from workbench.cli.output import decide_all
-
     runs.check_writable(args)
     *system, file = args.files
     if len(system) > 1:
@@ -151,6 +148,8 @@ def execute(args: argparse.Namespace) -> int:
         settings = o.settings(args, part.pipeline)
         watched = Watched(path, part, {**statement.bind, **bind}, {**statement.when, **when}, settings)
         problems += [Monitored(watched, syntax) for syntax in _asked(args.property, statement.checks)]
+    from workbench.cli.output import decide_all
+
     return decide_all([*problems], as_json=args.json, quiet=args.quiet, then=partial(runs.write, args))
 
 
@@ -161,7 +160,7 @@ def _watching(
 
     Without a name in `reference` these are all pipelines of the file that watch the given system, or any.
     """
-    from workbench.language import Monitor, read_file, split_reference
+    from workbench.language import read_file, split_reference
 
     path, name = split_reference(reference)
     source = read_file(path)
@@ -175,6 +174,8 @@ def _watching(
                 hint='give one, workbench monitor SYSTEM.smv FILE, or write monitor "SYSTEM.smv" below the pipeline',
             )
         return found
+    from workbench.language import Monitor
+
     same = [item for item in found if Path(item[1]).resolve() == Path(given).resolve()]
     if same:
         return same

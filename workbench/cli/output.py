@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
+from workbench.cli.files import unwritten
 from workbench.cli.progress import Progress
-from workbench.verify.examine import Finding
-from workbench.verify.timeline import render_timeline
+from workbench.errors import WorkbenchError
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ SIGNS = {
 WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number leaves its domain"
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
 SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
-MARKS = {Finding.CONFIRMED: "✓", Finding.WEAK: "!", Finding.UNKNOWN: "?"}
-"""What stands before a ground that was examined."""
 
 _INDENT = "    "
 
@@ -60,7 +59,7 @@ def block(verdict: Verdict, problem: Problem) -> str:
     lines += [f"{_INDENT}- {line}" for line in verdict.rests_on]
     if verdict.examined:
         lines.append(f"{_INDENT}examined:")
-    lines += [f"{_INDENT}{MARKS[item.finding]} {item}" for item in verdict.examined]
+    lines += [f"{_INDENT}{item.finding.sign} {item}" for item in verdict.examined]
     lines.append(f"{_INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
     lines += [f"{_INDENT}so far: {text}" for text in verdict.reached]
     lines += [f"{_INDENT}try {text}" for text in verdict.advice]
@@ -78,6 +77,8 @@ def block(verdict: Verdict, problem: Problem) -> str:
 
 def run(trace: Trace, problem: Problem) -> str:
     """A run as an indented timeline with the word of the replay under it."""
+    from workbench.verify.timeline import render_timeline
+
     width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
     text = render_timeline(trace, problem.pipeline, width)
     words = [trace.replay] if trace.replay and not trace.gap else []
@@ -114,19 +115,34 @@ def decide_all(
             verdict = item.decide()
             verdict = item.examine(verdict) if examine else verdict
         verdicts.append(verdict)
-        if as_json:
-            print(json.dumps(verdict.to_json()), flush=True)
-        elif quiet:
-            print(headline(verdict), flush=True)
-        else:
-            print(("" if number == 1 else "\n") + block(verdict, item), flush=True)
+        with _written(verdicts):
+            if as_json:
+                print(json.dumps(verdict.to_json()), flush=True)
+            elif quiet:
+                print(headline(verdict), flush=True)
+            else:
+                print(("" if number == 1 else "\n") + block(verdict, item), flush=True)
         if gap(verdict):
             print(GAP.format(gap(verdict)), file=sys.stderr)
-    if not as_json and not quiet and len(verdicts) > 1:
-        print(f"\n{_summary(verdicts)}")
-    if then is not None:
-        then(problems, verdicts)
+    with _written(verdicts):
+        if not as_json and not quiet and len(verdicts) > 1:
+            print(f"\n{_summary(verdicts)}", flush=True)
+        if then is not None:
+            then(problems, verdicts)
     return exit_code(verdicts)
+
+
+@contextlib.contextmanager
+def _written(verdicts: list[Verdict]) -> Iterator[None]:
+    """What cannot be written takes nothing from what is decided: the exit code stays, unless all was well."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (WorkbenchError, OSError) as error:
+        told = error if isinstance(error, WorkbenchError) else unwritten(error)
+        told.exit_code = exit_code(verdicts) or told.exit_code
+        raise told from error
 
 
 def _summary(verdicts: list[Verdict]) -> str:

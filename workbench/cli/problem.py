@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
-from workbench.ir.compose import compose
+from workbench.ir.compose import outline
 from workbench.ir.system import System
 from workbench.language import Loaded, PipelineReference, PropertySyntax
 from workbench.processors.group import flatten
 from workbench.verify.check import Settings, check
 from workbench.verify.equivalence import Mode, equivalent, side_by_side
-from workbench.verify.examine import examined
 from workbench.verify.from_syntax import EQUIVALENCES, property_from, sides
 from workbench.verify.properties import Property
 from workbench.verify.tolerance import TOLERATES, faultless
@@ -108,7 +107,7 @@ class Single:
 
     @cached_property
     def _system(self) -> System:
-        return compose(self.pipeline, self.settings.q)
+        return outline(self.pipeline, self.settings.q)
 
     def validate(self) -> None:
         """Build the question without asking it."""
@@ -121,6 +120,8 @@ class Single:
 
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""
+        from workbench.verify.examine import examined
+
         asked = self.loaded.pipeline, property_from(self.syntax)
         return examined(verdict, lambda _: asked, self.settings)
 
@@ -161,7 +162,7 @@ class Comparison:
 
     def validate(self) -> None:
         """Build both sides without asking."""
-        compose(self.pipeline, self.settings.q)
+        outline(self.pipeline, self.settings.q)
 
     def decide(self) -> Verdict:
         """The verdict."""
@@ -170,6 +171,7 @@ class Comparison:
 
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""
+        from workbench.verify.examine import examined
 
         def asked(settings: Settings) -> tuple[Pipeline, Property]:
             domain = settings.domain

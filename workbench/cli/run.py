@@ -11,10 +11,11 @@ import itertools
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
-from workbench.cli import run_spark
+from workbench.cli import run_queues, run_spark
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     Backend = Reference | Compiled
 
-HELP = "run a pipeline on events"
 BACKENDS = ("reference", "threaded", "numba", "gpu", "spark")
 RATE = 0.1
 BATCH = 4096
@@ -43,12 +43,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--input",
         required=True,
         metavar="FILE",
-        help="a .csv or .jsonl file (also .gz), or -; for spark also a folder, or Parquet",
+        help="a .csv, .jsonl or .parquet file (also .gz), or -; for spark also a folder",
     )
-    parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first line)")
+    parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first bytes)")
     parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
     parser.add_argument(
-        "--threads", type=int, metavar="N",
+        "--threads", type=o.positive, metavar="N",
         help="of the threaded backend (default: one per core), and of numba (default: 1): a long stream in blocks",
     )  # fmt: skip
     parser.add_argument(
@@ -59,7 +59,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--key", metavar="COLUMN", help="a trace for each value of this column, with the backends numba, gpu and spark"
     )
     parser.add_argument(
-        "--output", default="-", metavar="FILE", help="a .csv or .jsonl file (default: standard output)"
+        "--output", default="-", metavar="FILE", help="a .csv, .jsonl or .parquet file (default: standard output)"
     )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
@@ -76,27 +76,29 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
-    from workbench.backends.events import format_of, read_events, write_events
-
     pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
+    from workbench.backends.events import read_events
+    from workbench.backends.events_output import output_format, write_events
+
     if args.backend == "spark":
         return run_spark.execute(args, pipeline)
     run_spark.refuse_options(args)
-    faults = _faults(args, pipeline)
-    if args.threads is not None and args.backend not in ("threaded", "numba"):
-        raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded or --backend numba")
-    if args.reassociate and (args.backend != "numba" or args.threads in (None, 1) or args.key is not None):
-        raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
     if args.key is not None:
         from workbench.cli import run_traces
 
         return run_traces.execute(args, pipeline)
+    faults = _faults(args, pipeline)
+    if args.threads is not None and args.backend not in ("threaded", "numba"):
+        raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded or --backend numba")
+    if args.reassociate and (args.backend != "numba" or args.threads in (None, 1)):
+        raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
     events = read_events(args.input, pipeline, format=args.format)
-    written = format_of(args.output) or args.format or format_of(args.input)
+    written = output_format(args.output, args.format, args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
     # nothing is written before the input is known to be there
     events = _started(events)
     with (
+        run_queues.told(pipeline),
         _backend(args, pipeline, faults) as backend,
         write_events(args.output, pipeline, format=written, idle=args.steps) as writer,
     ):
@@ -121,11 +123,12 @@ def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults 
         if args.threads not in (None, 1):
             from workbench.backends.compiled_parallel import Parallel
 
-            yield Parallel(pipeline, threads=args.threads, reassociate=args.reassociate)
+            make = partial(Parallel, threads=args.threads, reassociate=args.reassociate)
+            yield run_queues.allocated(make, pipeline, args)
         else:
             from workbench.backends.compiled_run import Compiled
 
-            yield Compiled(pipeline)
+            yield run_queues.allocated(Compiled, pipeline, args)
     elif args.backend == "gpu":
         from workbench.backends.compiled_batch import gpu_name
         from workbench.backends.compiled_run import Compiled
@@ -133,10 +136,10 @@ def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults 
         if gpu_name():
             from workbench.backends.compiled_blocks import ParallelGpu
 
-            yield ParallelGpu(pipeline)
+            yield run_queues.allocated(ParallelGpu, pipeline, args)
         else:
             print("workbench: runs on the CPU, since no NVIDIA GPU answers", file=sys.stderr)
-            yield Compiled(pipeline)
+            yield run_queues.allocated(Compiled, pipeline, args)
     elif args.backend == "threaded":
         from workbench.threads.executor import Threaded
         from workbench.threads.manager import ThreadManager

@@ -8,6 +8,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli import options as o
 from workbench.cli.progress import Progress
 from workbench.errors import InputError
 
@@ -40,11 +41,8 @@ def refuse_options(args: argparse.Namespace) -> None:
     ------
     InputError: one is given.
     """
-    for name in ("order", "master", "stream", "checkpoint", "once", "files"):
-        if getattr(args, name):
-            raise InputError(f"--{name} belongs to the spark backend", hint="add --backend spark")
-    if args.format == "parquet":
-        raise InputError(f"the {args.backend} backend reads no Parquet", hint="add --backend spark --key COLUMN")
+    if own := o.given(args, "order", "master", "stream", "checkpoint", "once", "files"):
+        raise InputError(f"for the spark backend only: {own}", hint="add --backend spark")
 
 
 def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
@@ -66,7 +64,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
         spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism))
         if choice.why:
             print(f"workbench: run by the reference executor: {choice.why}", file=sys.stderr)
-        with brought_back():
+        with brought_back(where=args.checkpoint or ""):
             return (_stream if args.stream else _batch)(args, spark, choice, format, written)
     finally:
         with contextlib.suppress(Exception):
@@ -74,9 +72,8 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    for name in ("fault", "seed", "rate", "steps", "threads", "reassociate"):
-        if getattr(args, name) not in (None, False, []):
-            raise InputError(f"--{name} is not for the spark backend", hint="the other backends have it")
+    if other := o.given(args, "fault", "seed", "rate", "steps", "threads", "reassociate"):
+        raise InputError(f"not for the spark backend: {other}", hint="leave it out, or use another backend")
     if not args.key:
         raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
     if args.input == "-":
@@ -89,9 +86,8 @@ def _check(args: argparse.Namespace) -> None:
         if args.files is not None and args.files < 1:
             raise InputError(f"--files {args.files}: at least one")
         return
-    for name in ("checkpoint", "once", "files"):
-        if getattr(args, name):
-            raise InputError(f"--{name} belongs to a stream", hint="add --stream")
+    if streams := o.given(args, "checkpoint", "once", "files"):
+        raise InputError(f"for a stream only: {streams}", hint="add --stream")
 
 
 def _formats(args: argparse.Namespace) -> tuple[Any, str]:

@@ -6,8 +6,11 @@ import argparse
 import json
 import re
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli import options as o
+from workbench.cli import run_queues
 from workbench.errors import InputError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -17,7 +20,8 @@ if TYPE_CHECKING:
 def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
     from workbench.backends.compiled_batch import Batch
-    from workbench.backends.events import format_of, read_events, write_events
+    from workbench.backends.events import read_events
+    from workbench.backends.events_output import output_format, write_events
     from workbench.core.domain import Texts
     from workbench.core.pipeline import Pipeline
 
@@ -32,7 +36,8 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     outputs = list(zip((name for name, _ in pipeline.outputs), pipeline.output_domains, strict=True))
     if key in dict(outputs):
         raise InputError(f"an output of pipeline {pipeline.name} is called '{key}', as the column of keys is")
-    batch = Batch(pipeline, device="auto" if args.backend == "gpu" else "cpu")
+    make = partial(Batch, device="auto" if args.backend == "gpu" else "cpu")
+    batch = run_queues.allocated(make, pipeline, args)
     if args.backend == "gpu" and "CPU" in batch.device:
         print(f"workbench: runs on {batch.device}", file=sys.stderr)
     columns = pipeline.inputs if key in dict(pipeline.inputs) else ((key, Labels()), *pipeline.inputs)
@@ -48,9 +53,10 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
         traces.setdefault(value, []).append({name: event for name, event in events.items() if name in own})
     kind = dict(columns)[key]
     shown = Pipeline("rows", ((key, kind), *outputs), (), tuple((name, name) for name in (key, *dict(outputs))))
-    written = format_of(args.output) or args.format or format_of(args.input)
+    written = output_format(args.output, args.format, args.input)
     try:
-        found = batch.events(list(traces.values()))
+        with run_queues.told(pipeline):
+            found = batch.events(list(traces.values()))
     except WorkbenchError as error:  # it counts the traces
         what = re.sub(r"^trace (\d+)", lambda number: f"{key} {list(traces)[int(number[1])]!r}", error.what)
         raise type(error)(what, hint=error.hint) from error
@@ -65,8 +71,5 @@ def _check(args: argparse.Namespace) -> None:
     """Refuse what does not go together."""
     if args.backend not in ("numba", "gpu"):
         raise InputError(f"the {args.backend} backend runs one trace", hint="add --backend gpu or --backend numba")
-    for option in ("steps", "fault"):
-        if getattr(args, option):
-            raise InputError(f"--{option} and --key do not go together")
-    if args.seed is not None or args.rate is not None or args.threads is not None:
-        raise InputError("--key does not go together with --seed, --rate and --threads")
+    if other := o.given(args, "steps", "fault", "seed", "rate", "threads", "reassociate"):
+        raise InputError(f"{other} and --key do not go together")

@@ -43,15 +43,23 @@ def check_writable(args: argparse.Namespace) -> None:
 
 
 def write(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> None:
-    """Write what the options ask for, and say what was written."""
+    """Write what the options ask for, and say what was written; the second file also where the first cannot be."""
+    failed: list[InputError] = []
     stream = sys.stderr if args.json else sys.stdout
     runs = sum(verdict.run is not None for verdict in verdicts)
     for path, text in ((args.html, _html), (args.to_test, _test)):
         if path and not runs:
             print(NOTHING.format(path), file=stream)
         elif path:
-            write_atomically(path, text(args, problems, verdicts))
-            print(f"{path}: {runs} run{'s' if runs > 1 else ''}", file=stream)
+            try:
+                write_atomically(path, text(args, problems, verdicts))
+            except InputError as error:
+                failed.append(error)
+            else:
+                print(f"{path}: {runs} run{'s' if runs > 1 else ''}", file=stream)
+    if failed:
+        what = "; ".join(dict.fromkeys(error.what for error in failed))
+        raise InputError(what, where=", ".join(str(error.where) for error in failed))
 
 
 def _html(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> str:

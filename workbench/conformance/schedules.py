@@ -55,12 +55,25 @@ class Schedule:
         self._switching = self._random.choice((0.05, 0.3, 0.9)) if switching is None else switching
         self._fibers: list[_Fiber] = []
         self._current = _Fiber("caller")
+        self._caller = ScheduledThread(self, lambda: None, "caller")
         self._dead = ""
         self._failures: list[BaseException] = []
         self.points = 0
         """The number of times at which another thread could have gone on."""
 
     # --- as the module `threading` ---
+
+    def Lock(self) -> ScheduledLock:  # noqa: N802
+        """A lock whose taking is scheduled."""
+        return ScheduledLock(self)
+
+    def RLock(self) -> ScheduledCondition:  # noqa: N802
+        """A lock that its owner may take again."""
+        return ScheduledCondition(self)
+
+    def current_thread(self) -> ScheduledThread:
+        """The thread that runs; one of its own for the caller."""
+        return self._current.thread or self._caller
 
     def Condition(self) -> ScheduledCondition:  # noqa: N802
         """A condition whose waiting is scheduled."""
@@ -182,6 +195,7 @@ class _Fiber:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.thread: ScheduledThread | None = None
         self.baton = threading.Semaphore(0)
         self.blocked: object = None
 
@@ -196,16 +210,26 @@ class ScheduledThread:
         self._schedule = schedule
         self._target = target
         self._fiber = _Fiber(name)
-        self._over = False
+        self._fiber.thread = self
+        self._begun = self._over = False
 
     def start(self) -> None:
         """Let it run, at once or later."""
+        self._begun = True
         self._schedule.began(self._fiber)
         threading.Thread(target=self._run, daemon=True).start()
         self._schedule.point()
 
+    def is_alive(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return self._begun and not self._over
+
     def join(self) -> None:
-        """Wait until it has ended."""
+        """Wait until it has ended; RuntimeError where `threading.Thread` raises it."""
+        if not self._begun:
+            raise RuntimeError("cannot join thread before it is started")
+        if self._fiber is self._schedule.current:
+            raise RuntimeError("cannot join current thread")
         while not self._over:
             self._schedule.block(self._fiber)
 
@@ -220,8 +244,45 @@ class ScheduledThread:
         self._schedule.ended(self._fiber, failure)
 
 
+class ScheduledLock:
+    """In place of `threading.Lock`."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._taken = False
+
+    def acquire(self) -> bool:
+        """Take it when nobody has it. No point: who makes a lock takes it before anybody else can."""
+        while self._taken:
+            self._schedule.block(self)
+        self._taken = True
+        return True
+
+    def release(self) -> None:
+        """Give it up."""
+        assert self._taken, "release of a lock that nobody has"
+        self._taken = False
+        self._schedule.unblock(self)
+
+    def locked(self) -> bool:
+        """Whether somebody has it."""
+        return self._taken
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        if not isinstance(error, Deadlock):
+            self.release()
+
+    def __str__(self) -> str:
+        return "a gate"
+
+
 class ScheduledCondition:
-    """In place of `threading.Condition`."""
+    """In place of `threading.Condition` and, without what waits and notifies, of `threading.RLock`."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule

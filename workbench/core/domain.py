@@ -12,6 +12,7 @@ The value of a `Map` is an immutable mapping that shares what it can with those 
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -207,7 +208,7 @@ class Integer(Domain):
 class Integers(Domain):
     """All integers: the type `int` of a `.pipe` file before its domain is chosen, and when running.
 
-    Running accepts Python floats too ("ordinary Python numbers", design section 3).
+    The two infinities are among them when running, because `max` and `min` start there; what is read from a log is not.
     """
 
     @property
@@ -219,7 +220,7 @@ class Integers(Domain):
         return 0
 
     def __contains__(self, value: Value) -> bool:
-        return type(value) is int or isinstance(value, float) or _is_int(value)
+        return type(value) is int or _is_int(value) or (type(value) is float and abs(value) == math.inf)
 
     def __str__(self) -> str:
         return "int"
@@ -474,6 +475,12 @@ INT = Integers()
 FLOAT = Reals()
 STR = Texts()
 ANY = Anything()
+
+
+def outside(what: str, value: Value, domain: Domain, otherwise: str) -> DomainError:
+    """The error about a constant that a domain does not have: the N that has it, or what to do `otherwise`."""
+    needs = value + 1 if isinstance(domain, Integer) and _is_int(value) and value >= 0 else None
+    return DomainError(what, hint=f"choose a larger domain, e.g. -N {needs}" if needs else otherwise, needs=needs)
 
 
 def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:

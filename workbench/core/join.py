@@ -9,7 +9,7 @@ state is canonical. Joins of three and more inputs keep one length and one store
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Range
@@ -64,10 +64,18 @@ def unshared(name: str, term: Any) -> Any:
 
 @dataclass(frozen=True)
 class Join:
-    """The queues of one processor: the domain and the capacity (in events) of each."""
+    """The queues of one processor: the domain and the capacity (in events) of each.
+
+    Parameters
+    ----------
+    window: how many of the oldest events of each queue are kept; None: all. With as many as there are rounds in a
+        step, fronts are exact if what the window holds before the step is, but not what it holds after; with 0 the
+        join only counts, which does not depend on what is kept.
+    """
 
     domains: tuple[Domain, ...]
     capacities: tuple[int, ...]
+    window: int | None = None
 
     @property
     def _shared(self) -> bool:
@@ -78,14 +86,14 @@ class Join:
         if len(self.domains) != 2:
             return tuple(
                 slot
-                for i, (domain, q) in enumerate(zip(self.domains, self.capacities, strict=True), 1)
-                for slot in (Slot(f"length{i}", Range(0, q), 0), *_store(f"slot{i}_", domain, q))
+                for i, (domain, q, size) in enumerate(zip(self.domains, self.capacities, self._sizes(), strict=True), 1)
+                for slot in (Slot(f"length{i}", Range(0, q), 0), *_store(f"slot{i}_", domain, size))
             )
-        (left, right), (ql, qr) = self.domains, self.capacities
+        (left, right), (ql, qr), sizes = self.domains, self.capacities, self._sizes()
         lead = Slot("lead", Range(-qr, ql), 0)
         if self._shared:
-            return (lead, *_store("slot", left, max(ql, qr)))
-        return (lead, *_store("left", left, ql), *_store("right", right, qr))
+            return (lead, *_store("slot", left, sizes[0]))
+        return (lead, *_store("left", left, sizes[0]), *_store("right", right, sizes[1]))
 
     def brim(self, position: int) -> Brim:
         """How full the queue of this input is, and where its events are kept."""
@@ -95,7 +103,7 @@ class Join:
         else:
             level, full = "lead", (capacity, -capacity)[position]
             store = "slot" if self._shared else ("left", "right")[position]
-        return Brim(level, full, tuple(f"{store}{i}" for i in range(capacity)))
+        return Brim(level, full, tuple(f"{store}{i}" for i in range(self._kept(capacity))))
 
     def step(self, state: State, arrivals: Sequence[Maybe], share: Share = unshared) -> JoinStep:
         """One step with these arrivals; `share` may give names to terms that occur often."""
@@ -113,7 +121,8 @@ class Join:
         if all(len(events) == 1 for events in arrivals):
             done = self.step(state, [events[0] for events in arrivals], share)
             return JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
-        meanwhile = Join(self.domains, tuple(q + len(a) for q, a in zip(self.capacities, arrivals, strict=True)))
+        roomy = tuple(q + len(a) for q, a in zip(self.capacities, arrivals, strict=True))
+        meanwhile = replace(self, capacities=roomy)
         state, rounds = self._moved(state, meanwhile), []
         for number in range(1, max(map(len, arrivals)) + 1):
             now = [
@@ -160,8 +169,11 @@ class Join:
     def _sizes(self) -> tuple[int, ...]:
         """The number of slots of each store."""
         if len(self.domains) == 2 and self._shared:
-            return (max(self.capacities),)
-        return self.capacities
+            return (self._kept(max(self.capacities)),)
+        return tuple(map(self._kept, self.capacities))
+
+    def _kept(self, capacity: int) -> int:
+        return capacity if self.window is None else min(capacity, self.window)
 
     def _parts(self, state: State) -> tuple[tuple[Any, ...], list[list[Any]]]:
         """The counters and the stores of a state."""
@@ -185,7 +197,7 @@ class Join:
         left_ahead, right_ahead = GT(lead, 0), LT(lead, 0)
         only_left, only_right = share("only_first", both(a, negate(b))), share("only_second", both(b, negate(a)))
         together = share("together", both(a, b))
-        width = max(ql, qr) if self._shared else ql
+        width = self._sizes()[0]
         lefts, rights = rest[:width], rest[:width] if self._shared else rest[width:]
 
         def written(i: int, sign: int, alone: Any) -> Any:
@@ -193,8 +205,8 @@ class Join:
             behind = both(together, EQ(lead, sign * (i + 1)))
             return either(both(alone, EQ(lead, sign * i)), behind)
 
-        wl = [written(i, 1, only_left) for i in range(ql)]
-        wr = [written(i, -1, only_right) for i in range(qr)]
+        wl = [written(i, 1, only_left) for i in range(self._kept(ql))]
+        wr = [written(i, -1, only_right) for i in range(self._kept(qr))]
         eat_left, eat_right = both(b, left_ahead), both(a, right_ahead)
         if self._shared:
             eat = either(eat_left, eat_right)
@@ -225,9 +237,9 @@ class Join:
 
     def _general(self, state: State, arrivals: Sequence[Maybe], share: Share) -> JoinStep:
         parts, position = [], 0
-        for q in self.capacities:
-            parts.append((state[position], state[position + 1 : position + 1 + q]))
-            position += 1 + q
+        for size in self._sizes():
+            parts.append((state[position], state[position + 1 : position + 1 + size]))
+            position += 1 + size
         ready = (either(arrival.present, GT(n, 0)) for arrival, (n, _) in zip(arrivals, parts, strict=True))
         fires = share("fires", conjunction(ready))
         after: list[Any] = []

@@ -7,17 +7,21 @@ that can be checked without an event: names, arities, cycles, types; the error n
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-
-import networkx as nx
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
 
 from workbench.core.domain import Domain, Value, resolve
 from workbench.core.fault import Fault
 from workbench.core.processor import END, Processor, Stream
 from workbench.core.unfolding import Unfolding
 from workbench.errors import Location, PipelineError, WorkbenchError
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Pipeline:
         domains: dict[str, Domain] = dict(self.inputs)
         typed: dict[str, Processor] = {}
         for node in ordered:
-            typed[node.name] = _type_node(self.name, node, domains)
+            typed[node.name] = type_node(self.name, node, domains)
         object.__setattr__(self, "domains", domains)
         object.__setattr__(self, "typed", typed)
         unknown = set(self.capacities) - set(self.every_queue)
@@ -213,7 +217,19 @@ class Pipeline:
     @property
     def graph(self) -> nx.MultiDiGraph[tuple[str, str]]:
         """The wiring as a networkx graph: inputs, processors and outputs; an edge per pipe and reader."""
-        return _graph(self.inputs, self.nodes, self.outputs)
+        import networkx as nx  # a quarter of a second, which only analyses need
+
+        graph: nx.MultiDiGraph[tuple[str, str]] = nx.MultiDiGraph()
+        producer = {name: ("input", name) for name, _ in self.inputs}
+        producer |= {pipe: ("node", node.name) for node in self.nodes for pipe in node.outputs}
+        graph.add_nodes_from(("input", name) for name, _ in self.inputs)
+        graph.add_nodes_from((("node", node.name), {"node": node}) for node in self.nodes)
+        for node in self.nodes:
+            for position, pipe in enumerate(node.inputs):
+                graph.add_edge(producer[pipe], ("node", node.name), pipe=pipe, port=position)
+        for name, pipe in self.outputs:
+            graph.add_edge(producer[pipe], ("output", name), pipe=pipe, port=0)
+        return graph
 
     # --- other pipelines from it ---
 
@@ -265,26 +281,6 @@ class Pipeline:
 # --- validation -------------------------------------------------------------------------------------------------
 
 
-def _graph(
-    inputs: Iterable[tuple[str, Domain]], nodes: Iterable[Node], outputs: Iterable[tuple[str, str]]
-) -> nx.MultiDiGraph[tuple[str, str]]:
-    graph: nx.MultiDiGraph[tuple[str, str]] = nx.MultiDiGraph()
-    producer: dict[str, tuple[str, str]] = {}
-    for name, _ in inputs:
-        producer[name] = ("input", name)
-        graph.add_node(("input", name))
-    nodes = tuple(nodes)
-    for node in nodes:
-        graph.add_node(("node", node.name), node=node)
-        producer.update(dict.fromkeys(node.outputs, ("node", node.name)))
-    for node in nodes:
-        for position, pipe in enumerate(node.inputs):
-            graph.add_edge(producer[pipe], ("node", node.name), pipe=pipe, port=position)
-    for name, pipe in outputs:
-        graph.add_edge(producer[pipe], ("output", name), pipe=pipe, port=0)
-    return graph
-
-
 def _ordered(
     name: str,
     inputs: tuple[tuple[str, Domain], ...],
@@ -298,32 +294,40 @@ def _ordered(
     _unique(name, "output", [out for out, _ in outputs])
     if not outputs:
         raise PipelineError(f"pipeline {name} has no output", hint="return at least one stream")
+    known = set(pipes)
     for node in nodes:
         _check_arity(name, node)
         for pipe in node.inputs:
-            if pipe not in pipes:
+            if pipe not in known:
                 raise _unknown(name, "pipe", pipe, pipes, node.where, f" (an input of '{node.name}')")
     for _, pipe in outputs:
-        if pipe not in pipes:
+        if pipe not in known:
             raise _unknown(name, "pipe", pipe, pipes, "")
-    graph = _graph(inputs, nodes, outputs)
-    by_name = {("node", node.name): node for node in nodes}
+    return _sorted(name, nodes)
+
+
+def _sorted(name: str, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The nodes in topological order, and as they were given where that leaves a choice."""
+    writer = {pipe: i for i, node in enumerate(nodes) for pipe in node.outputs}
+    sorter = TopologicalSorter({i: [writer[p] for p in node.inputs if p in writer] for i, node in enumerate(nodes)})
     try:
-        order = list(nx.lexicographical_topological_sort(graph, key=_position(nodes)))
-    except nx.NetworkXUnfeasible:
-        edges = nx.find_cycle(graph)
-        around = " -> ".join([edge[0][1] for edge in edges] + [edges[0][0][1]])
+        sorter.prepare()
+    except CycleError as error:
+        around: list[int] = error.args[1]
         raise PipelineError(
-            f"pipeline {name}: the pipes form a cycle: {around}",
-            where=by_name[edges[0][0]].where,
+            f"pipeline {name}: the pipes form a cycle: {' -> '.join(nodes[i].name for i in around)}",
+            where=nodes[around[0]].where,
             hint="a pipeline is acyclic; use cumulate for feedback",
         ) from None
-    return tuple(by_name[key] for key in order if key in by_name)
-
-
-def _position(nodes: tuple[Node, ...]) -> Callable[[tuple[str, str]], int]:
-    place = {("node", node.name): i for i, node in enumerate(nodes)}
-    return lambda key: place.get(key, -1)
+    ready: list[int] = []
+    found = []
+    while sorter.is_active():
+        for i in sorter.get_ready():
+            heapq.heappush(ready, i)
+        first = heapq.heappop(ready)
+        sorter.done(first)
+        found.append(nodes[first])
+    return tuple(found)
 
 
 def _unique(pipeline: str, kind: str, names: Sequence[str]) -> None:
@@ -356,16 +360,19 @@ def _unknown(
     return PipelineError(f"pipeline {pipeline} has no {kind} '{name}'{extra}", where=where, hint=hint)
 
 
-def _type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
+def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:
+    """The typed processor of a node, whose outputs get their domains beside those of the pipes before it.
+
+    Raises
+    ------
+    TypingError, DomainError: it does not go with its inputs.
+    """
     inputs = tuple(domains[pipe] for pipe in node.inputs)
     try:
         typed = node.processor.typed(inputs)
         domains.update(zip(node.outputs, typed.results(inputs), strict=True))
     except WorkbenchError as error:
         carried = ", ".join(f"{p}: {d}" for p, d in zip(node.inputs, inputs, strict=True))
-        raise type(error)(
-            f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}",
-            where=error.where or node.where,
-            hint=error.hint,
-        ) from error
+        what = f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}"
+        raise error.retold(what, where=error.where or node.where) from error
     return typed

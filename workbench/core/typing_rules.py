@@ -24,9 +24,10 @@ from workbench.core.domain import (
     Range,
     Reals,
     Texts,
+    outside,
 )
 from workbench.core.term import Term, const
-from workbench.errors import DomainError, TypingError
+from workbench.errors import TypingError
 
 if TYPE_CHECKING:
     from workbench.core.ops import Operator
@@ -39,12 +40,8 @@ def literal_domain(value: Any, like: Domain | None = None) -> Domain:
     """The domain a literal takes beside an operand of domain `like`."""
     if isinstance(like, Integer | Enum | Reals | Integers | Anything) and not isinstance(value, bool):
         if value not in like and isinstance(like, Integer):
-            raise DomainError(
-                f"the constant {value} is not in the domain {like}",
-                hint=f"choose a larger domain, e.g. -N {max(abs(int(value)) + 1, 2)}"
-                if isinstance(value, int) and value >= 0
-                else "use a domain that has this value",
-            )
+            what = f"the constant {value} is not in the domain {like}"
+            raise outside(what, value, like, "use a domain that has this value")
         if value in like:
             return like
     if isinstance(value, bool):

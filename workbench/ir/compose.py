@@ -11,22 +11,22 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals
-from workbench.core.fields import parts, scalars, split, within
-from workbench.core.join import Join, JoinRounds
+from workbench.core.fields import parts, scalars, within
+from workbench.core.finite import obstacle
+from workbench.core.join import Join
 from workbench.core.memory import Cells, Store, gather
 from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Machine, Maybe, Slot, Stepped, Tick, slots_of
+from workbench.core.processor import Machine, Maybe, Stepped, Tick, slots_of
 from workbench.core.ring import FEW, Ring
 from workbench.core.strict import Computed, strictly
-from workbench.core.term import FALSE, TRUE, Change, Others, Term, const, leaves, like, var
+from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
-from workbench.ir.system import Definition, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
+from workbench.ir.queues import Queues, Round
+from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
+from workbench.ir.wires import Wires
 from workbench.processors.group import flatten, with_room
-
-Round = tuple[Any, tuple[Any, ...]]
-"""Whether a front is consumed, and its events: terms."""
 
 DEFAULT_CAPACITY = 2
 
@@ -51,6 +51,13 @@ def compose(
     ------
     Refused: a domain is infinite, or a processor or function has no finite translation.
     """
+    return outline(pipeline, capacity, compiled=compiled).whole()
+
+
+def outline(
+    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, compiled: bool = False
+) -> System:
+    """The same system, with counters of queues only: what they hold is made for what looks at it (`System.seen`)."""
     flat = flatten(pipeline)
     if not isinstance(capacity, int):
         flat = with_room(flat, capacity)
@@ -69,11 +76,10 @@ class _Crawl:
         self.sources: dict[str, str] = {}
         """The instance that drives each pipe."""
         self.inputs: list[Input] = []
-        self.variables: list[Variable] = []
-        self.definitions: list[Definition] = []
+        self.wires = Wires()
         self.instances: list[Instance] = []
         self.queues: dict[str, Queue] = {}
-        self.uses: dict[str, Term] = {}
+        self.holding: dict[str, Holding] = {}
         self.strict: set[str] = set()
         self.ends = Ends(pipeline, apart=compiled)
         self.kept: list[Cells] = []
@@ -86,7 +92,7 @@ class _Crawl:
     def system(self) -> System:
         for name, domain in self.pipeline.inputs:
             self._input(name, domain)
-        self.variables += self.ends.variables
+        self.wires.variables += self.ends.variables
         if self.ends.all:
             self.instances.append(Instance(END_NAME, "End", "the input streams end, now or before", ()))
         for node in self.pipeline.nodes:
@@ -99,8 +105,8 @@ class _Crawl:
         return System(
             self.pipeline.name,
             tuple(self.inputs),
-            tuple(self.variables),
-            tuple(self.definitions),
+            tuple(self.wires.variables),
+            tuple(self.wires.definitions),
             tuple(self.instances),
             self.pipes,
             self.pipeline.outputs,
@@ -108,11 +114,12 @@ class _Crawl:
             {leaf.name: leaf.domain for leaf in leaves((*self._arrivals(), *(end.now for end in self.ends.all)))},
             dict(self.pipeline.domains),
             self.ends.whole,
-            self.uses,
+            self.wires.uses,
             tuple(self.pending),
             self.ends.each,
             tuple(memories),
             frozenset(self.strict),
+            self.holding,
         )
 
     def _arrivals(self) -> Iterator[tuple[Term, Any]]:
@@ -120,10 +127,8 @@ class _Crawl:
 
     def _input(self, name: str, domain: Domain) -> None:
         if not self._holds(domain):
-            raise Refused(
-                f"input '{name}' carries {domain}, which is not finite: the model needs finite domains",
-                hint="choose one with -N, or a finite type such as 0..7",
-            )
+            why, hint = self._obstacle(domain)
+            raise Refused(f"input '{name}' carries {domain}, {why}: the model needs finite domains", hint=hint)
         if any(isinstance(part, Map) for part in within(domain)):
             raise Refused(
                 f"input '{name}' carries {domain}: an environment that chooses whole maps is not modelled",
@@ -224,7 +229,7 @@ class _Crawl:
             )
             if number < len(rounds):
                 names = (f"{node.name}:{slot.name}_after{number}" for slot in machine.slots)
-                state = tuple(self._shared_value(name, part) for name, part in zip(names, state, strict=True))
+                state = tuple(self.wires.shared_value(name, part) for name, part in zip(names, state, strict=True))
             for slots, out in zip(emitted, results, strict=True):
                 if getattr(out, "more", None) is not None:  # it is a `Repeated`
                     self.more[node.name] = out.more  # type: ignore[union-attr]
@@ -233,7 +238,7 @@ class _Crawl:
                     self.rows[node.name] = rows._replace(happens=AND(fires, rows.happens))
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
-            self._store(slot, old, new)
+            self.wires.store(slot, old, new)
         if full:
             self._own_queue(node, state[0], disjunction(full))
         if machine.finish and self.ends.all:
@@ -246,8 +251,8 @@ class _Crawl:
 
     def _own_queue(self, node: Node, waiting: Any, overflow: Term) -> None:
         """The queue inside a processor, as others are."""
-        length = self._define(f"{node.name}:length_pending", waiting)
-        happens = self._define(f"{node.name}:overflow_pending", overflow)
+        length = self.wires.define(f"{node.name}:length_pending", waiting)
+        happens = self.wires.define(f"{node.name}:overflow_pending", overflow)
         self.queues[node.pending] = Queue(node.pending, self.pipeline.rooms[node.pending], length, happens)
 
     def _ticked(self, node: Node, machine: Machine) -> list[list[Maybe]]:
@@ -259,7 +264,7 @@ class _Crawl:
         def strike(number: int, possible: Any) -> Maybe:
             position, oracle = next((i, each) for i, each in enumerate(self.inputs) if each.name == oracles[number])
             heard = AND(oracle.present, AND(as_term(possible, BOOL), NOT(ends)))
-            heard = self._define(f"{node.name}:strikes{number + 1 if number else ''}", heard)
+            heard = self.wires.define(f"{node.name}:strikes{number + 1 if number else ''}", heard)
             anywhere = heard if oracle.heard is None else OR(oracle.heard, heard)
             self.inputs[position] = oracle._replace(heard=anywhere, of=(node.name, node.processor))
             self.pipes[oracle.name] = Pipe((Maybe(anywhere, oracle.value),))
@@ -268,7 +273,7 @@ class _Crawl:
         tick = Tick(tuple(packed(self.pipes[source].slots)), strike, ends)
         following, results = self._stepped(node, machine, state, tick)
         for slot, old, new in zip(machine.slots, state, following, strict=True):
-            self._store(slot, old, _guarded(TRUE, new, old, slot.domain))
+            self.wires.store(slot, old, _guarded(TRUE, new, old, slot.domain))
         if machine.pending:
             self.pending.append(machine.pending(state))
         return [[Maybe(as_term(each.present, BOOL), each.value) for each in slots_of(out)] for out in results]
@@ -279,8 +284,8 @@ class _Crawl:
         nothing = Maybe(FALSE, const(domain.default, domain))
         for number, slot in enumerate(slots or (nothing,), 1):
             suffix = str(number) if number > 1 else ""
-            present = self._define(f"{prefix}present{suffix}", slot.present)
-            value = self._define_value(f"{prefix}value{suffix}", slot.value, domain, present)
+            present = self.wires.define(f"{prefix}present{suffix}", slot.present)
+            value = self.wires.define_value(f"{prefix}value{suffix}", slot.value, domain, present)
             defined.append(Maybe(present, value))
         return Pipe(tuple(defined))
 
@@ -294,16 +299,9 @@ class _Crawl:
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:
             if not self._holds(domain):
-                raise Refused(
-                    f"{what} of processor '{node.name}' holds {domain}, which is not finite",
-                    where=node.where,
-                    hint=self._smaller(domain),
-                )
+                why, hint = self._obstacle(domain)
+                raise Refused(f"{what} of processor '{node.name}' holds {domain}, {why}", where=node.where, hint=hint)
         return machine
-
-    def _at_most_one_front(self, node: Node) -> bool:
-        """Whether, in compiled code, a memory of this node is written at most once in a step."""
-        return self.compiled and not node.processor.merges and all(self.pipes[p].width == 1 for p in node.inputs)
 
     def _cells(self, instance: str, stores: Sequence[Store]) -> list[Cells]:
         """The memories of an instance, to be read and written."""
@@ -320,16 +318,17 @@ class _Crawl:
         """A memory, with what is written to it where its instance fires; totals that are kept of it are variables."""
         fires = cells.fires
         for symbol, after in cells.totals.values():
-            self.variables.append(Variable(symbol.name, symbol.domain, 0, ite(fires, after, symbol)))
+            self.wires.variables.append(Variable(symbol.name, symbol.domain, 0, ite(fires, after, symbol)))
         writes = tuple(write._replace(happens=AND(fires, write.happens)) for write in cells.writes)
         updates = tuple(update._replace(happens=AND(fires, update.happens)) for update in cells.updates)
         return Memory(*cells.store, cells.arrays, writes, updates, AND(fires, cells.full))
 
-    def _smaller(self, domain: Domain) -> str:
-        """What to do about a domain that no variable can have."""
-        if self.compiled and any(isinstance(part, Map) for part in within(domain)):
-            return "in compiled code only functions, and outputs of the pipeline, read maps with keys of infinite types"
-        return "choose a domain with -N, or a finite type such as 0..7"
+    def _obstacle(self, domain: Domain) -> tuple[str, str]:
+        """Why no variable can have this domain, and what to do about it."""
+        why, hint = obstacle(domain, (Integers, Reals) if self.compiled else ())
+        if self.compiled and any(isinstance(part, Map) and not part.key.finite for part in within(domain)):
+            hint = "in compiled code only functions, and outputs of the pipeline, read maps with keys of infinite types"
+        return why, hint
 
     def _holds(self, domain: Domain) -> bool:
         """Whether a variable can have this domain."""
@@ -347,78 +346,33 @@ class _Crawl:
         capacities = tuple(self.capacities[q] for q in node.queues)
         kept = next((d for d, q in zip(domains, capacities, strict=True) if q and not self._holds(d)), None)
         if kept is not None:
-            raise Refused(
-                f"a queue of processor '{node.name}' has to keep events of {kept}, which is not finite",
-                where=node.where,
-                hint=self._smaller(kept),
-            )
-        long = max(capacities) > FEW and self._at_most_one_front(node)
+            why, hint = self._obstacle(kept)
+            what = f"a queue of processor '{node.name}' has to keep events of {kept}, {why}"
+            raise Refused(what, where=node.where, hint=hint)
+        long = self.compiled and max(capacities) > FEW
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
         shown = ", ".join(map(str, capacities))
         self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
-        state = tuple(var(f"{name}:{slot.name}", slot.domain) for slot in join.slots())
-
-        def share(local: str, term: Any) -> Any:
-            return self._shared(f"{name}:{local}", term)
-
+        made = Queues(name, node.processor.ports, node.queues, Join(domains, capacities), tuple(arrivals))
         if isinstance(join, Ring):
-            cells = self._cells(name, join.stores())
-            done = join.step(state, [arrival for (arrival,) in arrivals], cells, share)
+            ring, cells = join, self._cells(name, join.stores())
+            part = made.stepped(ring.slots(), lambda state, share: ring.rounds(state, made.arrivals, cells, share))
             self.kept += cells
-            result = JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
+        elif self.compiled:
+            part = made.part()
         else:
-            result = join.rounds(state, arrivals, share)
-        for slot, old, new in zip(join.slots(), state, result.state, strict=True):
-            self._store(slot, old, new)
-        ports = node.processor.ports
-        fronts: list[list[Any]] = [[] for _ in result.rounds]
-        for i, (port, queue, domain) in enumerate(zip(ports, node.queues, domains, strict=True)):
-            for number, (fires, events) in enumerate(result.rounds, 1):
-                label = f"{name}:{port}_event{number if number > 1 else ''}"
-                fronts[number - 1].append(self._define_value(label, events[i], domain, fires))
-            length = result.lengths[i]
-            waiting = as_term(length, Range(0, 0)) if isinstance(length, int) else length
-            self.queues[queue] = Queue(
-                queue,
-                self.capacities[queue],
-                self._define(f"{name}:length_{port}", waiting),
-                self._define(f"{name}:overflow_{port}", as_term(result.overflows[i], BOOL)),
-            )
-        return tuple((fires, tuple(front)) for (fires, _), front in zip(result.rounds, fronts, strict=True))
-
-    def _store(self, slot: Slot, old: Any, new: Any) -> None:
-        initial = split(slot.domain, slot.initial)
-        scalar_parts = zip(scalars(slot.domain), leaves(old), leaves(new), initial, strict=True)
-        for (_, domain), symbol, following, value in scalar_parts:
-            self.variables.append(Variable(symbol.name, domain, value, following))
-
-    def _shared_value(self, name: str, value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(self._shared_value(f"{name}.{i}", part) for i, part in enumerate(value, 1))
-        return self._shared(name, value) if isinstance(value, Term) else value
-
-    def _shared(self, name: str, term: Term) -> Term:
-        """A definition for a term that is used in several places, unless it is a constant or a name already."""
-        return self._define(name, term) if term.args else term
+            part = made.counters()
+            self.holding[name] = made.holding(part.rounds)
+        self.wires.add(part.wires)
+        self.queues.update((queue.name, queue) for queue in part.queues)
+        return part.rounds
 
     def _escapes(self, name: str, found: Computed) -> None:
         """A definition that says when something inside a processor leaves a checked domain, where it can."""
         escape = found.escape
         if escape is not FALSE:
-            self._define(name, escape)
+            self.wires.define(name, escape)
             self.strict.add(name)
-
-    def _define(self, name: str, term: Term) -> Term:
-        self.definitions.append(Definition(name, term))
-        symbol: Term = var(name, term.domain)
-        return symbol
-
-    def _define_value(self, name: str, value: Any, domain: Domain, present: Term) -> Any:
-        if isinstance(value, tuple):
-            fields = zip(value, parts(value.domain.change if isinstance(value, Change) else domain), strict=True)
-            return like(value, [self._define_value(f"{name}.{n}", v, d, present) for v, (n, d) in fields])
-        self.uses[name] = present
-        return self._define(name, as_term(value, domain))
 
 
 def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:

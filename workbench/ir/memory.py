@@ -1,8 +1,8 @@
 """What a processor remembers, read off its machine: an argument for all values, of infinite domains too.
 
-The machine is run on symbols from a state that could be any. If after n - 1 fronts no symbol of that state is left in
-the new one, the processor depends on the last n fronts and on nothing before (`bounded_history`). Where what is left
-are counters that stand still in the end (how many events a window has seen), all their values are tried. If a state
+The machine is run on symbols from its initial state, once on n fronts and once on all of them but the first. If both
+come to the same state, then what follows is the same, whatever comes; so by induction a front is forgotten when n - 1
+more have come, and the processor depends on the last n fronts and on nothing before (`bounded_history`). If a state
 cannot change whatever comes, the processor has no memory from there on (`settled_states`).
 """
 
@@ -14,20 +14,20 @@ from typing import Any
 
 from workbench.core.domain import Domain, Value
 from workbench.core.evaluate import compile_terms
-from workbench.core.fold import map_leaves, substitute, variables
+from workbench.core.fold import map_leaves, substitute
 from workbench.core.processor import Machine, Processor, Slot
 from workbench.core.term import Term, const, leaves, var
 from workbench.errors import WorkbenchError
 from workbench.processors.held import as_state
 
-MOST_FRONTS = 256
+MOST_FRONTS = 4096
 """The longest history that is looked for."""
 
 MOST_CASES = 512
-"""The most values of counters that are tried."""
+"""The most values of small variables that are tried."""
 
-MOST_WORK = 100_000
-"""The most terms that are made: a larger machine is not decided here."""
+MOST_WORK = 2_000_000
+"""The most values of variables that are made: a larger machine is not decided here."""
 
 
 def stateless(processor: Processor) -> bool:
@@ -73,35 +73,28 @@ class _Unrolled:
 
     def history(self) -> int | None:
         """See `bounded_history`."""
-        left, fronts = self._until_it_stays([self.state])
-        if not left:
-            return fronts + 1
-        counters = [symbol for symbol in self.symbols if symbol.name in left]
-        cases = _cases(counters)
-        if cases is None:
-            return None
-        left, fronts = self._until_it_stays([substitute(self.state, case) for case in cases])
-        return None if left else fronts + 1
-
-    def _until_it_stays(self, states: list[Any]) -> tuple[set[str], int]:
-        """Run all states on the same fronts until they are one and forgotten; what is left of them, and how many."""
-        before: set[str] | None = None
-        work = 0
-        for fronts in range(MOST_FRONTS):
-            left = self._left(states)
-            work += len(states) * len(self.symbols)
-            if not left or work > MOST_WORK or (len(states) == 1 and left == before):
-                return left, fronts
-            before = left
+        longer = shorter = self._start()
+        for fronts in range(1, self._patience() + 1):
             fresh = {leaf: var(f"{leaf.name}@{fronts}", leaf.domain) for leaf in leaves(self.front)}
-            states = [self._next(state, fresh) for state in states]
-        return before or set(), MOST_FRONTS
+            longer = self._next(longer, fresh)
+            if fronts > 1:
+                shorter = self._next(shorter, fresh)
+            if longer == shorter:
+                return fronts
+        return None
 
-    def _left(self, states: list[Any]) -> set[str]:
-        """The symbols of the first state that the states depend on; all, where they differ from each other."""
-        if any(state != states[0] for state in states):
-            return self.names
-        return self.names & variables([states[0]]).keys()
+    def _start(self) -> Any:
+        return _typed([const(slot.initial, slot.domain) for slot in self.machine.slots], self.machine.slots)
+
+    def _patience(self) -> int:
+        """After how many fronts nothing is forgotten any more.
+
+        A front moves from variable to variable, and is decided on by small ones (how many events there have been):
+        what has not gone when it could have been through all of them stays.
+        """
+        small = sum(symbol.domain.size or 0 for symbol in self.symbols if (symbol.domain.size or 0) <= MOST_FRONTS)
+        steps = min(len(self.symbols) + small + 1, MOST_FRONTS)
+        return min(steps, MOST_WORK // max(1, len(self.symbols)))
 
     def _next(self, state: Any, fresh: Mapping[Term, Term]) -> Any:
         known = dict(zip(self.symbols, leaves(state), strict=True))

@@ -52,6 +52,7 @@ def focus(system: System, roots: Iterable[Any]) -> Model:
     roots = tuple(roots)
     names = system.cone(roots)
     while True:
+        system = system.seen(names)
         flags = _flags(system, names)
         grown = system.cone((*roots, *flags)) | names
         if grown == names:
@@ -81,7 +82,8 @@ def flag_alone(system: System, model: Model) -> Model:
     it, so this is a small model even where the property compares values.
     """
     flags = (*(queue.overflow for queue in model.queues), model.escapes)
-    cut, overflow = _with_flag(system.restrict(system.cone(flags)), disjunction(flags))
+    names = system.cone(flags)
+    cut, overflow = _with_flag(system.seen(names).restrict(names), disjunction(flags))
     return replace(model, system=cut, overflow=overflow)
 
 

@@ -56,6 +56,8 @@ def opened(pipeline: Pipeline, system: System, queues: Collection[str]) -> Syste
     `system` is that of the flat `pipeline`.
     """
     places, taken = brims(pipeline, system), look_ahead(pipeline)
+    joins = {queue_instance(node) for node in pipeline.nodes if any(queue in queues for queue in node.queues)}
+    system = system.with_held(dict.fromkeys(joins & system.holding.keys()))
     for queue, pipe in pipeline.sources.items():
         if queue in queues:
             system = _open(system, queue, places[queue], pipeline.domains[pipe], taken[queue])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Value
 from workbench.core.evaluate import compile_terms
-from workbench.core.fields import split
+from workbench.core.fields import scalars, split
 from workbench.core.processor import END, carried
 from workbench.core.term import Term, concrete, var
 from workbench.errors import DomainError
-from workbench.ir.system import System
+from workbench.ir.system import Holding, System
 
 
 class Step(NamedTuple):
@@ -29,16 +31,66 @@ class Step(NamedTuple):
     """Values of the extra terms that were asked for."""
 
 
+class Lines:
+    """The events that wait at a join, in a line for each input.
+
+    Parameters
+    ----------
+    instance: the name of the join's queues.
+    places: variable to its place in a state.
+    """
+
+    def __init__(self, instance: str, holding: Holding, places: Mapping[str, int]) -> None:
+        self.holding = holding
+        self.waiting: list[deque[Value]] = [deque() for _ in holding.queues]
+        join = replace(holding.join, window=len(holding.fires))
+        self._places = [
+            [[places[".".join((f"{instance}:{store}", *path))] for path, _ in scalars(domain)] for store in brim.stores]
+            for domain, brim in ((domain, join.brim(i)) for i, domain in enumerate(join.domains))
+        ]
+
+    def reset(self) -> None:
+        """Nothing waits."""
+        for line in self.waiting:
+            line.clear()
+
+    def step(self, flat: Iterator[Value], state: list[Value]) -> None:
+        """What comes and what goes; the oldest events are written into the state."""
+        fronts = sum(bool(next(flat)) for _ in self.holding.fires)
+        for line, slots in zip(self.waiting, self.holding.arrivals, strict=True):
+            for slot in slots:
+                present, value = next(flat), concrete(slot.value, flat)
+                if present:
+                    line.append(value)
+            for _ in range(fronts):
+                line.popleft()
+        lines = list(zip(self.waiting, self._places, self.holding.join.domains, strict=True))
+        for line, stores, domain in sorted(lines, key=lambda each: len(each[0])):  # both queues may share their slots
+            for position, places in enumerate(stores):
+                value = line[position] if position < len(line) else domain.default
+                for place, part in zip(places, split(domain, value), strict=True):
+                    state[place] = part
+
+
 class Simulator:
-    """Runs a system on input steps; `labels` are further terms to evaluate at each step."""
+    """Runs a system on input steps; `labels` are further terms to evaluate at each step.
+
+    What queues hold of which the system has the lengths only waits in lines beside it, so that a step costs the same
+    for every capacity; variables have the oldest events of each line.
+    """
 
     def __init__(self, system: System, labels: Sequence[Term] = ()) -> None:
+        holding = system.holding
+        system = system.with_held({instance: len(held.fires) for instance, held in holding.items()})
         self.system = system
+        places = {v.name: i for i, v in enumerate(system.variables)}
+        self._lines = [Lines(instance, held, places) for instance, held in holding.items()]
         self._pipes = list(system.pipes.items())
         queues = list(system.queues.values())
         outputs: list[Any] = [v.next for v in system.variables]
         outputs += [pipe.slots for _, pipe in self._pipes]
-        outputs += [q.length for q in queues] + [q.overflow for q in queues] + list(labels)
+        outputs += [q.length for q in queues] + [q.overflow for q in queues]
+        outputs += [(held.fires, held.arrivals) for held in holding.values()] + list(labels)
         inputs: list[Any] = [(i.present, i.value) for i in system.inputs]
         inputs += [system.end.now] if system.end else []
         state = [var(v.name, v.domain) for v in system.variables]
@@ -48,6 +100,8 @@ class Simulator:
     def reset(self) -> None:
         """Back to the initial state."""
         self.state: tuple[Value, ...] = tuple(v.initial for v in self.system.variables)
+        for line in self._lines:
+            line.reset()
 
     def step(self, events: Mapping[str, Value]) -> Step:
         """One step with these events on the inputs (absent inputs carry none), or `END`."""
@@ -60,13 +114,16 @@ class Simulator:
             given.append(events is END)
         flat = iter(self._run(*self.state, *given))
         before = {v.name: value for v, value in zip(self.system.variables, self.state, strict=True)}
-        self.state = tuple(next(flat) for _ in self.system.variables)
+        after = [next(flat) for _ in self.system.variables]
         pipes: dict[str, Value | None] = {}
         for name, pipe in self._pipes:
             slots = [(next(flat), concrete(slot.value, flat)) for slot in pipe.slots]
             pipes[name] = carried([value for present, value in slots if present], pipe.width)
         lengths = {name: next(flat) for name in self.system.queues}
         overflows = tuple(name for name in self.system.queues if next(flat))
+        for line in self._lines:
+            line.step(flat, after)
+        self.state = tuple(after)
         return Step(pipes, lengths, overflows, before, tuple(flat))
 
     def trace(self, steps: Sequence[Mapping[str, Value]]) -> list[Step]:

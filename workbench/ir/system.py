@@ -8,16 +8,19 @@ a property adds. Only queues, counters and processor memory are variables; pipes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
+from workbench.core.join import Join
 from workbench.core.memory import Update, Write
 from workbench.core.ops import both, disjunction, either, ite, negate
 from workbench.core.processor import Maybe, Processor
 from workbench.core.term import FALSE, TRUE, Others, Term, leaves, var
+
+T = TypeVar("T")
 
 
 class Variable(NamedTuple):
@@ -104,6 +107,31 @@ class Queue(NamedTuple):
     overflow: Term
 
 
+class Block(NamedTuple):
+    """All variables and definitions of an instance."""
+
+    variables: tuple[Variable, ...]
+    definitions: tuple[Definition, ...]
+
+
+class Holding(NamedTuple):
+    """What the queues of a join hold, of which a system may have the lengths only.
+
+    Attributes
+    ----------
+    join, queues: the queues, and their names.
+    arrivals: what comes to each of them in a step, in order.
+    fires: per round of a step, whether a front is consumed.
+    block: the instance with what it holds; or given a number with so many of the oldest events (`Join.window`).
+    """
+
+    join: Join
+    queues: tuple[str, ...]
+    arrivals: tuple[tuple[Maybe, ...], ...]
+    fires: tuple[Term, ...]
+    block: Callable[[int | None], Block]
+
+
 class Memory(NamedTuple):
     """Values that are read and written by their position, in a system for compiled code."""
 
@@ -139,6 +167,9 @@ class Instance(NamedTuple):
     """Parameter name and the instance it stands for."""
 
 
+Named = TypeVar("Named", Variable, Definition)
+
+
 @dataclass(frozen=True)
 class System:
     """A transition system with labels for a pipeline's pipes and queues."""
@@ -167,6 +198,8 @@ class System:
     memories: tuple[Memory, ...] = ()
     strict: frozenset[str] = frozenset()
     """Definitions that say when a number leaves its checked domain inside a processor (`core.strict`)."""
+    holding: Mapping[str, Holding] = field(default_factory=dict, compare=False)
+    """The instances of queues of which only the lengths are here, and how the rest of them is made."""
 
     @property
     def arrivals(self) -> tuple[Input, ...]:
@@ -201,21 +234,48 @@ class System:
 
     def cone(self, value: Any, *, through_state: bool = True) -> set[str]:
         """The names that `value` depends on (the cone of influence), inputs included."""
-        known = self.names()
-        if not through_state:
-            known = dict(self.definitions)
+        assert through_state or not self.holding, f"{self.name}: what its queues hold is not known yet"
+        known = self.names() if through_state else dict(self.definitions)
         found: set[str] = set()
         todo = [leaf for leaf in leaves(value) if isinstance(leaf, Term)]
         while todo:
             fresh = {t.name for t in postorder(todo) if t.is_var} - found
             found |= fresh
+            for instance in self._held(fresh - known.keys()):
+                variables, definitions = self.holding[instance].block(None)
+                known |= {v.name: v.next for v in variables} | dict(definitions)
             todo = [known[name] for name in fresh if name in known]
         if self.end and self.end.now.name in found:
             found.add(self.end.over.name)  # what may come at a step depends on whether the streams have ended
         return found
 
+    def _held(self, names: Iterable[str]) -> set[str]:
+        """The instances of queues that hold these names, none of which is defined here."""
+        return self.holding.keys() & map(instance_of, names) if self.holding else set()
+
+    def seen(self, names: set[str]) -> System:
+        """The system with all that these names mean: where they speak of what a queue holds, that is made."""
+        return self.with_held(dict.fromkeys(self._held(names - self.names().keys())))
+
+    def whole(self) -> System:
+        """The system with all that its queues hold."""
+        return self.with_held(dict.fromkeys(self.holding))
+
+    def with_held(self, windows: Mapping[str, int | None]) -> System:
+        """The system with what these instances hold, or with so many of the oldest events of each queue."""
+        if not windows:
+            return self
+        blocks = {instance: self.holding[instance].block(window) for instance, window in windows.items()}
+        return replace(
+            self,
+            variables=_spliced(self.variables, {name: block.variables for name, block in blocks.items()}),
+            definitions=_spliced(self.definitions, {name: block.definitions for name, block in blocks.items()}),
+            holding={name: held for name, held in self.holding.items() if name not in blocks},
+        )
+
     def restrict(self, names: set[str]) -> System:
         """The part of the system with these names; `names` must be closed under dependency."""
+        assert not self._held(names - self.names().keys()), f"{self.name}: what its queues hold is not known yet"
         kept_instances = {instance_of(name) for name in names}
 
         def whole(value: Any) -> bool:
@@ -229,6 +289,7 @@ class System:
             variables=tuple(v for v in self.variables if v.name in names),
             definitions=tuple(d for d in self.definitions if d.name in names),
             instances=tuple(i for i in self.instances if i.name in kept_instances),
+            holding={},
         )
 
     @property
@@ -240,6 +301,20 @@ class System:
         return found
 
 
+def _spliced(items: tuple[Named, ...], blocks: Mapping[str, tuple[Named, ...]]) -> tuple[Named, ...]:
+    """The items, all of an instance in the place of the first one that there was of it."""
+    found: list[Named] = []
+    done: set[str] = set()
+    for item in items:
+        instance = instance_of(item.name)
+        if instance not in blocks:
+            found.append(item)
+        elif instance not in done:
+            found += blocks[instance]
+            done.add(instance)
+    return tuple(found)
+
+
 def _symbol(name: str, term: Term) -> Term:
     symbol: Term = var(name, term.domain)
     return symbol
@@ -248,6 +323,14 @@ def _symbol(name: str, term: Term) -> Term:
 def instance_of(name: str) -> str:
     """The instance part of a qualified name."""
     return name.partition(":")[0]
+
+
+def by_instance(names: Mapping[str, T]) -> dict[str, dict[str, T]]:
+    """Qualified names with what belongs to them, by their instance."""
+    found: dict[str, dict[str, T]] = {}
+    for name, item in names.items():
+        found.setdefault(instance_of(name), {})[name] = item
+    return found
 
 
 def local_of(name: str) -> str:

@@ -1,26 +1,31 @@
 """Two runs of a suite side by side: what changed beyond noise.
 
-Statuses and outputs that are not measured are compared as they are. Of what is measured the medians are compared; a
-difference counts when it is larger than a tenth, and than three times the dispersion of the repetitions: the median of
-their distances from their median, made comparable with a standard deviation. Where a point was measured once there is
-no dispersion, and only a factor of two counts.
+What is measured (times, memory, and the outputs that the suite says are) is compared by medians; a difference counts
+when it is larger than a tenth, and than three times the dispersion of the repetitions: the median of their distances
+from their median, made comparable with a standard deviation. Where a point was measured once there is no dispersion,
+and only a factor of two counts. All else, statuses and outputs, is a result and compared as it is; floats, which may be
+added up in another order, up to `SAME`.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
 from workbench.lab.result import Result
-from workbench.lab.store import Store, as_text, newest
+from workbench.lab.rows import as_text
+from workbench.lab.store import newest
 
+SAME = 1e-9
+"""Floats that are results are the same up to this part of the larger one."""
 RELATIVE, DISPERSIONS, FACTOR_OF_ONE = 0.1, 3.0, 2.0
 SMALLEST = {"cpu_seconds": 0.005, "wall_seconds": 0.005, "peak_mb": 5.0, "gpu_seconds": 0.5, "gpu_peak_mb": 5.0}
 """Differences below these are noise whatever the repetitions say; of a GPU's time one sample of the driver is."""
+MOST_LISTED = 8
 _TO_DEVIATION = 1.4826
 
 
@@ -38,7 +43,7 @@ class Change:
     def __str__(self) -> str:
         point = ", ".join(f"{name}={value}" for name, value in self.point.items())
         factor = ""
-        if isinstance(self.before, float) and isinstance(self.after, float) and self.before > 0:
+        if _is_number(self.before) and _is_number(self.after) and self.before > 0:
             factor = f" (x {self.after / self.before:.2f})"
         return f"{self.experiment}({point}): {self.what} {_short(self.before)} -> {_short(self.after)}{factor}"
 
@@ -70,41 +75,46 @@ class Comparison:
         return "; ".join(parts)
 
 
-def find_run(folder: Path, name: str) -> tuple[str, list[Result]]:
+def find_run(stored: Mapping[str, Sequence[Result]], name: str) -> tuple[str, list[Result]]:
     """The suite and the results of a run, or of all runs with a code version or a commit: its name, or how it begins.
 
     A sweep that was interrupted is several runs; of a measurement that they made twice the newest counts.
+
+    Parameters
+    ----------
+    stored: the results of each suite, oldest first.
 
     Raises
     ------
     InputError: there is none, or several.
     """
     found: dict[str, dict[tuple[str, str], list[Result]]] = {kind: {} for kind in ("run", "code", "commit")}
-    for place in sorted(folder.glob("suite=*")):
-        suite = place.name.removeprefix("suite=")
-        for result in Store(folder, suite).results()[0]:
+    for suite, results in stored.items():
+        for result in results:
             for kind, named in found.items():
-                if (own := getattr(result, kind)).startswith(name):
-                    named.setdefault((suite, own), []).append(result)
-    meant = next(filter(None, found.values()), {})
+                named.setdefault((suite, getattr(result, kind)), []).append(result)
+    begin = ({key: of for key, of in named.items() if key[1].startswith(name)} for named in found.values())
+    meant = next(filter(None, begin), {})
     if len(meant) != 1:
-        known = ", ".join(f"{own} of {suite}" for suite, own in meant) or "none"
+        latest = sorted(found["run"], key=lambda key: found["run"][key][-1].started, reverse=True)
+        known = [f"{own} of {suite}" for suite, own in meant or latest]
         what = f"several begin with '{name}'" if meant else f"no run, code version or commit begins with '{name}'"
-        raise InputError(what, where=str(folder), hint=f"there are: {known}; `workbench lab list SUITE` has all")
+        listed = ", ".join([*known[:MOST_LISTED], *["..."] * (len(known) > MOST_LISTED)]) or "none yet"
+        raise InputError(what, hint=f"there are: {listed}; `workbench lab list SUITE` has all")
     (suite, _), results = next(iter(meant.items()))
     return suite, list(newest(results).values())
 
 
-def compare(before: Iterable[Result], after: Iterable[Result], timings: Container[tuple[str, str]] = ()) -> Comparison:
+def compare(before: Iterable[Result], after: Iterable[Result], measured: Container[tuple[str, str]] = ()) -> Comparison:
     """What differs between two runs, point by point.
 
     Parameters
     ----------
-    timings: the outputs (experiment, name) that depend on how busy the machine is.
+    measured: the outputs (experiment, name) that are no results: they depend on how busy the machine is.
     """
     old, new = _points(before), _points(after)
     common = [key for key in old if key in new]
-    changes = [change for key in common for change in _changes(old[key], new[key], timings)]
+    changes = [change for key in common for change in _changes(old[key], new[key], measured)]
     return Comparison(
         tuple(changes), len(common), len(old.keys() - new.keys()), len(new.keys() - old.keys()),
         sum(min(len(old[key]), len(new[key])) == 1 for key in common),
@@ -123,7 +133,7 @@ def _reliable(results: Iterable[Result]) -> bool:
     return all(result.measured.reliable for result in results)
 
 
-def _changes(old: Sequence[Result], new: Sequence[Result], timings: Container[tuple[str, str]]) -> Iterable[Change]:
+def _changes(old: Sequence[Result], new: Sequence[Result], measured: Container[tuple[str, str]]) -> Iterable[Change]:
     def change(what: str, before: Any, after: Any) -> Change:
         ids = tuple(r.id for r in old), tuple(r.id for r in new)
         return Change(old[0].experiment, old[0].point, what, before, after, ids)
@@ -133,22 +143,43 @@ def _changes(old: Sequence[Result], new: Sequence[Result], timings: Container[tu
         yield change("status", ", ".join(statuses[0]), ", ".join(statuses[1]))
         return
     reliable = _reliable([*old, *new])
-    for name in old[0].measured.outputs.keys() & new[0].measured.outputs.keys():
-        if not reliable and (old[0].experiment, name) in timings:
-            continue
-        sides = [[r.measured.outputs[name] for r in side] for side in (old, new)]
-        if all(isinstance(value, float) for side in sides for value in side):
-            if differ(sides[0], sides[1], 0.0):
-                yield change(name, statistics.median(sides[0]), statistics.median(sides[1]))
-        elif {*map(str, sides[0])} != {*map(str, sides[1])}:
-            yield change(name, sides[0][0], sides[1][0])
+    for name in sorted({name for r in (*old, *new) for name in r.measured.outputs}):
+        before: list[Any] = [r.measured.outputs.get(name) for r in old]
+        after: list[Any] = [r.measured.outputs.get(name) for r in new]
+        if (old[0].experiment, name) in measured and all(map(_is_number, before + after)):
+            if reliable and differ(before, after, 0.0):
+                yield change(name, statistics.median(before), statistics.median(after))
+        elif not (_all_in(before, after) and _all_in(after, before)):
+            yield change(name, _told(before), _told(after))
     for name, floor in SMALLEST.items():
-        measured = [[float(v) for r in side if (v := getattr(r.measured, name)) is not None] for side in (old, new)]
-        if not all(measured):
+        sides = [[float(v) for r in side if (v := getattr(r.measured, name)) is not None] for side in (old, new)]
+        if not all(sides):
             continue  # of GPUs not everything is known
         timing = name.endswith("seconds")
-        if (reliable or not timing) and differ(measured[0], measured[1], floor):
-            yield change(name, statistics.median(measured[0]), statistics.median(measured[1]))
+        if (reliable or not timing) and differ(sides[0], sides[1], floor):
+            yield change(name, statistics.median(sides[0]), statistics.median(sides[1]))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _all_in(values: Iterable[Any], others: Sequence[Any]) -> bool:
+    return all(any(_same(value, other) for other in others) for value in values)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values of an output are one result."""
+    if _is_number(one) and _is_number(other):
+        exact = isinstance(one, int) and isinstance(other, int)
+        return bool(one == other) if exact else math.isclose(one, other, rel_tol=SAME)
+    return type(one) is type(other) and bool(one == other)
+
+
+def _told(values: Sequence[Any]) -> Any:
+    """The value, or all different ones where the repetitions did not agree."""
+    different = [value for i, value in enumerate(values) if not any(_same(value, v) for v in values[:i])]
+    return different if len(different) > 1 else different[0]
 
 
 def differ(old: Sequence[float], new: Sequence[float], floor: float) -> bool:
@@ -168,4 +199,6 @@ def _dispersion(values: Sequence[float]) -> float:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, list):
+        return " or ".join(map(_short, value))
+    return "nothing" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -16,7 +16,8 @@ from workbench.lab.claim import NoData
 from workbench.lab.experiment import KINDS, Experiment
 from workbench.lab.plot import Dot, Plot
 from workbench.lab.region import Scalar
-from workbench.lab.store import MISSING, Broken, Store, arrow, as_text, first_line
+from workbench.lab.rows import MISSING, arrow, as_text
+from workbench.lab.store import Broken, Store, first_line
 from workbench.lab.suite import Suite
 from workbench.lab.table import Grid, Table
 

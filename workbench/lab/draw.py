@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.errors import LabError
 from workbench.lab.plot import Dot, Plot
-from workbench.lab.store import MISSING
+from workbench.lab.rows import MISSING
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
 """Okabe and Ito: told apart by people who see fewer colours."""

@@ -22,11 +22,15 @@ KINDS: Mapping[type, str] = {float: "DOUBLE", int: "BIGINT", bool: "BOOLEAN", st
 
 @dataclass(frozen=True)
 class Output:
-    """A named result: what it is, its unit ("" where it has none), and its type (float, int, bool or str)."""
+    """A named result: what it is, its unit ("" where it has none), and its type (float, int, bool or str).
+
+    `measured`: it depends on how busy the machine is, as everything does whose unit is a time or something in a time.
+    """
 
     description: str
     unit: str = ""
     kind: type = float
+    measured: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -18,7 +18,8 @@ from workbench.lab.experiment import digest
 from workbench.lab.measure.machine import commit, machine, versions
 from workbench.lab.region import Point, Scalar
 from workbench.lab.result import Measured, Result, Status
-from workbench.lab.store import Store, as_text
+from workbench.lab.rows import as_text
+from workbench.lab.store import Store
 from workbench.lab.suite import Suite
 
 CODE_SUFFIXES = (".py", ".lark", ".js", ".css")

@@ -133,7 +133,7 @@ def environment() -> Any:
     try:
         import jinja2
     except ImportError as error:
-        from workbench.lab.store import MISSING
+        from workbench.lab.rows import MISSING
 
         raise LabError("reports are made with jinja2, which is not installed", hint=MISSING) from error
     made = jinja2.Environment(

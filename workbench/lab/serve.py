@@ -25,12 +25,18 @@ from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
 from workbench.lab.result import Measured, Result, Status
+from workbench.lab.rows import MISSING
 from workbench.lab.runner import Runner
-from workbench.lab.store import MISSING, Store
+from workbench.lab.store import Store
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
-LARGEST_FORM = 1 << 17
+LARGEST_FORM, MOST_FIELDS = 1 << 17, 5000
+ALWAYS = (
+    (b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"), (b"cache-control", b"no-store"),
+)  # fmt: skip
+"""Headers of every answer."""
 
 
 class Site:
@@ -96,7 +102,8 @@ def application(site: Site, port: int) -> Any:
     try:
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
-        from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
+        from starlette.requests import ClientDisconnect
+        from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
         from starlette.routing import Route
     except ImportError as error:
         raise LabError("the web application needs starlette, which is not installed", hint=MISSING) from error
@@ -143,7 +150,11 @@ def application(site: Site, port: int) -> Any:
             body += chunk
             if len(body) > LARGEST_FORM:
                 return page("error.html", 413, title="Too long", text="No form of this application is that long.")
-        form = parse_qs(body.decode(errors="replace"), max_num_fields=5000)
+        try:
+            form = parse_qs(body.decode(errors="replace"), max_num_fields=MOST_FIELDS)
+        except ValueError:
+            few = f"A form has at most {MOST_FIELDS} fields; choose fewer measurements at once."
+            return page("error.html", 413, title="Too many", text=few)
         selection = chosen(lab, form, site.report(lab)[0].results if "id" in form else ())
         if "id" in form and not selection.keys:  # else it would mean all
             return missing("There is no such measurement.")
@@ -161,6 +172,9 @@ def application(site: Site, port: int) -> Any:
         text = error.message if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"
         return page("error.html", 500, title="This did not work", text=text)
 
+    async def gone(*_: Any) -> Any:
+        return Response(status_code=400)  # nobody reads it
+
     routes = [
         Route("/", home),
         Route("/suite/{name}", suite),
@@ -169,7 +183,7 @@ def application(site: Site, port: int) -> Any:
         Route("/suite/{name}/start", start, methods=["POST"]),
         Route("/suite/{name}/stop", stop, methods=["POST"]),
     ]
-    made = Starlette(routes=routes, exception_handlers={WorkbenchError: failed})
+    made = Starlette(routes=routes, exception_handlers={WorkbenchError: failed, ClientDisconnect: gone})
     return OwnPagesOnly(made, port)
 
 
@@ -206,19 +220,28 @@ Scope = dict[str, Any]
 
 
 class OwnPagesOnly:
-    """Refuses what is not addressed to this server by its own name, or comes from a page of another."""
+    """Refuses what is not addressed to this server by its own name, or comes from a page of another.
+
+    What it answers has the headers `ALWAYS`.
+    """
 
     def __init__(self, application: Callable[..., Awaitable[None]], port: int) -> None:
         self.application, self.port = application, port
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Answer, or refuse with 403."""
+
+        async def answer(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *ALWAYS]
+            await send(message)
+
         if scope["type"] == "http" and not self.allowed(scope):
             headers = [(b"content-type", b"text/plain")]
-            await send({"type": "http.response.start", "status": 403, "headers": headers})
-            await send({"type": "http.response.body", "body": b"only pages of this application may ask this"})
+            await answer({"type": "http.response.start", "status": 403, "headers": headers})
+            await answer({"type": "http.response.body", "body": b"only pages of this application may ask this"})
             return
-        await self.application(scope, receive, send)
+        await self.application(scope, receive, answer)
 
     def allowed(self, scope: Scope) -> bool:
         """Whether a request is ours."""
@@ -263,6 +286,17 @@ def chosen(lab: Lab, form: Mapping[str, Sequence[str]], known: Container[str] = 
     return Selection(experiments, where, keys, again="again" in form, retry=retry)
 
 
+def server(served: Any) -> Any:
+    """What serves an application; it does not wait long for anybody."""
+    import uvicorn
+
+    from workbench.lab.connection import impatient
+
+    return uvicorn.Server(
+        uvicorn.Config(served, log_level="warning", server_header=False, timeout_graceful_shutdown=2, http=impatient())
+    )
+
+
 def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, options: str = "") -> None:
     """Serve until interrupted; see `Site`.
 
@@ -272,7 +306,7 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, 
     SuiteError: there is no such folder, or no such suite in it.
     """
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401 - known before anything begins
     except ImportError as error:
         raise LabError("the web application is served by uvicorn, which is not installed", hint=MISSING) from error
     if suite:
@@ -289,9 +323,8 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, 
     site = Site(experiments, folder, options)
     served = application(site, port)
     print(f"http://{HOST}:{port}/{f'suite/{suite}' if suite else ''}  (Ctrl-C ends it)", flush=True)
-    settings = uvicorn.Config(served, log_level="warning", server_header=False, timeout_graceful_shutdown=2)
     try:
-        uvicorn.Server(settings).run(sockets=[listening])
+        server(served).run(sockets=[listening])
     finally:
         site.close()
         listening.close()

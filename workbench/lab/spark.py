@@ -27,7 +27,8 @@ from workbench.lab.local import Keeper
 from workbench.lab.measure.client import Client, Lost
 from workbench.lab.plan import Lab, Origin, Task, now
 from workbench.lab.result import Measured, Result, Status
-from workbench.lab.store import NUMBERS, Store, arrow, as_text, read, schema, unflat
+from workbench.lab.rows import NUMBERS, arrow, as_text, schema, sound, unflat
+from workbench.lab.store import Store, read
 from workbench.lab.suite import Suite
 from workbench.spark.carry import carried, found_in, told
 from workbench.spark.session import JAVA_OPTIONS, first_line
@@ -73,6 +74,13 @@ def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Genera
     """
     if not tasks:
         return
+    try:
+        yield from _sweep(lab, tasks, origin, spark)
+    finally:
+        lab.store.tidy()  # of batches that were interrupted, or made twice
+
+
+def _sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Iterator[Result]:
     cores = max(1, spark.sparkContext.defaultParallelism)
     size = max(1, min(MOST_IN_A_BATCH, -(-len(tasks) // (cores * BATCHES_PER_CORE))))
     batches = [tasks[i : i + size] for i in range(0, len(tasks), size)]
@@ -133,8 +141,7 @@ def _appeared(store: Store, before: set[Path]) -> Iterator[Result]:
     for path in set(store.folder.glob("part-*.parquet")) - before:
         before.add(path)
         with contextlib.suppress(OSError, ValueError, pa.ArrowException):  # reported when the store is read
-            for row in read(path).to_pylist():
-                yield unflat(row)
+            yield from map(unflat, sound(read(path))[0].to_pylist())
 
 
 _clients: dict[tuple[str, str, int], Client] = {}
@@ -170,7 +177,6 @@ class Measurer:
                 keep.add(result)
                 keep.look()
         store.add(list(found.values()), name)
-        store.remove(f"{name}-")
         return list(found.values())
 
     def _measured(self, row: Mapping[str, Any], origin: Origin) -> Result:
@@ -197,15 +203,17 @@ class Measurer:
 
 
 class SparkSql:
-    """Spark SQL over the files of a store."""
+    """Spark SQL over the files of a store, and over a table of more results."""
 
     name, extract = "Spark SQL", "get_json_object"
 
-    def __init__(self, spark: Any, suite: Suite, files: Sequence[Path]) -> None:
+    def __init__(self, spark: Any, suite: Suite, files: Sequence[Path], more: Any = None) -> None:
         self._spark = spark
         kinds = ", ".join(f"`{field.name}` {_kind(field.name)}" for field in schema())
         given = [str(path.resolve()) for path in files]
         stored = spark.read.schema(kinds).parquet(*given) if given else spark.createDataFrame([], kinds)
+        if more is not None:
+            stored = stored.union(spark.createDataFrame(more))
         stored.createOrReplaceTempView("stored")
         spark.createDataFrame(wanted_table(suite)).createOrReplaceTempView("wanted")
 
@@ -241,4 +249,6 @@ def _kind(column: str) -> str:
 def open_spark(suite: Suite, store: Store, spark: Any) -> Data:
     """The results of a suite, answered by Spark."""
     good, broken = store.files()
-    return Data(suite, SparkSql(spark, suite, list(good)), broken).prepare()
+    partly = [good.pop(item.path) for item in broken if item.path in good]  # Spark would read the other rows, too
+    more = arrow().concat_tables(partly) if partly else None
+    return Data(suite, SparkSql(spark, suite, list(good), more), broken).prepare()

@@ -1,8 +1,10 @@
 """The store: results in a Parquet dataset, a folder for each suite (`suite=NAME`), to which files are only added.
 
-A file is written under another name, brought to the disk, and renamed, so it is there whole or not at all. Its name has
-a hash of its content; a file that is not what its name says is reported and left out. Of several results of the same
-measurement the newest counts, so nothing is there twice, whoever wrote it.
+A file is written under another name, brought to the disk, and renamed, so it is there whole or not at all. No two have
+the same name, and its end is a hash of the content; a file that is not what its name says is reported and left out, and
+so is a row that is no result. Of several results of the same measurement the newest counts, so nothing is there twice,
+whoever wrote it. A file is removed only where another has all of its measurements (`Contents`): whatever several
+writers do at once, none is lost.
 """
 
 from __future__ import annotations
@@ -10,51 +12,60 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
 import os
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import LabError
-from workbench.lab.result import Measured, Result, Status
+from workbench.lab.result import Result
+from workbench.lab.rows import arrow, as_text, flat, schema, sound, unflat
 
-TEXTS = ("key", "experiment", "point", "code", "run", "status", "reason", "outputs", "limited_by", "commit", "command",
-         "started", "machine", "versions", "log")  # fmt: skip
-NUMBERS = ("wall_seconds", "cpu_seconds", "peak_mb", "load", "steal", "gpu_seconds", "gpu_peak_mb")
-INTEGERS = ("repetition", "seed")
-COLUMNS = (*TEXTS, *INTEGERS, *NUMBERS, "reliable")
 REPAIR = "`workbench lab run` measures again what is in no other file; then such files can be deleted"
-MISSING = "install the extra 'lab': pip install 'workbench[lab]'"
-
-
-def arrow() -> Any:
-    """The package pyarrow.
-
-    Raises
-    ------
-    LabError: it is not installed.
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise LabError("results are kept in Parquet files, and pyarrow is not installed", hint=MISSING) from error
-    return pyarrow
+NEWER = "a newer workbench may have written such rows, and reads them; `workbench lab run` measures those points again"
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A file of the store that cannot be read."""
+    """A file of the store that cannot be read, or of which some rows cannot: `hint` says what to do."""
 
     path: Path
     reason: str
+    hint: str = REPAIR
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Which measurements a file has: run, key and repetition of each, and when it began."""
+
+    path: Path
+    began: dict[tuple[str, str, int], str]
+
+    @classmethod
+    def of(cls, path: Path, table: Any) -> Contents:
+        """Those of a file that has been read."""
+        run, key, repetition, started = (table.column(n).to_pylist() for n in ("run", "key", "repetition", "started"))
+        return cls(path, dict(zip(zip(run, key, repetition, strict=True), started, strict=True)))
+
+    def needless_beside(self, other: Contents) -> bool:
+        """Whether the other has all of these measurements, if it is not the same ones that are older.
+
+        This is a strict order, so however many writers remove needless files at once, the greatest files stay, and with
+        them all measurements.
+        """
+        if self.began.keys() == other.began.keys():
+            return (sorted(self.began.items()), self.path.name) < (sorted(other.began.items()), other.path.name)
+        return self.began.keys() <= other.began.keys()
+
+    def newer_somewhere(self, other: Contents) -> bool:
+        """Whether a measurement that both have is newer here."""
+        return any(began > other.began.get(which, began) for which, began in self.began.items())
 
 
 class Store:
@@ -74,7 +85,8 @@ class Store:
     def add(self, results: Sequence[Result], name: str = "") -> Path | None:
         """Add results as one file; the file, None where there is nothing to add.
 
-        A `name` makes it replace an earlier file of that name: a batch that is done again is there once.
+        With a `name`, earlier files whose names begin so are removed where this one has all that they have: a batch
+        that is done again is there once.
 
         Raises
         ------
@@ -82,10 +94,10 @@ class Store:
         """
         if not results:
             return None
-        name = name or new_name()
+        stamp = new_name()
         data = _encoded(results)
-        final = self.folder / f"part-{name}.{_hash(data)}.parquet"
-        aside = self.folder / f".part-{name}-{secrets.token_hex(4)}.incoming"
+        final = self.folder / f"part-{name}{'.' * bool(name)}{stamp}.{_hash(data)}.parquet"
+        aside = self.folder / f".part-{stamp}.incoming"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with aside.open("wb") as file:
@@ -93,21 +105,39 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(aside, final)
-            for other in self.folder.glob(f"part-{name}.*.parquet"):
-                if other != final:
-                    other.unlink(missing_ok=True)
         except OSError as error:
             raise self._unwritable(error) from error
         finally:
             with contextlib.suppress(OSError):
                 aside.unlink()
+        if name:
+            self.tidy(name, newer=False)
         return final
 
-    def remove(self, beginning: str) -> None:
-        """Take away the files whose names begin so: what they have is in another by now."""
-        for path in self.folder.glob(f"part-{beginning}*.parquet"):
-            with contextlib.suppress(OSError):
-                path.unlink()
+    def tidy(self, beginning: str = "", *, newer: bool = True) -> None:
+        """Remove the files (those whose names begin so) that are needless beside another of them.
+
+        A batch that was interrupted, or made by two workers, leaves such. Runs are kept apart, so what was measured
+        again in another run stays.
+
+        Parameters
+        ----------
+        newer: also those in which something is newer than where it is again in the same run.
+        """
+        if len(self._paths(beginning)) < 2:
+            return
+        good, broken = self.files(beginning)
+        files = [Contents.of(path, table) for path, table in good.items()]
+        kept = {item.path for item in broken}  # some of their rows another workbench may read
+        having: dict[tuple[str, str, int], list[Contents]] = {}
+        for one in files:
+            for which in one.began:
+                having.setdefault(which, []).append(one)
+        for one in files:
+            rivals = having[next(iter(one.began))] if one.path not in kept and one.began else ()
+            if any(one.needless_beside(other) and (newer or not one.newer_somewhere(other)) for other in rivals):
+                with contextlib.suppress(OSError):
+                    one.path.unlink()
 
     def try_to_write(self) -> None:
         """See, before anything is measured, that results could be stored.
@@ -138,17 +168,26 @@ class Store:
     # --- reading --------------------------------------------------------------------------------------------
 
     def files(self, beginning: str = "") -> tuple[dict[Path, Any], list[Broken]]:
-        """The files that can be read, with their contents as Arrow tables, and those that cannot."""
+        """The files that can be read, with their sound rows as Arrow tables, and those where something cannot."""
         pa = arrow()
-        good, broken = {}, []
-        for path in sorted(self.folder.glob(f"part-{beginning}*.parquet")):
-            try:
-                good[path] = read(path)
-            except FileNotFoundError:  # replaced meanwhile
-                continue
-            except (OSError, ValueError, pa.ArrowException) as error:
-                broken.append(Broken(path, first_line(error)))
+        good: dict[Path, Any] = {}
+        broken: list[Broken] = []
+        seen: set[Path] = set()
+        while unread := self._paths(beginning) - seen:  # again, since one that vanishes has been replaced by another
+            seen |= unread
+            for path in sorted(unread):
+                try:
+                    good[path], bad = sound(read(path))
+                except FileNotFoundError:
+                    continue
+                except (OSError, ValueError, pa.ArrowException) as error:
+                    broken.append(Broken(path, first_line(error)))
+                else:
+                    broken += [Broken(path, bad, NEWER)] * bool(bad)
         return good, broken
+
+    def _paths(self, beginning: str) -> set[Path]:
+        return set(self.folder.glob(f"part-{beginning}*.parquet"))
 
     def table(self, beginning: str = "") -> tuple[Any, list[Broken]]:
         """All results, of every run, as an Arrow table, and the files that could not be read.
@@ -194,7 +233,9 @@ def read(path: Path) -> Any:
     data = path.read_bytes()
     if path.name.split(".")[-2] != _hash(data):
         raise ValueError(f"damaged or half-written ({len(data)} bytes)")
-    return pa.parquet.read_table(pa.BufferReader(data), schema=schema())
+    table = pa.parquet.read_table(pa.BufferReader(data), schema=schema())
+    table.validate(full=True)
+    return table
 
 
 def _hash(data: bytes) -> str:
@@ -203,8 +244,7 @@ def _hash(data: bytes) -> str:
 
 def _encoded(results: Sequence[Result]) -> bytes:
     pa = arrow()
-    rows = [flat(result) for result in results]
-    table = pa.table({name: [row[name] for row in rows] for name in COLUMNS}, schema=schema())
+    table = pa.Table.from_pylist([flat(result) for result in results], schema=schema())
     sink = pa.BufferOutputStream()
     pa.parquet.write_table(table, sink, compression="zstd")
     return bytes(sink.getvalue())
@@ -213,40 +253,6 @@ def _encoded(results: Sequence[Result]) -> bytes:
 def new_name() -> str:
     """A name for a file that no other has."""
     return f"{time.time_ns():x}-{secrets.token_hex(4)}"
-
-
-def schema() -> Any:
-    """The columns of a file."""
-    pa = arrow()
-    kinds = {**dict.fromkeys(TEXTS, pa.string()), **dict.fromkeys(INTEGERS, pa.int64()),
-             **dict.fromkeys(NUMBERS, pa.float64()), "reliable": pa.bool_()}  # fmt: skip
-    return pa.schema([(name, kinds[name]) for name in COLUMNS])
-
-
-def flat(result: Result) -> dict[str, Any]:
-    """A result as a row."""
-    own = {**vars(result.measured), **vars(result)}
-    own["status"] = str(result.measured.status)
-    for name in ("point", "outputs", "machine", "versions"):
-        own[name] = as_text(own[name])
-    for name in TEXTS:  # a file holds no half of a character, which a text may have from a damaged name or output
-        own[name] = own[name].encode("utf-8", "replace").decode()
-    return {name: own[name] for name in COLUMNS}
-
-
-def unflat(row: Mapping[str, Any]) -> Result:
-    """A row as a result."""
-    own = dict(row)
-    for name in ("point", "outputs", "machine", "versions"):
-        own[name] = json.loads(own[name])
-    own["status"] = Status(own["status"])
-    of = {name: own[name] for name in vars(Measured(Status.OK))}
-    return Result(measured=Measured(**of), **{k: own[k] for k in Result.__dataclass_fields__ if k != "measured"})
-
-
-def as_text(data: Mapping[str, Any]) -> str:
-    """Plain data as JSON, always the same text for the same data."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def first_line(error: Exception) -> str:

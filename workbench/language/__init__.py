@@ -1,12 +1,17 @@
 """The pipeline language: `.pipe` files and properties (design section 9; docs/language.md).
 
-loaded = load("models/time2021/sum_of_odds.pipe:sum_of_odds") loaded.pipeline.denote([[7, 7, 7, 7]])
-loaded.checks
+    loaded = load("models/time2021/sum_of_odds.pipe:sum_of_odds")
+    loaded.pipeline.denote([[7, 7, 7, 7]])
+    loaded.checks
+
+What a text means is imported on first use, since it takes all processors.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from workbench.language.load import load, parameters, parse, read_file, split_reference
 from workbench.language.parser import parse_expression
-from workbench.language.properties import PROPERTIES, dotted, parse_property
-from workbench.language.source import Loaded, Monitor, Source, load, parameters, parse, read_file, split_reference
 from workbench.language.syntax import (
     Call,
     Expression,
@@ -19,6 +24,10 @@ from workbench.language.syntax import (
     Temporal,
     TupleOf,
 )
+
+if TYPE_CHECKING:
+    from workbench.language.properties import PROPERTIES, dotted, parse_property
+    from workbench.language.source import Loaded, Monitor, Source
 
 __all__ = [
     "PROPERTIES",
@@ -44,3 +53,14 @@ __all__ = [
     "read_file",
     "split_reference",
 ]
+
+_MODULE = {
+    **dict.fromkeys(("PROPERTIES", "dotted", "parse_property"), "properties"),
+    **dict.fromkeys(("Loaded", "Monitor", "Source"), "source"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"workbench.language has no '{name}'")
+    return getattr(import_module(f"workbench.language.{_MODULE[name]}"), name)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
-from workbench.language.source import Source, parse
+from workbench.language.load import parse
+from workbench.language.source import Source
 
 
 def annotated(source: Source, name: str | None, capacities: Mapping[str, int]) -> str:

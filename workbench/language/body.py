@@ -6,18 +6,21 @@ its operands is lifted: constants become part of the function, several streams a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Tuple, Value
 from workbench.core.function import Function
+from workbench.core.pipeline import type_node
 from workbench.core.processor import Processor
-from workbench.errors import LanguageError, Location
+from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import arguments as args
 from workbench.language import syntax as s
 from workbench.language import types
 from workbench.language.evaluate import at, plural, projection, suggestion
+from workbench.language.findings import FollowUp
 from workbench.processors import PROCESSORS
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.group import Group
@@ -64,54 +67,88 @@ class Body(args.Reader):
     def __init__(self, file: Elaborator, syntax: s.PipelineSyntax, constants: Mapping[str, Value]) -> None:
         super().__init__({}, file.functions, file.labels_in(syntax))
         self.file, self.syntax = file, syntax
+        self.lost: set[str] = set()
+        """Names that have no meaning because of a mistake."""
+        self.sound = True
+        """Whether nothing has failed so far; what failed is among the findings of the file."""
         self.places: dict[str, Location] = {}
         bound = [name for b in syntax.statements if isinstance(b, s.Binding) for name in b.names]
         shown = [p.name or "out" for p in syntax.outputs]
         self.builder = NamingBuilder(syntax.name, frozenset([*bound, *shown]))
         self.anonymous: set[str] = set()
+        self.statement: s.Binding | s.Return | None = None
         for parameter in syntax.parameters:
-            self.bind(parameter.name, constants[parameter.name], parameter.where)
+            with self.apart(parameter.name):
+                self.bind(parameter.name, constants[parameter.name], parameter.where)
         for port in syntax.inputs:
             name = str(port.name)
-            stream = Stream(self.builder, name)
-            self.bind(name, stream, port.where)
-            self.builder.input(name, self.domain(port.type))
+            with self.apart(name):
+                domain = self.domain(port.type)
+                self.bind(name, Stream(self.builder, name), port.where)
+                self.builder.input(name, domain)
+        for port in syntax.outputs:
+            with self.apart():
+                self.domain(port.type)
 
     def domain(self, e: s.Expression) -> Domain:
         """A type in this pipeline, whose bounds may be parameters."""
         return types.domain(e, self.value)
 
+    @contextmanager
+    def apart(self, *names: str) -> Iterator[None]:
+        """A mistake in here is kept, and what follows goes on without these names."""
+        try:
+            yield
+        except WorkbenchError as error:
+            self.file.findings.add(error)
+            self.lost.update(names)
+            self.sound = False
+
     # --- statements ---
 
     def run(self) -> list[Stream]:
-        """All statements in order; the streams that are returned."""
+        """All statements in order; the streams that are returned. FollowUp where one of them failed."""
         returned: list[Stream] | None = None
         for statement in self.syntax.statements:
+            self.statement = statement
             if returned is not None:
                 raise LanguageError(
                     f"pipeline {self.syntax.name} has returned already",
                     where=statement.where,
                     hint="'return' is the last statement; write return a, b for two outputs",
                 )
-            if isinstance(statement, s.Return):
-                returned = self._returned(statement)
-            else:
-                self._binding(statement)
+            with self.apart(*statement.names):
+                if isinstance(statement, s.Return):
+                    returned = []  # it is there, whatever it means
+                    returned = self._returned(statement)
+                else:
+                    self._binding(statement)
         if returned is None:
             raise LanguageError(
                 f"pipeline {self.syntax.name} returns nothing",
                 where=self.syntax.where,
                 hint="its last statement is: return STREAM",
             )
+        if not self.sound:
+            raise FollowUp
         return returned
+
+    def judge_types(self) -> None:
+        """Keep the mistakes in the types of all processors whose inputs have types."""
+        domains = dict(self.builder.inputs)
+        for node in self.builder.nodes:
+            if domains.keys() >= set(node.inputs):
+                with self.file.findings.apart():
+                    type_node(self.syntax.name, node, domains)
 
     def _returned(self, statement: s.Return) -> list[Stream]:
         streams: list[Stream] = []
         for e in statement.values:
-            value = self.value(e)
-            if not _is_many(value) and not isinstance(value, Stream):
-                raise self._constant_stream(e)
-            streams += value if _is_many(value) else [value]
+            with self.apart():
+                value = self.value(e)
+                if not _is_many(value) and not isinstance(value, Stream):
+                    raise self._constant_stream(e)
+                streams += value if _is_many(value) else [value]
         return streams
 
     def _binding(self, statement: s.Binding) -> None:
@@ -155,7 +192,7 @@ class Body(args.Reader):
     # --- expressions ---
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
-        for part, value in zip(_operands(e), arguments, strict=False):
+        for part, value in zip(e.parts, arguments, strict=False):
             if _is_many(value):
                 raise LanguageError(
                     f"'{part}' gives {len(value)} streams where one is needed",
@@ -169,16 +206,16 @@ class Body(args.Reader):
         return self._add(ApplyFunction(partial(function, arguments)), streams, name, e.where)
 
     def unknown(self, e: s.Name) -> LanguageError:
-        below = [b for b in self.syntax.statements if isinstance(b, s.Binding) and e.name in b.names]
-        if below:
-            here = below[0].where.line <= e.where.line
-            return LanguageError(
-                f"'{e.name}' is used before it has a value",
-                where=e.where,
-                hint="a stream cannot be defined by itself; use cumulate for what depends on earlier events"
-                if here
-                else f"it is defined in line {below[0].where.line}; move that line up",
-            )
+        if e.name in self.lost:
+            return FollowUp()
+        below = next((b for b in self.syntax.statements if e.name in b.names), None)
+        if below is not None:
+            hint = f"it is defined in line {below.where.line}; move that line up"
+            if below.where.line == e.where.line:
+                hint = "it is defined behind this, on the same line; move its definition to the front"
+            if below is self.statement:
+                hint = "a stream cannot be defined by itself; use cumulate for what depends on earlier events"
+            return LanguageError(f"'{e.name}' is used before it has a value", where=e.where, hint=hint)
         if e.name in self.file.callables():
             return LanguageError(
                 f"'{e.name}' is not a stream", where=e.where, hint=f"apply it to streams: {e.name}(...)"
@@ -198,7 +235,7 @@ class Body(args.Reader):
         if function is None:
             raise LanguageError(
                 f"there is no processor, pipeline or function '{e.name}'",
-                where=e.where,
+                where=e.name_place,
                 hint=suggestion(e.name, self.file.callables()),
             )
         return self.applied(function, e, [self.value(a) for a in e.arguments])
@@ -270,11 +307,12 @@ class Body(args.Reader):
         first = e.operands[0] if isinstance(e, s.Operation) and e.operator == "=" else None
         names = [slot.name for slot in args.slots(cls)]
         if isinstance(first, s.Name) and first.name not in {*self.scope, *self.labels, *names}:
-            raise LanguageError(
+            error = LanguageError(
                 f"'{cls.keyword}' has no parameter '{first.name}', and there is no stream of that name",
                 where=first.where,
                 hint=suggestion(first.name, [*names, *self.scope], "parameters and streams are: "),
             )
+            raise FollowUp if first.name in self.lost else error
 
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
         if isinstance(e, s.Name):
@@ -307,7 +345,7 @@ class Body(args.Reader):
         return value
 
     def _constant_stream(self, e: s.Expression) -> LanguageError:
-        first = next(iter(self.builder.inputs))[0]
+        first = next(iter(self.builder.inputs), ("x",))[0]
         return LanguageError(
             f"'{e}' is a constant where a stream is needed",
             where=e.where,
@@ -354,10 +392,6 @@ def _streams(cls: type[Processor]) -> int:
 def _own_name(cls: type[Processor], position: int, e: s.Expression) -> frozenset[str]:
     """An argument that cannot be a stream is not looked up as one: the parameter's own message is better."""
     return frozenset({e.name} if isinstance(e, s.Name) and position >= max(1, _streams(cls)) else ())
-
-
-def _operands(e: s.Expression) -> tuple[s.Expression, ...]:
-    return e.parts
 
 
 def _is_many(value: Any) -> bool:

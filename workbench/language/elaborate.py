@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from workbench.core.domain import Anything, Domain, Enum, Texts, Value
 from workbench.core.function import LIBRARY, Function, same_domain
 from workbench.core.pipeline import Pipeline
-from workbench.errors import LanguageError, Location
+from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
 from workbench.language.body import Body
 from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, walk, words
 from workbench.language.faults import fault
+from workbench.language.findings import Findings, FollowUp
 from workbench.language.machines import machine
 from workbench.language.types import constants, enumerations
 from workbench.processors import PROCESSORS
@@ -25,7 +26,7 @@ from workbench.processors.stream import Stream
 class Elaborator:
     """The definitions of one file, and the pipelines made of them so far."""
 
-    def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function]) -> None:
+    def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function], findings: Findings) -> None:
         self.pipelines = {p.name: p for p in file.pipelines}
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
         bodies = [e for p in file.pipelines for x in p.statements for e in _expressions(x)]
@@ -40,8 +41,10 @@ class Elaborator:
         )
         self.own = frozenset({*functions, *(f.name for f in file.functions)})
         """Functions that come before processors of the same name; the library's come after."""
-        self.functions = defined_functions(file, {**LIBRARY, **functions}, self.labels)
-        self._made: dict[tuple[str, str], Pipeline] = {}
+        self.findings = findings
+        self.functions = defined_functions(file, {**LIBRARY, **functions}, self.labels, findings)
+        self._made: dict[tuple[str, str], Pipeline | None] = {}
+        """The pipelines so far; None for one with a mistake, which is among the findings."""
         self._open: list[str] = []
 
     # --- names ---
@@ -139,18 +142,48 @@ class Elaborator:
         key = (name, repr(values))
         if key not in self._made:
             self._open.append(name)
+            self._made[key] = None
             try:
-                self._made[key] = self._make(syntax, values)
+                with self.findings.apart():
+                    self._made[key] = self._make(syntax, values)
             finally:
                 self._open.pop()
-        return self._made[key]
+        made = self._made[key]
+        if made is None:
+            raise FollowUp
+        return made
+
+    def again(self) -> None:
+        """Forget the mistakes, and the pipelines that have them."""
+        self.findings.errors.clear()
+        self._made = {key: made for key, made in self._made.items() if made is not None}
 
     def _make(self, syntax: s.PipelineSyntax, given: Mapping[str, Value]) -> Pipeline:
         if syntax.machine is not None:
-            made = machine(self, syntax, given)
-            capacities = _capacities(syntax, made, Evaluator(given, self.functions, self.labels))
-            return made.with_capacities(capacities) if capacities else made
+            return self._machine(syntax, given)
         body = Body(self, syntax, given)
+        try:
+            made = self._built(syntax, body)
+        except WorkbenchError:
+            body.judge_types()
+            raise
+        capacities = self.findings.each(syntax.capacities, lambda each: _capacity(each, syntax, made, body))
+        known = dict(given), self.functions, self.labels
+        faults = self.findings.each(syntax.faults, lambda each: fault(each, made, *known))
+        if len(capacities) + len(faults) < len(syntax.capacities) + len(syntax.faults):
+            raise FollowUp
+        made = made.with_capacities(dict(capacities)) if capacities else made
+        return made.with_faults(faults) if faults else made
+
+    def _machine(self, syntax: s.PipelineSyntax, given: Mapping[str, Value]) -> Pipeline:
+        made, scope = machine(self, syntax, given), Evaluator(given, self.functions, self.labels)
+        capacities = self.findings.each(syntax.capacities, lambda each: _capacity(each, syntax, made, scope))
+        if len(capacities) < len(syntax.capacities):
+            raise FollowUp
+        return made.with_capacities(dict(capacities)) if capacities else made
+
+    def _built(self, syntax: s.PipelineSyntax, body: Body) -> Pipeline:
+        """The pipeline of a body."""
         streams = body.run()
         names = _output_names(syntax)
         if len(streams) != len(names):
@@ -170,36 +203,30 @@ class Elaborator:
                     where=port.where,
                     hint="rename the pipe, or name the output: -> name: TYPE",
                 )
-        capacities = _capacities(syntax, made, body)
-        made = made.with_capacities(capacities) if capacities else made
-        known = dict(given), self.functions, self.labels
-        return made.with_faults([fault(each, made, *known) for each in syntax.faults]) if syntax.faults else made
+        return made
 
 
-def _capacities(syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator) -> dict[str, int]:
-    """What the pipeline says of its queues."""
-    found: dict[str, int] = {}
-    for statement in syntax.capacities:
-        if statement.queue not in pipeline.every_queue:
-            raise LanguageError(
-                f"pipeline {syntax.name} has no queue '{statement.queue}'",
-                where=statement.where,
-                hint=suggestion(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues",
-            )
-        if statement.queue in found:
-            raise LanguageError(
-                f"the capacity of queue '{statement.queue}' is given twice", where=statement.where, hint="remove one"
-            )
-        size = scope.value(statement.size)
-        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-            shown = "a stream" if isinstance(size, Stream) else _shown(size)
-            raise LanguageError(
-                f"the capacity of queue '{statement.queue}' is a number of events, not {shown}",
-                where=statement.size.where if statement.size.where.line else statement.where,
-                hint=f"write capacity queue({statement.queue}) = 3; 0 is the least",
-            )
-        found[statement.queue] = size
-    return found
+def _capacity(statement: s.Capacity, syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator) -> tuple[str, int]:
+    """A queue and its capacity, as a statement gives it."""
+    if statement.queue not in pipeline.every_queue:
+        raise LanguageError(
+            f"pipeline {syntax.name} has no queue '{statement.queue}'",
+            where=statement.where,
+            hint=suggestion(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues",
+        )
+    if any(each.queue == statement.queue for each in syntax.capacities[: syntax.capacities.index(statement)]):
+        raise LanguageError(
+            f"the capacity of queue '{statement.queue}' is given twice", where=statement.where, hint="remove one"
+        )
+    size = scope.value(statement.size)
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        shown = "a stream" if isinstance(size, Stream) else _shown(size)
+        raise LanguageError(
+            f"the capacity of queue '{statement.queue}' is a number of events, not {shown}",
+            where=statement.size.where if statement.size.where.line else statement.where,
+            hint=f"write capacity queue({statement.queue}) = 3; 0 is the least",
+        )
+    return statement.queue, size
 
 
 def _expressions(statement: s.Binding | s.Return) -> tuple[s.Expression, ...]:

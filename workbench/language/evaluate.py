@@ -17,6 +17,7 @@ from workbench.core.term import Fields, Term, const, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import LanguageError, Location, WorkbenchError
 from workbench.language import syntax as s
+from workbench.language.findings import Findings, FollowUp
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def at(where: Location) -> Iterator[None]:
     except WorkbenchError as error:
         if isinstance(error.where, Location) and error.where.line:
             raise
-        raise type(error)(error.what, where=where, hint=error.hint) from error
+        raise error.retold(where=where) from error
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str = "there are: ") -> str:
@@ -143,7 +144,7 @@ class Evaluator:
         function = self.functions.get(e.name)
         if function is None:
             hint = suggestion(e.name, words(self.functions), "functions are: ")
-            raise LanguageError(f"there is no function '{e.name}'", where=e.where, hint=hint)
+            raise LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 
     def applied(self, function: Function, e: s.Call, arguments: list[Any]) -> Any:
@@ -185,17 +186,36 @@ class FunctionBody(Evaluator):
 
 
 def defined_functions(
-    file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str]
+    file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str], findings: Findings
 ) -> dict[str, Function]:
-    """The functions of a file beside those known already; names and recursion are checked at once."""
+    """The functions of a file beside those known already; names and recursion are checked at once.
+
+    One with a mistake, which is kept, is there without a meaning.
+    """
     functions = dict(known)
     written = {f.name: f for f in file.functions}
+    wrong: set[str] = set()
     for definition in file.functions:
         functions[definition.name] = _defined(definition, functions, labels)
     for definition in file.functions:
-        _check_names(definition, functions, labels)
-        _check_recursion(definition, written)
-    return functions
+        try:
+            _check_names(definition, functions, labels)
+            cycle = _cycle(definition, written)
+        except LanguageError as error:
+            findings.add(error)
+            wrong.add(definition.name)
+            continue
+        if cycle and not wrong & set(cycle):
+            findings.add(recursive("functions", cycle, definition.where))
+        wrong.update(cycle)
+    return functions | {name: _meaningless(written[name]) for name in wrong}
+
+
+def _meaningless(f: s.FunctionSyntax) -> Function:
+    def build(*_: Any) -> Any:
+        raise FollowUp
+
+    return Function(f.name, len(f.arguments), build)
 
 
 def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> Function:
@@ -222,16 +242,17 @@ def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels:
             body.call(e)
 
 
-def _check_recursion(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> None:
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        for e in walk(written[name].body):
-            if isinstance(e, s.Call) and e.name in written:
-                if e.name == f.name:
-                    raise recursive("functions", (*path, f.name), f.where)
-                if e.name not in path:
-                    visit(e.name, (*path, e.name))
+def _cycle(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> tuple[str, ...]:
+    """The functions through which one calls itself; none if it does not."""
 
-    visit(f.name, (f.name,))
+    def visit(name: str, path: tuple[str, ...]) -> tuple[str, ...]:
+        called = [e.name for e in walk(written[name].body) if isinstance(e, s.Call) and e.name in written]
+        if f.name in called:
+            return (*path, f.name)
+        found = (visit(each, (*path, each)) for each in called if each not in path)
+        return next(filter(None, found), ())
+
+    return visit(f.name, (f.name,))
 
 
 def recursive(kind: str, cycle: Sequence[str], where: Location) -> LanguageError:

@@ -15,6 +15,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import LanguageError
 from workbench.language import syntax as s
 from workbench.language.evaluate import Evaluator, FunctionBody, at, suggestion, walk
+from workbench.language.findings import FollowUp
 from workbench.language.types import constants as enumerated
 from workbench.language.types import domain
 from workbench.processors.moore import Moore, Transition, Variable
@@ -43,14 +44,19 @@ class _Machine:
         taken = {*self.constants, *self.domains}
         if STATE in taken:
             raise LanguageError(f"'{STATE}' is the machine's own state", where=syntax.where, hint="rename the input")
-        variables = tuple(self._variable(v, taken) for v in body.variables)
+        each = self.file.findings.each
+        variables = each(body.variables, lambda v: self._variable(v, taken))
         port = next(iter(syntax.outputs), None)
         result = domain(port.type, self.value) if port else None
-        states = tuple((state.name, self._action(state.output, result)) for state in body.states)
-        self._check_outputs(body)
-        transitions = tuple(
-            Transition(t.source, t.target, self._action(t.guard), self._updates(t), t.where) for t in body.transitions
+        states = each(body.states, lambda state: (state.name, self._action(state.output, result)))
+        checked = each((body,), self._check_outputs)
+        transitions = each(
+            body.transitions,
+            lambda t: Transition(t.source, t.target, self._action(t.guard), self._updates(t), t.where),
         )
+        written = len(body.variables) + len(body.states) + len(body.transitions) + 1
+        if len(variables) + len(states) + len(transitions) + len(checked) < written:
+            raise FollowUp
         with at(syntax.where):
             moore = Moore(states, transitions, variables, len(self.inputs), result)
             out = (port.name or "out") if port else STATE
@@ -100,7 +106,7 @@ class _Machine:
                     where=update.where,
                     hint=suggestion(update.name, known, "variables are: ") or "write var NAME: TYPE = START",
                 )
-        return tuple((update.name, self._function(update.value, self.domains[update.name])) for update in t.updates)
+        return tuple((update.name, self._function(update.value, self.domains.get(update.name))) for update in t.updates)
 
     def _action(self, e: s.Expression | None, result: Domain | None = None) -> Function | None:
         return None if e is None else self._function(e, result)

@@ -21,6 +21,9 @@ _TEMPORAL = frozenset("AG AF AX EG EF EX G F X ALL EXISTS".split())
 _TYPE = frozenset("LEFT MINUS LBRACE NAME INT".split())
 _OPERANDS = frozenset("INT FLOAT STRING TRUE FALSE GENERIC LEFT NOT BANG IF".split()) | _TEMPORAL
 
+_AFTER = frozenset("_DOTS SAT CHECKED LEFT".split())
+"""What can follow an expression in an argument and is seldom meant: a comma is."""
+
 _ELSEWHERE = frozenset({"SLASH", "ASSIGN"})
 """Signs that have a meaning in machines only, and are slips elsewhere."""
 
@@ -61,15 +64,21 @@ SLIPS = {
 """What people write out of habit, and what it is here. Longer ones come first in the search."""
 
 
-def explain(error: UnexpectedInput, text: str, file: str) -> LanguageError:
-    """A lark error as a LanguageError at the user's place."""
+def explain(error: UnexpectedInput, text: str, file: str, whole: str = "") -> LanguageError:
+    """A lark error as a LanguageError at the user's place; `whole` is the text as the user has it."""
     line, column, found = _met(error, text)
     lines = text.splitlines()
-    shown = lines[line - 1] if line <= len(lines) else ""
+    shown = (whole or text).splitlines()[line - 1] if line <= len(lines) else ""
+    length = len(error.token) if isinstance(error, UnexpectedToken) else 1
     expected = _expected(error)
     what = f"expected {_either(_described(expected))}, found {found}" if expected else f"{found} has no meaning here"
-    hint = _slip(shown, column) or _habit(expected, found) or _left_open(lines, line, column, expected)
-    return LanguageError(what, where=Location(file, line, column, shown), hint=hint)
+    hint = (
+        _slip(shown, column)
+        or _habit(expected, found)
+        or _comma(error, expected, shown[: column - 1])
+        or _left_open(lines, line, column, expected)
+    )
+    return LanguageError(what, where=Location(file, line, column, shown, length), hint=hint)
 
 
 def _met(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
@@ -94,6 +103,8 @@ def _described(expected: frozenset[str]) -> list[str]:
     words: list[str] = []
     if left == _TYPE:
         return ["a type"]
+    if {"COMMA", "RPAR"} <= left:
+        left -= _AFTER
     if len(left & _OPERANDS) > 3:
         signs = len(left & OPERATORS) > 3
         left -= _OPERANDS | {"NAME", "MINUS"} | (OPERATORS if signs else set())
@@ -119,7 +130,7 @@ def _slip(shown: str, column: int) -> str:
 
 
 def _habit(expected: frozenset[str], found: str) -> str:
-    if "ARROW" in expected and found == "'{'":
+    if expected == {"ARROW"} and found == "'{'":
         return "say the type of what comes out: -> int {"
     if found in ("'<'", "'<='", "'>'", "'>='", "'='", "'!='") and expected & {"AND", "OR"}:
         return "comparisons do not chain: write a < b and b < c"
@@ -134,6 +145,14 @@ def _habit(expected: frozenset[str], found: str) -> str:
     if found == "'='" and expected & {"RPAR"}:
         return "a name is given in a statement of its own"
     return ""
+
+
+def _comma(error: UnexpectedInput, expected: frozenset[str], before: str) -> str:
+    """Arguments side by side."""
+    if not isinstance(error, UnexpectedToken) or not {"COMMA", "RPAR"} <= expected or not before.strip():
+        return ""
+    begins = error.token.type in _OPERANDS | {"NAME", "LBRACE"}
+    return f"a comma separates arguments: write ', {error.token}'" if begins else ""
 
 
 _SKIPPED = re.compile(r'#[^\n]*|"[^"\n]*"')

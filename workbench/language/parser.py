@@ -1,4 +1,4 @@
-"""From text to tree: the only module that knows lark.
+"""From text to tree.
 
 The grammar is `pipe.lark`; what it cannot read is explained by `mistakes`. Nothing is looked up here,
 except that a name is not defined twice in one file.
@@ -7,27 +7,18 @@ except that a name is not defined twice in one file.
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
-from importlib import resources
 from itertools import pairwise
 from typing import Any
 
-from lark import Lark, Token, Transformer, UnexpectedInput, v_args
+from lark import Token, Transformer, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 from lark.tree import Meta
 
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
+from workbench.language.findings import Findings
+from workbench.language.grammar import grammar
 from workbench.language.mistakes import explain
-
-STARTS = ("start", "property", "formula", "trouble")
-
-
-@cache
-def grammar() -> Lark:
-    """The parser, built on first use (a fifth of a second)."""
-    text = resources.files("workbench.language").joinpath("pipe.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", start=list(STARTS), propagate_positions=True, maybe_placeholders=True)
 
 
 def read(text: str, file: str, start: str) -> Any:
@@ -35,15 +26,22 @@ def read(text: str, file: str, start: str) -> Any:
     try:
         tree = grammar().parse(text, start=start)
     except UnexpectedInput as error:
+        if start == "start":
+            from workbench.language.recovery import mistakes
+
+            raise mistakes(error, text, file) from None
         raise explain(error, text, file) from None
+    findings = Findings()
     try:
-        return _Builder(text, file).transform(tree)
+        made = _Builder(text, file, findings).transform(tree)
     except VisitError as error:  # lark's wrapper around what the builder raised
         raise error.orig_exc from None
+    findings.refuse()
+    return made
 
 
 def parse_file(text: str, file: str = "<text>") -> s.FileSyntax:
-    """The definitions of a `.pipe` file."""
+    """The definitions of a `.pipe` file; all mistakes in it are told at once."""
     tree: s.FileSyntax = read(text, file, "start")
     return tree
 
@@ -77,15 +75,16 @@ _SPELLINGS = {"&": "and", "|": "or", "!": "not"}
 class _Builder(Transformer[Token, Any]):
     """One method per rule (or alias) of the grammar."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, findings: Findings) -> None:
         super().__init__()
-        self._text, self._file = text, file
+        self._text, self._file, self._findings = text, file, findings
         self._lines = text.splitlines()
 
     def _place(self, item: Token | Meta) -> Location:
         line, column = item.line or 1, item.column or 1
         shown = self._lines[line - 1] if line <= len(self._lines) else ""
-        return Location(self._file, line, column, shown)
+        end = (item.end_column or column) if item.end_line == line else len(shown.split("#")[0].rstrip()) + 1
+        return Location(self._file, line, column, shown, max(1, end - column))
 
     def _called(self, meta: Meta, start: int) -> str:
         """The source of a construct on one line, comments left out."""
@@ -104,18 +103,19 @@ class _Builder(Transformer[Token, Any]):
                 functions.append(item)
             elif not pipelines:
                 what = "monitor statement" if isinstance(item, s.Monitor) else "check"
-                raise LanguageError(
+                error = LanguageError(
                     f"this {what} stands above every pipeline",
                     where=item.where,
                     hint="write it inside the braces of a pipeline, or below it",
                 )
+                self._findings.add(error)
             elif isinstance(item, s.Monitor):
                 last = pipelines[-1]
                 pipelines[-1] = dataclasses.replace(last, monitors=(*last.monitors, item))
             else:
                 last = pipelines[-1]
                 pipelines[-1] = _with_check(last, item)
-        _once([*pipelines, *functions])
+        self._once([*pipelines, *functions])
         return s.FileSyntax(tuple(pipelines), tuple(functions))
 
     def pipeline(self, meta: Meta, children: list[Any]) -> s.PipelineSyntax:
@@ -226,7 +226,8 @@ class _Builder(Transformer[Token, Any]):
         names = tuple(map(str, arguments))
         for i, token in enumerate(arguments):
             if str(token) in names[:i]:
-                raise LanguageError(f"two arguments are called '{token}'", where=self._place(token), hint="rename one")
+                what = f"two arguments are called '{token}'"
+                self._findings.add(LanguageError(what, where=self._place(token), hint="rename one"))
         return s.FunctionSyntax(str(name), names, children[-1], self._place(name))
 
     def check(self, meta: Meta, children: list[Any]) -> s.Check:
@@ -248,6 +249,14 @@ class _Builder(Transformer[Token, Any]):
     def property(self, meta: Meta, children: list[Any]) -> s.Check:
         name, argument = children
         return s.Check(str(name), argument, self._called(meta, meta.start_pos), self._place(name))
+
+    def _once(self, definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
+        seen: dict[str, Location] = {}
+        for item in sorted(definitions, key=lambda d: d.where.line):
+            if item.name in seen:
+                what = f"'{item.name}' is defined twice, first in line {seen[item.name].line}"
+                self._findings.add(LanguageError(what, where=item.where, hint="rename one"))
+            seen.setdefault(item.name, item.where)
 
     # --- types ---
 
@@ -320,11 +329,14 @@ class _Builder(Transformer[Token, Any]):
     def path(self, meta: Meta, children: list[Any]) -> s.Temporal:
         letter, inside = children
         if not isinstance(inside, s.Temporal) or inside.operator != "U":
-            raise LanguageError(
+            place = self._place(letter)
+            error = LanguageError(
                 f"{letter}[...] needs an until inside, not '{inside}'",
-                where=self._place(letter),
+                where=place,
                 hint=f"write {letter}[p U q], or {letter}F, {letter}G, {letter}X without brackets",
             )
+            self._findings.add(error)
+            return s.Temporal(f"{letter}F", (inside,), where=place)
         return s.Temporal(f"{letter}U", inside.operands, where=self._place(letter))
 
     def choice(self, meta: Meta, children: list[Any]) -> s.Operation:
@@ -339,11 +351,11 @@ class _Builder(Transformer[Token, Any]):
 
     def call(self, meta: Meta, children: list[Any]) -> s.Call:
         name, *arguments = children
-        return s.Call(str(name), _present(arguments), where=self._place(name))
+        return s.Call(str(name), _present(arguments), where=self._place(meta))
 
     def generic_call(self, meta: Meta, children: list[Any]) -> s.Call:
         name, given, *arguments = children
-        return s.Call(str(name), _present(arguments), given, where=self._place(name))
+        return s.Call(str(name), _present(arguments), given, where=self._place(meta))
 
     def instance(self, meta: Meta, children: list[Any]) -> s.Instance:
         return s.Instance(str(children[0]), children[1], where=self._place(meta))
@@ -366,15 +378,3 @@ def _is_arrow(child: Any) -> bool:
 
 def _with_check(pipeline: s.PipelineSyntax, check: s.Check) -> s.PipelineSyntax:
     return dataclasses.replace(pipeline, checks=(*pipeline.checks, check))
-
-
-def _once(definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
-    seen: dict[str, Location] = {}
-    for item in sorted(definitions, key=lambda d: d.where.line):
-        if item.name in seen:
-            raise LanguageError(
-                f"'{item.name}' is defined twice, first in line {seen[item.name].line}",
-                where=item.where,
-                hint="rename one",
-            )
-        seen[item.name] = item.where

@@ -1,26 +1,23 @@
-"""Files and their pipelines: the way in.
-
-`FILE:NAME` names a pipeline of a file. Without a name it is the one called `main` if there is one, else the
-last: the pipelines above it are usually its parts.
-"""
+"""What is in a `.pipe` file: its pipelines, with the properties and the systems that belong to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NoReturn
 
 from workbench.core.domain import Value
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
-from workbench.errors import InputError, LanguageError, Location
+from workbench.errors import LanguageError, Location
 from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
 from workbench.language.evaluate import suggestion, walk
 from workbench.language.faults import faulty
-from workbench.language.parser import parse_expression, parse_file
+from workbench.language.findings import Findings, FollowUp
 from workbench.processors.group import flatten
 
 
@@ -33,6 +30,7 @@ class Source:
     tree: s.FileSyntax = field(repr=False)
     functions: Mapping[str, Function] = field(default_factory=dict, repr=False, hash=False)
     """Python functions that the file may use by name."""
+    findings: Findings = field(default_factory=Findings, repr=False, compare=False)
 
     @property
     def pipelines(self) -> tuple[str, ...]:
@@ -52,11 +50,26 @@ class Source:
 
     @cached_property
     def _elaborator(self) -> Elaborator:
-        return Elaborator(self.tree, self.functions)
+        return Elaborator(self.tree, self.functions, self.findings)
 
     def check_definitions(self) -> None:
-        """The names in function definitions mean something; pipelines are looked into when they are taken."""
-        _ = self._elaborator
+        """The file could be read, and the names in function definitions mean something.
+
+        Pipelines are looked into when they are taken, or when the file has a mistake already: all are told at once.
+        """
+        with self.findings.apart():
+            _ = self._elaborator
+        if self.findings.errors:
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        """Raise the mistakes that there are, with those in the other pipelines."""
+        if "_elaborator" in vars(self):
+            for syntax in self.tree.pipelines:
+                if all(parameter.default is not None for parameter in syntax.parameters):
+                    with self.findings.apart():
+                        self._loaded(self._elaborator.pipelines[syntax.name], {})
+        raise self.findings.together()
 
     def _syntax(self, name: str | None) -> s.PipelineSyntax:
         name = name or self.default
@@ -75,12 +88,27 @@ class Source:
     def get(self, name: str | None = None, /, **params: Value) -> Loaded:
         """A pipeline with values for its parameters, and its checks."""
         syntax = self._syntax(name)
-        pipeline = self._elaborator.pipeline(syntax.name, params, Location(self.file))
-        constants = self._elaborator.parameters(syntax, params, Location(self.file))
-        checks = tuple(properties.elaborated(check, constants) for check in syntax.checks)
-        monitors = tuple(_monitor(item, pipeline, self.file, constants) for item in syntax.monitors)
-        for check in (*checks, *(c for item in monitors for c in item.checks)):
-            self._check(pipeline, check)
+        self._elaborator.again()
+        try:
+            return self._loaded(syntax, params)
+        except FollowUp:
+            self._refuse()
+
+    def _loaded(self, syntax: s.PipelineSyntax, params: Mapping[str, Value]) -> Loaded:
+        """A pipeline with its checks; FollowUp where something is wrong, which is among the findings."""
+        place, findings = Location(self.file), self.findings
+        constants = self._elaborator.parameters(syntax, params, place)
+        known = len(findings.errors)
+        made = findings.each([params], lambda given: self._elaborator.pipeline(syntax.name, given, place))
+        checks = findings.each(syntax.checks, lambda check: properties.elaborated(check, constants))
+        if not made:
+            raise FollowUp
+        (pipeline,) = made
+        monitors = findings.each(syntax.monitors, lambda item: _monitor(item, pipeline, self.file, constants))
+        asked = (*checks, *(check for item in monitors for check in item.checks))
+        findings.each(asked, lambda check: self._check(pipeline, check))
+        if len(findings.errors) > known:
+            raise FollowUp
         return Loaded(pipeline, checks, self, monitors)
 
     def _check(self, pipeline: Pipeline, check: s.PropertySyntax) -> None:
@@ -175,49 +203,6 @@ class Loaded:
         """The pipeline that a property of this one names."""
         self.source._reference(reference)
         return self.source.get(reference.name, **dict(reference.params))
-
-
-def parse(text: str, file: str = "<text>", functions: Mapping[str, Function] | None = None) -> Source:
-    """The pipelines of a text. `functions` are Python functions that it may use by name."""
-    source = Source(file, text, parse_file(text, file), dict(functions or {}))
-    source.check_definitions()
-    return source
-
-
-def read_file(path: str | Path, functions: Mapping[str, Function] | None = None) -> Source:
-    """The pipelines of a `.pipe` file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(f"cannot read {path}: {reason}", hint="give the path of a .pipe file") from error
-    return parse(text, str(path), functions)
-
-
-def split_reference(reference: str) -> tuple[str, str | None]:
-    """`FILE:NAME` as path and name; the name is None where none is given."""
-    path, colon, name = reference.rpartition(":")
-    if colon and path and name.isidentifier() and not Path(reference).exists():
-        return path, name
-    return reference, None
-
-
-def load(reference: str | Path, /, **params: Value) -> Loaded:
-    """The pipeline `FILE` or `FILE:NAME` with values for its parameters."""
-    path, name = split_reference(str(reference))
-    return read_file(path).get(name, **params)
-
-
-def parameters(items: Iterable[str]) -> dict[str, Value]:
-    """Parameters as a command line gives them: `["k=3", "strict=true"]`."""
-    values: dict[str, Value] = {}
-    for item in items:
-        name, equals, text = item.partition("=")
-        if not equals or not name.strip().isidentifier():
-            raise InputError(f"'{item}' is not a parameter", hint="write --param k=3")
-        e = parse_expression(text, f"--param {name.strip()}")
-        values[name.strip()] = properties.constant(e)
-    return values
 
 
 def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) -> None:

@@ -118,6 +118,11 @@ class Call(Expression):
     given: tuple[Given, ...] = ()
 
     @property
+    def name_place(self) -> Location:
+        """Where the name alone stands."""
+        return self.where._replace(length=len(self.name))
+
+    @property
     def parts(self) -> tuple[Expression, ...]:
         return self.arguments
 
@@ -211,6 +216,11 @@ class Return:
 
     values: tuple[Expression, ...]
     where: Location = _where()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it gives a name to: nothing."""
+        return ()
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,11 @@ from workbench.errors import PipelineError
 def _discover() -> dict[str, type[Processor]]:
     found: dict[str, type[Processor]] = {}
     for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
-        for _, item in inspect.getmembers(importlib.import_module(f"{__name__}.{module}"), inspect.isclass):
-            if not issubclass(item, Processor) or inspect.isabstract(item) or item.__module__ != f"{__name__}.{module}":
+        home = f"{__name__}.{module}"
+        for _, item in sorted(vars(importlib.import_module(home)).items()):
+            if not isinstance(item, type) or item.__module__ != home or not issubclass(item, Processor):
+                continue
+            if inspect.isabstract(item):
                 continue
             key = item.keyword or item.__name__
             if key in found:

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.determinism import Determinism
-from workbench.core.domain import ANY, BOOL, INT, Bool, Domain, Range, Value
+from workbench.core.domain import ANY, BOOL, INT, Bool, Domain, Range, Value, outside
 from workbench.core.fields import fitted
 from workbench.core.function import Function, TypedFunction, as_function, fits
 from workbench.core.ops import PLAIN, WORD_HI, as_term, held_in
 from workbench.core.processor import Maybe, Processor, State, Stream, event, typed_function
 from workbench.core.term import is_symbolic
 from workbench.core.typing_rules import unify
-from workbench.errors import DomainError, PipelineError, TypingError
+from workbench.errors import PipelineError, TypingError
 
 FURTHEST = 4096
 """The most events for which it is worked out what they accumulate."""
@@ -65,12 +65,8 @@ class Cumulate(Processor):
         if start is None:
             raise PipelineError(f"'{self._function}' has no start value", hint="give one: cumulate(x, function, start)")
         if start not in domain:
-            raise DomainError(
-                f"the start value {start!r} is not in {domain}",
-                hint=f"choose a larger domain, e.g. -N {start + 1}"
-                if isinstance(start, int) and start > 0
-                else "choose a start value in the domain",
-            )
+            what = f"the start value {start!r} is not in {domain}"
+            raise outside(what, start, domain, "choose a start value in the domain")
         function = typed_function(self.function, (domain, events))
         if not fits(function.result, domain):
             raise TypingError(

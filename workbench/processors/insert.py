@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.domain import BOOL, Domain, Value, outside
 from workbench.core.fields import fitted
 from workbench.core.ops import negate
 from workbench.core.processor import Burst, Emission, Maybe, Processor, State, Stream, event
 from workbench.core.term import const, domain_of, is_symbolic
-from workbench.errors import DomainError, PipelineError
+from workbench.errors import PipelineError
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,8 @@ class Insert(Processor):
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         (domain,) = inputs
         if self.value not in domain:
-            raise DomainError(
-                f"the inserted value {self.value!r} is not in the domain {domain}",
-                hint="insert a value of the stream's domain, or choose a larger one with -N",
-            )
+            what = f"the inserted value {self.value!r} is not in the domain {domain}"
+            raise outside(what, self.value, domain, "insert a value of the stream's domain")
         return replace(self, value=fitted(domain, self.value))
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:

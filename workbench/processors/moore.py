@@ -322,7 +322,7 @@ def _typed(action: Action, domains: tuple[Domain, ...], what: str, where: Locati
     try:
         return typed_function(action, domains)
     except WorkbenchError as error:
-        raise type(error)(f"{what}: {error.what}", where=error.where or where, hint=error.hint) from error
+        raise error.retold(f"{what}: {error.what}", where=error.where or where) from error
 
 
 def _common(found: Sequence[Domain]) -> Domain | None:

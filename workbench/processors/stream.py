@@ -116,6 +116,36 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
     )
 
 
+class Names:
+    """The names that are taken, and the least ones that are free, without trying all of them each time."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._least: dict[str, int] = {}
+        """Per wanted name, a number below which `name`, `name2`, ... are all taken."""
+
+    def take(self, *names: str) -> None:
+        """These names are taken."""
+        self._taken.update(names)
+
+    def release(self, *names: str) -> None:
+        """These names are free again."""
+        for name in names:
+            self._taken.discard(name)
+            digits = len(name) - len(name.rstrip("0123456789"))
+            for end in range(len(name) - min(digits, 9), len(name) + 1):
+                wanted, number = name[:end], int(name[end:] or 1)
+                self._least[wanted] = min(self._least.get(wanted, 1), number)
+
+    def fresh(self, name: str) -> str:
+        """`name`, or `name2`, `name3`, ... if it is taken."""
+        count = self._least.get(name, 1)
+        while (found := f"{name}{count}" if count > 1 else name) in self._taken:
+            count += 1
+        self._least[name] = count
+        return found
+
+
 class Builder:
     """Collects the nodes of one pipeline."""
 
@@ -123,10 +153,14 @@ class Builder:
         self.name = name
         self.inputs: list[tuple[str, Domain]] = []
         self.nodes: list[Node] = []
+        self._names = Names()
+        self._touching: dict[str, list[int]] = {}
+        """Per pipe, the positions of the nodes that read or write it."""
 
     def input(self, name: str, domain: Domain = INT) -> Stream:
         """A new open input pipe."""
         self.inputs.append((name, domain))
+        self._names.take(name)
         return self.stream(name)
 
     def stream(self, pipe: str) -> Stream:
@@ -154,41 +188,43 @@ class Builder:
         while any(self.fresh(pipe) != pipe for pipe in outputs):
             name = self.fresh(f"{wanted}_")
             wanted, outputs = name, _output_names(name, processor.out_arity)
-        self.nodes.append(Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
+        self._put(len(self.nodes), Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
         made = tuple(map(self.stream, outputs))
         return made if len(made) > 1 else made[0]
 
+    def _put(self, position: int, node: Node) -> None:
+        self.nodes[position : position + 1] = [node]
+        self._names.take(node.name, *node.outputs)
+        for pipe in {*node.inputs, *node.outputs}:
+            self._touching.setdefault(pipe, []).append(position)
+
     def fresh(self, name: str) -> str:
         """`name`, or `name2`, `name3`, ... if it is taken."""
-        taken = {n.name for n in self.nodes} | {p for n in self.nodes for p in n.outputs} | {p for p, _ in self.inputs}
-        candidate, count = name, 1
-        while candidate in taken:
-            count += 1
-            candidate = f"{name}{count}"
-        return candidate
+        return self._names.fresh(name)
 
     def rename(self, pipe: str, name: str) -> None:
         """Rename a pipe, and its processor if that has one output."""
-        if name != pipe and pipe in dict(self.inputs):
+        if name == pipe:
+            return
+        if pipe in dict(self.inputs):
             raise PipelineError(
                 f"pipeline {self.name}: the input '{pipe}' keeps its name", hint="name what is made of it"
             )
-        if name != pipe and self.fresh(name) != name:
+        if self.fresh(name) != name:
             raise PipelineError(f"pipeline {self.name}: two pipes are called '{name}'", hint="rename one")
 
         def swap(pipes: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(name if p == pipe else p for p in pipes)
 
-        self.nodes = [
-            Node(
-                name if n.outputs == (pipe,) else n.name,
-                n.processor,
-                swap(n.inputs),
-                swap(n.outputs),
-                n.where,
-            )
-            for n in self.nodes
-        ]
+        for position in self._touching.pop(pipe, ()):
+            n = self.nodes[position]
+            called = name if n.outputs == (pipe,) else n.name
+            if pipe in n.outputs:
+                self._names.release(pipe, *([n.name] if called != n.name else []))
+            self.nodes[position] = Node(called, n.processor, swap(n.inputs), swap(n.outputs), n.where)
+            self._names.take(called)
+            self._touching.setdefault(name, []).append(position)
+        self._names.take(name)
 
     def build(self, outputs: Mapping[str, Stream] | Sequence[Stream] | Stream, doc: str = "") -> Pipeline:
         """The finished pipeline; unnamed outputs are `out`, or `out1`, `out2`, ..."""

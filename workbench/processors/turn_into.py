@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import BOOL, FLOAT, INT, Anything, Domain, Enum, Integer, Integers, Label, Value
+from workbench.core.domain import BOOL, FLOAT, INT, Anything, Domain, Enum, Integer, Integers, Label, Value, outside
 from workbench.core.processor import Maybe, Processor, State, Stream, event
 from workbench.core.term import const, is_symbolic
 from workbench.core.typing_rules import literal_domain
-from workbench.errors import DomainError
 
 
 def constant_domain(value: Value, like: Domain, integers: Domain) -> Domain:
@@ -49,12 +48,8 @@ class TurnInto(Processor):
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         domain = self.domain or constant_domain(self.constant, inputs[0], self.integers)
         if self.constant not in domain:
-            raise DomainError(
-                f"the constant {self.constant!r} is not in the domain {domain}",
-                hint="choose a larger domain, e.g. " + f"-N {self.constant + 1}"
-                if isinstance(self.constant, int) and self.constant > 0
-                else "choose a domain that has this value",
-            )
+            what = f"the constant {self.constant!r} is not in the domain {domain}"
+            raise outside(what, self.constant, domain, "choose a domain that has this value")
         return replace(self, domain=domain)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:

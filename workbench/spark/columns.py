@@ -1,36 +1,17 @@
-"""Events as columns of Spark and Arrow, both ways.
-
-The rule of this module: four column types are enough. Truth values, whole numbers and floats are Spark's `boolean`,
-`long` and `double`; all else is `string`: labels and texts as they are, tuples, records, maps and other values as JSON
-text. A null is no event.
-"""
+"""Events as columns of Spark, both ways; what the columns are, `backends/events_columns` says."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
-from workbench.backends.events_values import UnreadableError, from_json, to_json
-from workbench.core.domain import Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
+from workbench.backends.events_columns import as_json, kind, to_column
+from workbench.backends.events_values import UnreadableError, from_json, parse_json, short
+from workbench.core.domain import Bool, Domain, Enum, Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, InputError
 
 STEP = "step"
 """The column of the outputs that says in which step of its key an event came out."""
-
-
-def kind(domain: Domain) -> str:
-    """The Spark type of a column of these values."""
-    if isinstance(domain, Bool):
-        return "boolean"
-    if isinstance(domain, Reals):
-        return "double"
-    return "long" if domain.numeric and not _as_json(domain) else "string"
-
-
-def _as_json(domain: Domain) -> bool:
-    return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range)
 
 
 def output_schema(pipeline: Pipeline, key: str, key_type: str) -> str:
@@ -72,7 +53,7 @@ class Events:
             nothing = False if isinstance(domain, Bool) else 0
             filled = column.fill_null(nothing) if column.null_count else column
             self.values: Any = filled.to_numpy(zero_copy_only=False)
-        elif _as_json(domain):
+        elif as_json(domain):
             self.values = _each(column, lambda text: _parsed(text, domain))
         else:
             self.values = column.to_pylist()
@@ -92,36 +73,14 @@ def _each(column: Any, parse: Any) -> list[Value]:
 
 def _parsed(text: str, domain: Domain) -> Value:
     try:
-        return from_json(json.loads(text), domain)
+        return from_json(parse_json(text), domain)
     except UnreadableError as error:
-        raise DomainError(f"expected {error}, not {text}") from error
+        raise DomainError(f"expected {error}, not {short(text)}") from error
     except ValueError as error:
-        raise DomainError(f"expected JSON text, not {text!r}: {error}") from error
+        raise DomainError(str(error)) from error
 
 
 # --- columns from events --------------------------------------------------------------------------------------
-
-
-def to_column(domain: Domain, values: Sequence[Value], name: str) -> Any:
-    """An Arrow array of events.
-
-    Raises
-    ------
-    DomainError: a number is none of Spark's.
-    """
-    import pyarrow as pa
-
-    if _as_json(domain):
-        return pa.array([json.dumps(to_json(v, domain), ensure_ascii=False) for v in values], pa.string())
-    types = {"boolean": pa.bool_(), "long": pa.int64(), "double": pa.float64(), "string": pa.string()}
-    try:
-        return pa.array(values, types[kind(domain)])
-    except (pa.ArrowInvalid, OverflowError, TypeError) as error:
-        odd = next((v for v in values if isinstance(v, float) or not -(2**63) <= v < 2**63), None)
-        raise DomainError(
-            f"{odd!r} on output '{name}' is no whole number of 64 bits, which Spark has for {domain}",
-            hint="declare the output as float" if isinstance(odd, float) else "run it without Spark",
-        ) from error
 
 
 def arrays_to_column(domain: Domain, output: Any, name: str) -> Any:

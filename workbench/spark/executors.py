@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.backends.compiled_run import Compiled
+from workbench.backends.events_columns import to_column
 from workbench.backends.reference import Reference
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Refused
-from workbench.spark.columns import Events, arrays_to_column, to_column
+from workbench.spark.columns import Events, arrays_to_column
 
 Made = dict[str, tuple[Any, Any]]
 """Per output: its events as an Arrow array, and the step of each, counted from 0 for each key."""

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.backends.base import suggestion
+from workbench.backends.events_columns import kind
 from workbench.core.domain import Domain
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError
-from workbench.spark.columns import kind, output_schema
+from workbench.spark.columns import output_schema
 from workbench.spark.executors import Choice, choose
 from workbench.spark.runner import Layout, Runner
 

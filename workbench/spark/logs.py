@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
+from workbench.backends.events_columns import kind
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError, SparkError
 from workbench.spark.carry import brought_back
-from workbench.spark.columns import kind
 from workbench.spark.keyed import inputs, known, ordering, see_key
 from workbench.spark.parse import ORDER_TYPES, Parser, header_of
 from workbench.spark.runner import Layout, place_of

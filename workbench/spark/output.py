@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -37,12 +38,17 @@ def write_rows(rows: DataFrame, folder: str, format: str, *, mode: str = "errori
     if mode == "errorifexists" and "://" not in folder and Path(folder).exists():
         raise InputError("there is something already", where=folder, hint="choose another --output, or remove it")
     writer = rows.write.mode(mode)
-    if format == "csv":
-        writer.option("header", "true").option("emptyValue", '""').csv(folder)
-    elif format == "jsonl":
-        writer.json(folder)
-    else:
-        writer.parquet(folder)
+    try:
+        if format == "csv":
+            writer.option("header", "true").option("emptyValue", '""').csv(folder)
+        elif format == "jsonl":
+            writer.json(folder)
+        else:
+            writer.parquet(folder)
+    except BaseException:  # else the same command would not be let in again
+        if mode == "errorifexists" and "://" not in folder and not Path(folder, "_SUCCESS").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def print_rows(rows: DataFrame, format: str, stream: Writable) -> None:

@@ -15,17 +15,25 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from workbench.backends.base import suggestion
-from workbench.backends.events import unique_keys
-from workbench.backends.events_values import INTEGER, NUMBER, UnreadableError, from_json, from_text, to_json
-from workbench.core.domain import Domain, Enum, Integers, Reals, Texts, Value
+from workbench.backends.events_columns import kind, to_column
+from workbench.backends.events_values import (
+    INTEGER,
+    NUMBER,
+    UnreadableError,
+    from_json,
+    from_text,
+    parse_json,
+    short,
+)
+from workbench.core.domain import FLOAT, Domain, Integers, Range, Value
 from workbench.errors import InputError
 from workbench.spark.carry import carried
-from workbench.spark.columns import kind, to_column
 from workbench.spark.runner import Layout, place_of
 
 ORDER_TYPES = "o0 double, o1 long, o2 string"
 """What one column of texts becomes, to be ordered by: a number (infinite for a text), it as an integer, the text."""
 
+WORD = Range(-(2**63), 2**63 - 1)
 PLAIN = r"^-?[0-9]{1,18}$"
 Where = Callable[[int], str]
 
@@ -167,7 +175,7 @@ def _texts_only(piece: _Piece, first: int) -> list[tuple[int, str]]:
     for number, line in enumerate(piece.lines, first):
         if isinstance(line, bytes):
             raise InputError(
-                f"this is not UTF-8 text: {_short(repr(line)[1:])}",
+                f"this is not UTF-8 text: {short(repr(line)[1:])}",
                 where=place_of(piece.path, piece.block, number),
                 hint="convert the file: iconv -f latin1 -t utf-8, for example",
             )
@@ -205,7 +213,7 @@ def _cells(lines: list[str], width: int, where: Where) -> list[tuple[str, ...]]:
             (row,) = csv.reader([line], strict=True)
         except csv.Error as error:
             raise InputError(
-                f"not a line of CSV: {error}: {_short(line)}",
+                f"not a line of CSV: {error}: {short(line)}",
                 where=where(i),
                 hint="cells with line breaks need Parquet",
             ) from error
@@ -216,23 +224,19 @@ def _cells(lines: list[str], width: int, where: Where) -> list[tuple[str, ...]]:
 
 def _object(line: str, row: int, where: Where) -> dict[str, Any]:
     try:
-        data = json.loads(line, object_pairs_hook=unique_keys)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not a JSON value: {error}: {_short(line)}", where=where(row)) from error
+        data = parse_json(line)
+    except ValueError as error:
+        raise InputError(str(error), where=where(row)) from error
     if not isinstance(data, dict):
-        raise InputError(f"expected an object with the key and the inputs, not {_short(line)}", where=where(row))
+        raise InputError(f"expected an object with the key and the inputs, not {short(line)}", where=where(row))
     return data
 
 
 def _word(value: Any, name: str | None, row: int, where: Where) -> str | None:
     """The value of a key or of what orders rows, as a text."""
     if isinstance(value, dict | list):
-        raise InputError(f"'{name}' is {_short(json.dumps(value))}, not a text or a number", where=where(row))
+        raise InputError(f"'{name}' is {short(json.dumps(value))}, not a text or a number", where=where(row))
     return value if value is None or isinstance(value, str) else json.dumps(value)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 # --- events ---------------------------------------------------------------------------------------------------
@@ -255,7 +259,7 @@ def _texts(name: str, domain: Domain, cells: Sequence[str], where: Where) -> Any
             try:
                 known[cell] = from_text(cell, domain) if cell.strip() else None
             except UnreadableError as error:
-                raise InputError(f"column '{name}': expected {error}, not '{cell}'", where=where(i)) from error
+                raise error.refusal(f"column '{name}'", f"'{short(cell)}'", where(i)) from error
         values.append(known[cell])
     return _column(name, domain, values, where)
 
@@ -267,25 +271,20 @@ def _data(name: str, domain: Domain, items: Sequence[Any], where: Where) -> Any:
         try:
             values.append(None if item is None else from_json(item, domain))
         except UnreadableError as error:
-            shown = _short(json.dumps(item))
-            raise InputError(f"input '{name}': expected {error}, not {shown}", where=where(i)) from error
+            raise error.refusal(f"input '{name}'", short(json.dumps(item)), where(i)) from error
     return _column(name, domain, values, where)
 
 
 def _column(name: str, domain: Domain, values: Sequence[Value], where: Where) -> Any:
     if isinstance(domain, Integers):
         for i, value in enumerate(values):
-            if value is not None and (isinstance(value, float) or not -(2**63) <= value < 2**63):
+            if value is not None and value not in WORD:
+                shown = short(str(value))
                 raise InputError(
-                    f"input '{name}': {value!r} is no whole number of 64 bits, which Spark has for int",
+                    f"input '{name}': {shown} is no whole number of 64 bits, which Spark has for int",
                     where=where(i),
-                    hint="declare the input as float" if isinstance(value, float) else "run it without Spark",
+                    hint="run it without Spark",
                 )
-    if isinstance(domain, Reals):
-        values = [None if value is None else float(value) for value in values]
-    if kind(domain) == "string" and not isinstance(domain, Enum | Texts):
-        values = [None if v is None else json.dumps(to_json(v, domain), ensure_ascii=False) for v in values]
-        domain = Texts()
     return to_column(domain, values, name)
 
 
@@ -303,14 +302,15 @@ def _order(name: str | None, texts: Sequence[str], where: Where) -> list[Any]:
         stripped = text.strip()
         if not stripped:
             raise InputError(f"the row has no '{name}', which orders the rows", where=where(i))
-        if INTEGER.fullmatch(stripped):
-            number = int(stripped)
-            if not -(2**63) <= number < 2**63:
-                raise InputError(f"'{name}' is {stripped}: integers have 64 bits here", where=where(i))
-            found.append((float(number), number, ""))
-        elif NUMBER.fullmatch(stripped) and not re.search("inf|nan", stripped):
-            found.append((float(stripped), 0, ""))
-        else:
-            found.append((float("inf"), 0, text))
+        try:
+            if INTEGER.fullmatch(stripped):
+                number = from_text(stripped, WORD)
+                found.append((float(number), number, ""))
+            elif NUMBER.fullmatch(stripped) and not re.search("inf|nan", stripped):
+                found.append((from_text(stripped, FLOAT), 0, ""))
+            else:
+                found.append((float("inf"), 0, text))
+        except UnreadableError as error:
+            raise error.refusal(f"'{name}'", short(stripped), where(i)) from error
     columns = zip(*found, strict=True)
     return [pa.array(c, t) for c, t in zip(columns, (pa.float64(), pa.int64(), pa.string()), strict=True)]

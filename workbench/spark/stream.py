@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.backends.whole import replacing
 from workbench.errors import InputError, StateError
-from workbench.spark.carry import carried
+from workbench.spark.carry import AFRESH, carried
 from workbench.spark.columns import output_schema
 from workbench.spark.executors import Choice
 from workbench.spark.logs import Log
@@ -161,11 +162,11 @@ def unpacked(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str, format: str) -> None:
-    """See that a checkpoint is that of the same query, or note what this one is.
+    """See that a checkpoint is that of the same query, or note what this one is; and that the output is its own.
 
     Raises
     ------
-    StateError: it is another's.
+    StateError: it is another's, or the output has what the checkpoint knows nothing of.
     """
     about = {
         "pipeline": choice.pipeline.name, "backend": choice.backend, "fingerprint": choice.mark,
@@ -173,14 +174,14 @@ def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str
         "format": format,
     }  # fmt: skip
     file = checkpoint / ABOUT
-    if not file.exists():
+    before = _read(file)
+    _read(checkpoint / "metadata")  # Spark's
+    if before is None:
+        _refuse_others(Path(output), checkpoint)
         checkpoint.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(about, indent=1) + "\n")
+        with replacing(file) as aside:
+            aside.write_text(json.dumps(about, indent=1) + "\n")
         return
-    try:
-        before = json.loads(file.read_text())
-    except ValueError as error:
-        raise StateError(f"the checkpoint is damaged: {error}", where=str(file)) from error
     for name, value in about.items():
         if before.get(name) != value:
             what = "code" if name == "fingerprint" else name
@@ -188,5 +189,36 @@ def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str
             raise StateError(
                 f"the checkpoint is of a query with another {what}{shown}",
                 where=str(checkpoint),
-                hint="go on with the same pipeline and options, or give a new --checkpoint (and --output)",
+                hint="go on with the same pipeline and options, or give a new --checkpoint and a new --output",
+            )
+    _refuse_others(Path(output), checkpoint)
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """What a checkpoint says that it is of; None where it is new."""
+    try:
+        before = json.loads(file.read_text())
+        if not isinstance(before, dict):
+            raise ValueError("this is no JSON object")
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError) as error:
+        raise StateError(f"the checkpoint is damaged: {error}", where=str(file), hint=AFRESH) from error
+    return before
+
+
+def _refuse_others(output: Path, checkpoint: Path) -> None:
+    """Refuse an output in which there is more than the micro-batches that the checkpoint has begun.
+
+    Spark notes a micro-batch in `offsets` before it does it, and begins with 0 where there is no note: it would write
+    over some of what is there, and leave the rest.
+    """
+    begun = max((int(path.name) for path in (checkpoint / "offsets").glob("*") if path.name.isdigit()), default=-1)
+    for path in sorted(output.glob("[!._]*")):
+        name, _, number = path.name.partition("=")
+        if (int(number) if name == "batch" and number.isdigit() else 0) > begun:
+            raise StateError(
+                f"there is something already that does not come from the checkpoint {checkpoint}: {path.name}",
+                where=str(output),
+                hint=f"go on with the checkpoint that the output was made with; or {AFRESH}",
             )

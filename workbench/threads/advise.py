@@ -1,9 +1,9 @@
 """The advisor: where threads would pay, by the paper's cost model, and what they do when they are tried.
 
 A run is measured processor by processor; from that the gain of each pattern is predicted (Multiple Threads, sections
-4.2 to 4.4), as if the work could run at the same time; then the pattern is tried on the same events, in turn with runs
-that have no threads. Where much less is measured than predicted, the work holds Python's lock, or there are no free
-cores: the model knows of neither.
+4.2 to 4.4), with what threads cost here and the cores that are free, as if the work gave up Python's lock; then the
+pattern is tried on the same events, in turn with runs that have no threads. Everything is measured several times, and
+what is smaller than the differences between these times is not promised.
 """
 
 from __future__ import annotations
@@ -11,27 +11,31 @@ from __future__ import annotations
 import copy
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from workbench.backends.reference import Reference
 from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor, State, Stepped
+from workbench.errors import InputError
 from workbench.processors.group import flatten
 from workbench.threads.certificate import Certificate
 from workbench.threads.executor import Threaded, default_placement, with_copies
 from workbench.threads.manager import ThreadManager
+from workbench.threads.overhead import Overhead, overhead, taken
 from workbench.threads.placement import Placement, balanced
-from workbench.threads.prefetch import Ahead
 
 T = TypeVar("T")
 
 WORTH = 1.1
 """The measured gain from which a pattern is worth its threads."""
+
+ENOUGH = 30
+"""Steps without which nothing is promised."""
 
 REPEAT = 5
 """Runs of which the median is taken."""
@@ -45,10 +49,12 @@ class Profile:
     ----------
     processors: by name, in the order of the pipeline.
     total: of everything.
+    busy: of a processor of the machine: the total, but for what was waited for.
     """
 
     processors: Mapping[str, float]
     total: float
+    busy: float = 0.0
 
     @property
     def rest(self) -> float:
@@ -56,12 +62,18 @@ class Profile:
         return max(0.0, self.total - sum(self.processors.values()))
 
 
-@dataclass(frozen=True)
-class Overhead:
-    """What threads cost on this machine: seconds to begin with a task and wait for it, and for an event in a queue."""
+class Gain(NamedTuple):
+    """Throughput relative to that without threads, measured or predicted several times."""
 
-    task: float
-    queue: float
+    low: float
+    middle: float
+    high: float
+
+    @classmethod
+    def of(cls, gains: Iterable[float]) -> Self:
+        """The least, the median and the greatest."""
+        found = sorted(gains)
+        return cls(found[0], statistics.median(found), found[-1])
 
 
 @dataclass(frozen=True)
@@ -71,18 +83,20 @@ class Advice:
     Attributes
     ----------
     pattern: in words.
-    predicted, measured: throughput relative to that without threads.
+    predicted, measured: what it gains.
+    cores: how many were used when it was tried, on average.
     """
 
     pattern: str
     placement: Placement
-    predicted: float
-    measured: float
+    predicted: Gain
+    measured: Gain
+    cores: float = 1.0
 
     @property
     def worth(self) -> bool:
-        """Whether it gained something when it was tried."""
-        return self.measured >= WORTH
+        """Whether it gained something whenever it was tried."""
+        return self.measured.middle >= WORTH and self.measured.low >= 1
 
 
 @dataclass(frozen=True)
@@ -92,12 +106,57 @@ class Advised:
     profile: Profile
     overhead: Overhead
     threads: int
+    steps: int
     advice: Sequence[Advice] = field(default_factory=tuple)
 
     @property
     def best(self) -> Advice | None:
-        """The advice to follow, if any is worth it."""
-        return next((each for each in self.advice if each.worth), None)
+        """The advice to follow, if any."""
+        return next(filter(self.promises, self.advice), None)
+
+    def promises(self, advice: Advice) -> bool:
+        """Whether it gained something, on events enough to say so."""
+        return advice.worth and self.steps >= ENOUGH
+
+    @property
+    def conclusion(self) -> str:
+        """One sentence."""
+        if self.best is not None:
+            return f"worth it: {self.best.pattern}"
+        if not self.advice:
+            return "no pattern fits: nothing to cut, to pipeline, or to copy that costs enough"
+        if self.steps < ENOUGH:
+            return f"too few events to say: {self.steps}, and {ENOUGH} are the least"
+        if max(each.predicted.high for each in self.advice) < WORTH:
+            return f"not worth it: {self._too_little}"
+        tried = self.advice[0]
+        if tried.measured.high >= WORTH:
+            return (
+                f"not clear: {tried.pattern} gained between {tried.measured.low:.2f} and {tried.measured.high:.2f},"
+                " more and less than nothing; take a larger sample, while nothing else uses the machine"
+            )
+        return f"not worth it: it was tried and gained nothing; {self._why_nothing(tried)}"
+
+    @property
+    def _too_little(self) -> str:
+        if self._no_core:
+            return f"no other core is free (work for {self.threads + 1} threads got {self.overhead.cores:.1f} cores)"
+        return "what would run at the same time is too little beside what threads cost"
+
+    @property
+    def _no_core(self) -> bool:
+        return self.overhead.cores < 1.3 and self.profile.busy * 2 > self.profile.total  # who waits needs none
+
+    def _why_nothing(self, tried: Advice) -> str:
+        used = f"{tried.cores:.1f} cores were used"
+        if tried.cores > 1.3:
+            return f"threads did work at the same time ({used}), and handing over cost what that gained"
+        if self._no_core:
+            return f"no other core was free ({used})"
+        if tried.cores < 0.7:
+            return f"most of the time the threads waited ({used}), for each other or for the same thing"
+        free = f"and {self.overhead.cores:.1f} were free"
+        return f"one thread worked at a time ({used}, {free}): its work holds Python's lock"
 
 
 def advise(
@@ -114,30 +173,30 @@ def advise(
     threads: beside the caller's.
     certificates: of processors that may be pipelined (`workbench.certify_nodes`).
     progress: told what is being tried.
+
+    Raises
+    ------
+    InputError: there are no events.
     """
-    progress("measuring the run without threads")
     streams = _streams(pipeline, steps)
+    if not any(streams.values()):
+        raise InputError("there are no events to measure")
+    progress("measuring the run without threads")
     plain = Reference(pipeline)
     found = profile(pipeline, streams)
-    costs = overhead()
+    progress("measuring what threads cost")
+    costs = [overhead(threads, found.total) for _ in range(REPEAT)]
     advice = []
     for pattern, placement, seconds in _candidates(
         flatten(pipeline), found, costs, threads, certificates or {}, streams
     ):
         progress(f"trying: {pattern}")
         with ThreadManager(threads) as manager:
-            without, taken = _seconds(plain, Threaded(pipeline, manager, placement), streams=streams)
-        advice.append(Advice(pattern, placement, found.total / seconds, without / taken))
-    return Advised(found, costs, threads, sorted(advice, key=lambda each: -each.measured))
-
-
-def overhead(tasks: int = 300) -> Overhead:
-    """Measure what threads cost here."""
-    with ThreadManager(1) as manager:
-        manager.start(int).wait_for()
-        task = _taken(lambda: [manager.start(int).wait_for() for _ in range(tasks)])
-        queue = _taken(lambda: list(Ahead(iter(range(10 * tasks)), manager)))
-    return Overhead(task / tasks, queue / (10 * tasks))
+            gains, cores = _tried(plain, Threaded(pipeline, manager, placement), streams)
+        advice.append(Advice(pattern, placement, Gain.of(found.total / each for each in seconds), gains, cores))
+    middle = sorted(costs, key=lambda each: each.queue)[len(costs) // 2]
+    longest = max(map(len, streams.values()))
+    return Advised(found, middle, threads, longest, sorted(advice, key=lambda each: -each.measured.middle))
 
 
 # --- measuring ------------------------------------------------------------------------------------------------
@@ -153,8 +212,11 @@ def profile(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> Profi
     for _ in range(REPEAT):
         running.reset()
         spent.update(dict.fromkeys(spent, 0))
-        total = _taken(partial(running.run, streams))
-        found.append(Profile({name: took * 1e-9 / steps for name, took in spent.items()}, total / steps))
+        busy = time.process_time()
+        total = taken(partial(running.run, streams))
+        busy = time.process_time() - busy
+        each = {name: took * 1e-9 / steps for name, took in spent.items()}
+        found.append(Profile(each, total / steps, busy / steps))
     return min(found, key=lambda each: each.total)
 
 
@@ -222,20 +284,18 @@ def _streams(pipeline: Pipeline, steps: Sequence[Mapping[str, Value]]) -> dict[s
     return {name: [s[name] for s in steps if s is not END and name in s] for name, _ in pipeline.inputs}
 
 
-def _seconds(*executors: Reference, streams: Mapping[str, Sequence[Value]]) -> list[float]:
-    """What each takes for the streams: medians of runs in turn, so that what else goes on meets all of them."""
-    taken: list[list[float]] = [[] for _ in executors]
+def _tried(plain: Reference, threaded: Reference, streams: Mapping[str, Sequence[Value]]) -> tuple[Gain, float]:
+    """The gain in runs in turn, so that what else goes on meets both, and how many cores the second one used."""
+    gains, cores = [], []
     for _ in range(REPEAT):
-        for running, times in zip(executors, taken, strict=True):
-            running.reset()
-            times.append(_taken(partial(running.run, streams)))
-    return list(map(statistics.median, taken))
-
-
-def _taken(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+        plain.reset()
+        threaded.reset()
+        without = taken(partial(plain.run, streams))
+        busy = time.process_time()
+        seconds = taken(partial(threaded.run, streams))
+        gains.append(without / seconds)
+        cores.append((time.process_time() - busy) / seconds)
+    return Gain.of(gains), statistics.median(cores)
 
 
 # --- the cost model -------------------------------------------------------------------------------------------
@@ -244,25 +304,32 @@ def _taken(work: Callable[[], object]) -> float:
 def _candidates(
     flat: Pipeline,
     found: Profile,
-    costs: Overhead,
+    costs: Sequence[Overhead],
     threads: int,
     certificates: Mapping[str, Certificate],
     streams: Mapping[str, Sequence[Value]],
-) -> Iterator[tuple[str, Placement, float]]:
-    """The patterns that fit the pipeline, and the seconds they are predicted to take for a step."""
+) -> Iterator[tuple[str, Placement, list[float]]]:
+    """The patterns that fit the pipeline, and the seconds they are predicted to take for a step, by these costs."""
     if any(processor.clocked for processor in flat.typed.values()):
         return  # such pipelines go step by step
     each = found.processors
+
+    def predicted(model: Callable[[Overhead], float]) -> list[float]:
+        return [max(model(cost), found.busy / cost.cores) for cost in costs]
+
     for parts in range(2, min(threads + 1, len(flat.nodes)) + 1):
         cuts = balanced(flat, parts, list(each.values()))
-        yield f"PullGroup: cut before {', '.join(cuts)}", Placement(cuts), pulled(flat, found, costs, cuts)
+        seconds = predicted(partial(pulled, flat, found, cuts=cuts))
+        yield f"PullGroup: cut before {', '.join(cuts)}", Placement(cuts), seconds
     for name, certificate in certificates.items():
         if each[name] * 4 > found.total:  # less would not be noticed
-            placement = Placement(pipelined={name: certificate})
-            yield f"Pipelined: {name}", placement, pipelined(flat, found, costs, threads, name, certificate.history)
+            model = partial(pipelined, flat, found, threads=threads, name=name, history=certificate.history)
+            seconds = predicted(model)
+            yield f"Pipelined: {name}", Placement(pipelined={name: certificate}), seconds
     for name in sorted(default_placement(flat, 0).copies):
         if each[name] * 4 > found.total:
-            seconds = copied(found, costs, threads, pushes(flat, name, streams), max(map(len, streams.values())))
+            made, steps = pushes(flat, name, streams), max(map(len, streams.values()))
+            seconds = predicted(partial(copied, found, threads=threads, made=made, steps=steps))
             yield f"NonBlocking: the copies in {name}", Placement(copies=frozenset({name})), seconds
 
 

@@ -37,11 +37,10 @@ class Copies:
     Parameters
     ----------
     processor: typed.
-    certificate: says how many past fronts a copy is shown. Until it holds, there is one copy, and it sees all.
+    certificate: checked; says how many past fronts a copy is shown. Until it holds, there is one copy, and it sees all.
     """
 
     def __init__(self, processor: Processor, certificate: Certificate, manager: ThreadManager) -> None:
-        certificate.check(processor)
         self.processor = processor
         self.certificate = certificate
         self.manager = manager

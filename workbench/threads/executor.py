@@ -83,11 +83,13 @@ class Threaded(Reference):
         self.ahead = check_room(ahead)
         self._parts = self.placement.parts(flat)
         copies = self.placement.copies - self.placement.pipelined.keys()
+        self._stages: list[Ahead[Token]] = []
         super().__init__(with_copies(flat, copies, manager), capacities, oracle)
         self.pipeline = pipeline
         self._last: Pending[Any] = Done(lambda: None)
 
     def reset(self) -> None:
+        self._stop()  # where Ctrl-C came while it was stopped
         super().reset()
         self._busy = self._behind = False
 
@@ -164,7 +166,7 @@ class Threaded(Reference):
         self._check_whole()
         taken = self.steps
         tokens: Tokens = map(self._admit, steps)
-        stages: list[Ahead[Token]] = []
+        stages = self._stages
         copies: dict[int, Copies] = {}
         for part in self._parts:
             if part.certificate is None:
@@ -177,22 +179,28 @@ class Threaded(Reference):
                 launched = map(partial(self._launch, part, copies[part.start], watched), tokens)
                 stages.append(Ahead(launched, self.manager, self.ahead))
                 tokens = map(partial(self._collect, part), stages[-1])
-        self._busy = True
         try:
+            self._busy = True
             for token in tokens:
                 if token.overflow is not None:
                     raise token.overflow
                 taken += 1
                 yield token
         finally:
-            for stage in stages:
-                stage.cancel()
-            for stage in stages:
-                stage.close()
-            self._busy, self._behind = False, taken != self.steps
+            self._stop()
+            self._behind = taken != self.steps
             if not self._behind:
                 for index, each in copies.items():
                     self._states[index] = each.state()
+            self._busy = False  # at last: if Ctrl-C comes before, it wants a reset
+
+    def _stop(self) -> None:
+        """Let no part go on, and wait until none does."""
+        for stage in self._stages:
+            stage.cancel()
+        for stage in self._stages:
+            stage.close()
+        self._stages.clear()
 
     # --- the parts: each is used by one thread at a time, and its processors and queues belong to no other ---
 

@@ -15,7 +15,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from workbench.core.pending import Done, Pending
 from workbench.errors import PipelineError
-from workbench.threads.primitives import Primitives, Thread
+from workbench.threads.primitives import Gates, Primitives, Thread
 
 T = TypeVar("T")
 
@@ -25,7 +25,8 @@ class Task(Generic[T]):
 
     def __init__(self, work: Callable[[], T], primitives: Primitives) -> None:
         self._work: Callable[[], T] | None = work
-        self._over = primitives.Condition()
+        self._over = primitives.Lock()
+        self._over.acquire()
         self._error: BaseException | None = None
         self._value: Any = None
 
@@ -36,18 +37,16 @@ class Task(Generic[T]):
             self._value = self._work()
         except BaseException as error:  # whoever waits gets it, whatever it is
             self._error = error
+        self._work = None
 
     def finish(self) -> None:
         """Let go whoever waits."""
-        with self._over:
-            self._work = None
-            self._over.notify_all()
+        self._over.release()
 
     def wait_for(self) -> T:
         """The result, when it is there; the error of the work is raised here."""
-        with self._over:
-            while self._work is not None:
-                self._over.wait()
+        with self._over:  # others may be waiting, too
+            pass
         if self._error is not None:
             raise self._error
         value: T = self._value
@@ -105,10 +104,14 @@ class ThreadManager:
         return self.try_start(work) or Done(work)
 
     def close(self) -> None:
-        """Grant no thread any more, wait for what is being done, and end all threads."""
+        """Grant no thread any more, wait for what is being done, and end all threads.
+
+        Work of the manager's own that closes it does not wait: it would wait for itself.
+        """
         self.grants = False
         self._workers.end()
         self._workers.join()
+        self._finalizer.detach()  # nothing is left to do: it would only swallow a Ctrl-C that comes meanwhile
 
     def __enter__(self) -> Self:
         return self
@@ -120,92 +123,144 @@ class ThreadManager:
 
 
 class _Workers:
-    """The threads of a manager; they do not know the manager, so that it can be found unused."""
+    """The threads of a manager; they do not know the manager, so that it can be found unused.
+
+    Ctrl-C comes to who asks for a thread, never to the threads. So what is asked for is one entry in `_tasks`, and one
+    in `_starting`, withdrawn when the asking is interrupted anywhere; all else is written down by the threads.
+    """
 
     def __init__(self, limit: int | None, primitives: Primitives) -> None:
         self.limit = limit
         self.primitives = primitives
-        self.working = 0
         self.threads: set[Thread] = set()
-        self.retired: list[Thread] = []
-        """Threads that do nothing more."""
-        self._idle = 0
+        """Those that have begun and not ended."""
+        self._starting: set[Thread] = set()
+        """Those that will begin."""
+        self._retired: list[Thread] = []
+        """Those that do nothing more but wait for the ones that retired before them."""
         self._tasks: deque[Task[Any]] = deque()
+        """Granted, and not begun."""
+        self._begun: set[Task[Any]] = set()
         self._ended = False
-        self._changed = primitives.Condition()
+        self._lock = primitives.RLock()
+        self._free = Gates(primitives)
+        """Threads without work."""
+        self._closers = Gates(primitives)
+        """Those that wait for the end of all threads."""
+
+    @property
+    def working(self) -> int:
+        return len(self._tasks) + len(self._begun)
+
+    @property
+    def full(self) -> bool:
+        return self.limit is not None and self.working >= self.limit
 
     def change_limit(self, limit: int | None) -> None:
-        with self._changed:
+        with self._lock:
             if not self._ended:
                 self.limit = limit
-                self._changed.notify_all()  # who is idle and too many ends
+                self._free.open()  # who is too many ends
 
     def start(self, work: Callable[[], T]) -> Task[T] | None:
-        with self._changed:
-            if self._ended or (self.limit is not None and self.working >= self.limit):
-                return None
-            self.working += 1
-            task = Task(work, self.primitives)
-            self._tasks.append(task)
-            if self._idle >= len(self._tasks):
-                self._changed.notify()
-                return task
-            thread = self.primitives.Thread(target=lambda: self._serve(thread), name="workbench", daemon=True)
-            self.threads.add(thread)
-            over, self.retired = self.retired, []
+        if self.full:  # most often it is, and no lock is needed to see it
+            return None
+        task = Task(work, self.primitives)
+        thread: Thread | None = None
         try:
-            for each in over:  # they have ended, or do so now
-                each.join()
+            with self._lock:
+                if self._ended or self.full:
+                    return None
+                self._tasks.append(task)
+                if self._free.open_one():
+                    return task
+                thread = self.primitives.Thread(target=self._serve, name="workbench", daemon=True)
+                self._starting.add(thread)
             thread.start()
-        except BaseException as error:  # Ctrl-C, or the system has no thread left
-            if not isinstance(error, RuntimeError):
-                self._withdraw(task, thread)
-                raise
+        except RuntimeError:  # the system has no thread left
             return None if self._withdraw(task, thread) else task
+        except BaseException:  # Ctrl-C
+            self._withdraw(task, thread)
+            raise
         return task
 
-    def _withdraw(self, task: Task[Any], thread: Thread) -> bool:
-        """Whether the task has not been begun; then it never is. The thread may begin late, or not at all."""
-        with self._changed:
-            self.threads.discard(thread)
+    def _withdraw(self, task: Task[Any], thread: Thread | None) -> bool:
+        """Whether the task has not been begun; then it never is."""
+        with self._lock:
+            self._free.open()  # the interrupt may have come while one was
+            if thread is not None and not thread.is_alive():  # it may begin late, or not at all
+                self._starting.discard(thread)
+            self._closers.open()
             if task not in self._tasks:
                 return False
             self._tasks.remove(task)
-            self.working -= 1
             return True
 
-    def _serve(self, thread: Thread) -> None:
-        while task := self._next(thread):
-            task.run()
-            with self._changed:
-                self.working -= 1  # before it is known to be over: then its thread can be granted again
-            task.finish()
+    def _serve(self) -> None:
+        me = self.primitives.current_thread()
+        with self._lock:
+            self.threads.add(me)
+            self._starting.discard(me)
+        done: Task[Any] | None = None
+        while True:
+            with self._lock:
+                gate = self._free.shut()  # first: whoever brings work from now on opens it
+                if done is not None:
+                    self._begun.discard(done)  # before it is known to be over: then its thread can be granted again
+                task = self._begin()
+                retires = task is None and self._too_many()
+                if task is not None or retires:
+                    self._free.remove(gate)
+                if retires:
+                    over = self._retire(me)
+            if done is not None:
+                done.finish()
+            if retires:
+                break
+            done = task
+            if task is not None:
+                task.run()
+            else:
+                gate.acquire()
+                with self._lock:
+                    self._free.remove(gate)
+        for each in over:
+            each.join()
 
-    def _next(self, thread: Thread) -> Task[Any] | None:
-        with self._changed:
-            self.threads.add(thread)  # it is not there if it began late
-            while not self._tasks:
-                if self._ended or (self.limit is not None and self.working + self._idle >= self.limit):
-                    self.threads.discard(thread)
-                    self.retired.append(thread)
-                    return None
-                self._idle += 1
-                self._changed.wait()
-                self._idle -= 1
-            return self._tasks.popleft()
+    def _begin(self) -> Task[Any] | None:
+        if not self._tasks:
+            return None
+        self._begun.add(self._tasks[0])
+        return self._tasks.popleft()
+
+    def _too_many(self) -> bool:
+        return self._ended or (self.limit is not None and len(self.threads) > self.limit)
+
+    def _retire(self, me: Thread) -> list[Thread]:
+        """The threads that retired before this one: they have ended, or do so now."""
+        self.threads.discard(me)
+        over, self._retired = self._retired, [me]
+        self._closers.open()
+        return over
 
     def end(self) -> None:
-        with self._changed:
+        with self._lock:
             self._ended, self.limit = True, 0
-            self._changed.notify_all()
+            self._free.open()
 
     def join(self) -> None:
-        with self._changed:
-            threads = [*self.threads, *self.retired]
-        for thread in threads:
+        """Wait for all threads, also for those that are just being started."""
+        while True:
+            with self._lock:
+                if self.primitives.current_thread() in self.threads:
+                    return  # this is work of the manager's own, which would wait for itself
+                if not self.threads and not self._starting:
+                    over = list(self._retired)
+                    break
+                gate = self._closers.shut()
+            gate.acquire()
+        for thread in over:
             thread.join()
-        with self._changed:
-            self.retired.clear()
 
 
 def _checked(limit: int | None) -> int | None:

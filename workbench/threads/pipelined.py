@@ -20,7 +20,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Processor, events_of
 from workbench.errors import PipelineError
 from workbench.processors.group import Group, flatten
-from workbench.threads.certificate import Certificate
+from workbench.threads.certificate import Certificate, vouched
 from workbench.threads.copies import Copies, Front, Results
 from workbench.threads.manager import ThreadManager
 from workbench.threads.prefetch import CAPACITY, Prefetch, check_room
@@ -38,7 +38,7 @@ def as_processor(pipeline: Pipeline) -> tuple[Node, Processor]:
     flat = flatten(pipeline)
     if len(flat.nodes) == 1 and flat.nodes[0].inputs == tuple(name for name, _ in flat.inputs):
         node = flat.nodes[0]
-        if tuple(pipe for _, pipe in flat.outputs) == node.outputs and not node.processor.timed:
+        if {pipe for _, pipe in flat.outputs} <= set(node.outputs) and not node.processor.timed:
             return node, flat.typed[node.name]
     if any(processor.clocked for processor in flat.typed.values()):
         raise PipelineError(
@@ -54,6 +54,26 @@ def as_processor(pipeline: Pipeline) -> tuple[Node, Processor]:
     return node, node.processor
 
 
+def shown(pipeline: Pipeline, node: Node) -> list[tuple[str, str]]:
+    """The outputs of the pipeline, and the pipes of its only processor (`as_processor`) that are shown there."""
+    if isinstance(node.processor, Group):
+        return [(name, name) for name, _ in pipeline.outputs]
+    return list(flatten(pipeline).outputs)
+
+
+def vouch(pipeline: Pipeline, history: int, by: str) -> Certificate:
+    """A certificate that rests on somebody's word: nothing is checked but that it is used for this pipeline.
+
+    Parameters
+    ----------
+    pipeline: of one input, or of one processor.
+    history: it depends on so many of the last events at most, the present one included.
+    by: who says so, and why.
+    """
+    _, processor = as_processor(pipeline)
+    return vouched(processor, tuple(domain for _, domain in pipeline.inputs), history, by)
+
+
 class Pipelined(Pulled):
     """A pipeline that is pulled, with a copy of it for each event.
 
@@ -67,7 +87,7 @@ class Pipelined(Pulled):
 
     Raises
     ------
-    Refused: the certificate is for something else.
+    Refused: the certificate is for something else, for other domains, or was changed by hand.
     """
 
     def __init__(
@@ -84,6 +104,9 @@ class Pipelined(Pulled):
             raise PipelineError(f"a copy is given at least one event, not {batch}")
         self.ahead, self.batch = check_room(ahead), batch
         self._node, processor = as_processor(pipeline)
+        certificate.check(processor, tuple(domain for _, domain in pipeline.inputs))
+        pipes = self._node.outputs
+        self._shown = [(name, pipes.index(pipe)) for name, pipe in shown(pipeline, self._node)]
         self._copies = Copies(processor, certificate, manager)
         self._prefetch: Prefetch[Pending[Results]] | None = None
 
@@ -196,5 +219,5 @@ class Pipelined(Pulled):
         self._emit(self._copies.processor.finish(self._copies.state()))
 
     def _emit(self, emitted: tuple[Emission, ...]) -> None:
-        for name, emission in zip(self._outputs, emitted, strict=True):
-            self._ready[name].extend(events_of(emission))
+        for name, position in self._shown:
+            self._ready[name].extend(events_of(emitted[position]))

@@ -31,9 +31,14 @@ class Placement:
     copies: frozenset[str] = frozenset()
 
     def check(self, flat: Pipeline) -> None:
-        """PipelineError if it names a processor that the pipeline does not have, or one for copies that keeps none."""
+        """PipelineError if it names a processor that the pipeline does not have, or one for copies that keeps none.
+
+        Refused if a certificate is not for its processor, or for the domains of this pipeline.
+        """
         for name in (*self.cuts, *self.pipelined, *self.copies):
             flat.node(name)
+        for name, certificate in self.pipelined.items():
+            certificate.check(flat.typed[name], tuple(flat.domains[pipe] for pipe in flat.node(name).inputs))
         for name in sorted(self.copies):
             if not flat.typed[name].copies:
                 having = [node.name for node in flat.nodes if flat.typed[node.name].copies]

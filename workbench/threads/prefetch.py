@@ -15,6 +15,7 @@ from typing import Generic, Self, TypeVar
 from workbench.core.pending import Done
 from workbench.errors import PipelineError
 from workbench.threads.manager import Task, ThreadManager
+from workbench.threads.primitives import Gates
 
 T = TypeVar("T")
 
@@ -51,7 +52,10 @@ class Prefetch(Generic[T]):
     manager: asked for the thread.
     capacity: most events that wait at each output.
 
-    An error of a pull is given to the reader in its place; pulling goes on when the reader asks again.
+    An error of a pull is given to the reader of that output in its place; nothing more is pulled for it until the
+    error has come there. Pulling goes on when the reader asks again.
+
+    Who pulls has the turn. Ctrl-C may come to a reader anywhere; it gives the turn back that it may have.
     """
 
     def __init__(self, pulls: Mapping[str, Callable[[], T]], manager: ThreadManager, capacity: int = CAPACITY) -> None:
@@ -60,43 +64,53 @@ class Prefetch(Generic[T]):
         self._pulls = dict(pulls)
         self._queues: dict[str, deque[Done[T]]] = {name: deque() for name in pulls}
         self._open = dict.fromkeys(pulls, True)
-        self._failed = False
-        """An error is on its way to the reader: nothing is pulled until it has come there."""
-        self._busy: object = None
-        """Whoever is pulling; None: nobody is."""
+        self._turn: object = None
+        """Of whoever is pulling; None: nobody is."""
         self._closed = False
         self._task: Task[None] | None = None
-        self._changed = manager.primitives.Condition()
+        self._lock = manager.primitives.RLock()
+        self._changes = Gates(manager.primitives)
+        """Those that wait for an event, or for the end of the turn."""
 
     def pull(self, name: str) -> T:
         """The next event of an output; StopIteration at its end, Cancelled when closed."""
-        queue = self._queues[name]
-        with self._changed:
-            while not queue:
-                if self._closed:
-                    raise Cancelled
-                if not self._open[name]:
-                    raise StopIteration
-                if self._busy is None and not self._begin():
-                    break
-                self._changed.wait()
-            else:
-                done = queue.popleft()
-                self._failed = self._failed and done.failed is False
-                self._refill()
-                return done.wait_for()
-        return self._pull_here(name)
+        queue, turn = self._queues[name], object()
+        done: Done[T] | None = None
+        try:
+            while done is None:
+                with self._lock:
+                    if queue:
+                        done = queue.popleft()
+                        self._refill()
+                        continue
+                    if self._closed:
+                        raise Cancelled
+                    if not self._open[name]:
+                        raise StopIteration
+                    if self._turn is None and not self._begin():
+                        self._turn = turn
+                        break
+                    gate = self._changes.shut()
+                gate.acquire()
+            value = self._pulls[name]() if done is None else done.wait_for()
+        except StopIteration:
+            self._open[name] = False
+            raise
+        finally:
+            if self._turn is turn:
+                self._end(turn)
+        return value
 
     @property
     def off(self) -> bool:
         """Whether nothing has been pulled ahead and no thread would be granted: the reader may do without this."""
-        if self.manager.grants or self._busy is not None or self._closed:
+        if self.manager.grants or self._turn is not None or self._closed:
             return False
         return self._task is None or not any(self._queues.values())  # without a task nothing was ever put into one
 
     def start(self) -> None:
         """Begin before the first event is asked for."""
-        with self._changed:
+        with self._lock:
             self._refill()
 
     def waiting(self, name: str) -> int:
@@ -106,68 +120,93 @@ class Prefetch(Generic[T]):
     def close(self) -> None:
         """Give nothing more, and wait until nobody pulls: for the event that is being computed, if one is."""
         self.cancel()
-        with self._changed:
-            while self._busy is not None:
-                self._changed.wait()
-            task = self._task
-        if task is not None:
-            task.wait_for()
+        while True:
+            with self._lock:
+                if self._turn is None:
+                    break
+                gate = self._changes.shut()
+            gate.acquire()
+        if self._task is not None:
+            self._task.wait_for()
 
     def cancel(self) -> None:
         """Give nothing more, without waiting."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             for queue in self._queues.values():
                 queue.clear()
-            self._changed.notify_all()
+            self._changes.open()
+
+    def _end(self, turn: object) -> None:
+        """Give the turn back; done again if it is interrupted."""
+        try:
+            self._give_back(turn)
+        except BaseException:  # Ctrl-C
+            self._give_back(turn)
+            raise
+
+    def _give_back(self, turn: object) -> None:
+        with self._lock:
+            if self._turn is turn:
+                self._turn = None
+            self._changes.open()
 
     # --- called with the lock ---
 
     def _refill(self) -> None:
         """Ask for a thread where an output has become half empty."""
-        if self._busy is not None or self._failed or self._closed or not self.manager.grants:
+        if self._turn is not None or self._closed or not self.manager.grants:
             return
-        half_empty = (len(self._queues[name]) * 2 <= self.capacity for name, is_open in self._open.items() if is_open)
-        if any(half_empty) and not self._begin():
-            self._busy = None
+        if any(len(self._queues[name]) * 2 <= self.capacity for name in self._wanted()):
+            self._begin()
 
     def _begin(self) -> bool:
         """Ask for a thread that fills the queues; if none is granted, the reader may pull."""
-        self._busy = turn = object()
+        turn = object()
+        granted = False
         try:
+            self._turn = turn
             task = self.manager.try_start(partial(self._fill, turn))
-        except BaseException:  # Ctrl-C: if the thread has begun nevertheless, it finds that its turn is over
-            self._busy = None
-            raise
-        self._task = task or self._task
-        return task is not None
+            if task is not None:
+                self._task = task
+                granted = True
+        finally:  # after Ctrl-C, too: if the thread has begun nevertheless, it finds that its turn is over
+            if not granted:
+                self._turn = None
+        return granted
+
+    def _wanted(self) -> Iterator[str]:
+        """The outputs that events can be pulled for."""
+        for name, is_open in self._open.items():
+            queue = self._queues[name]
+            if is_open and not (queue and queue[-1].failed):
+                yield name
 
     def _emptiest(self) -> str | None:
         """The output to pull for next; None where there is no room, no need, or threading has been turned off."""
-        if self._closed or self._failed or not self.manager.grants:
+        if self._closed or not self.manager.grants:
             return None
-        lengths = [(len(self._queues[name]), name) for name, is_open in self._open.items() if is_open]
-        least = min(lengths, default=(self.capacity, ""))
+        least = min(((len(self._queues[name]), name) for name in self._wanted()), default=(self.capacity, ""))
         return least[1] if least[0] < self.capacity else None
 
     # --- without the lock ---
 
     def _fill(self, turn: object) -> None:
-        """Pull until all queues are full, all outputs have ended, or something fails."""
+        """Pull until all queues are full, or have ended or failed."""
         done: Done[T] | None = None
         name: str | None = None
         while True:
-            with self._changed:
-                if self._busy is not turn:
+            with self._lock:
+                if self._turn is not turn:
                     return
                 if done is not None and name is not None:
                     self._keep(name, done)
-                    self._changed.notify_all()
                 name = self._emptiest()
                 if name is None:
-                    self._busy = None
-                    self._changed.notify_all()
-                    return
+                    self._turn = None
+                self._changes.open()
+            if name is None:
+                return
             done = Done(self._pulls[name], carries=BaseException)  # this is a thread: it goes to the reader
 
     def _keep(self, name: str, done: Done[T]) -> None:
@@ -175,20 +214,6 @@ class Prefetch(Generic[T]):
             self._open[name] = False
         elif not self._closed:
             self._queues[name].append(done)
-            self._failed = done.failed
-
-    def _pull_here(self, name: str) -> T:
-        """One event, computed by the reader."""
-        try:
-            return self._pulls[name]()
-        except StopIteration:
-            with self._changed:
-                self._open[name] = False
-            raise
-        finally:
-            with self._changed:
-                self._busy = None
-                self._changed.notify_all()
 
 
 class Ahead(Generic[T]):

@@ -1,7 +1,12 @@
-"""What the thread package takes from Python: threads and conditions, and nothing else.
+"""What the thread package takes from Python: threads and locks, and nothing else.
 
 Whoever needs them takes them from one place, the thread manager, so that tests can put a scheduler of their own
 in the place of the standard library (`conformance.schedules`). The module `threading` is the default.
+
+The rule of this module: Ctrl-C is an exception after any call, also after one in the standard library. A lock that is
+taken by `with` is safe from that, because it is written in C and what comes after it is covered. The conditions of
+the standard library are written in Python: an interrupt inside of them leaves a lock taken for ever, or one waiting
+for nothing. So there are none here; who waits does so at a gate, outside of any lock.
 """
 
 from __future__ import annotations
@@ -11,8 +16,8 @@ from types import TracebackType
 from typing import Protocol
 
 
-class Condition(Protocol):
-    """`threading.Condition`: a lock, and waiting for a change of what it guards."""
+class Guard(Protocol):
+    """`threading.RLock`, taken by `with` only."""
 
     def __enter__(self) -> bool: ...
 
@@ -20,14 +25,18 @@ class Condition(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
 
-    def wait(self) -> bool:
-        """Give up the lock until notified."""
 
-    def notify(self, n: int = 1) -> None:
-        """Wake waiting threads."""
+class Gate(Guard, Protocol):
+    """`threading.Lock`."""
 
-    def notify_all(self) -> None:
-        """Wake all waiting threads."""
+    def acquire(self) -> bool:
+        """Wait until it can be taken, and take it."""
+
+    def release(self) -> None:
+        """Give it up; any thread may."""
+
+    def locked(self) -> bool:
+        """Whether somebody has taken it."""
 
 
 class Thread(Protocol):
@@ -39,6 +48,9 @@ class Thread(Protocol):
     def join(self) -> None:
         """Wait until it has ended."""
 
+    def is_alive(self) -> bool:
+        """Whether it has begun and not ended."""
+
 
 class MakesThread(Protocol):
     """The class `threading.Thread`."""
@@ -46,13 +58,64 @@ class MakesThread(Protocol):
     def __call__(self, *, target: Callable[[], None], name: str, daemon: bool) -> Thread: ...
 
 
+TellsThread = Callable[[], Thread]
+"""The function `threading.current_thread`."""
+
+
 class Primitives(Protocol):
     """The part of the module `threading` that is used."""
 
     @property
-    def Condition(self) -> Callable[[], Condition]:  # noqa: N802
-        """Makes a condition with a lock of its own that may be taken again by its owner."""
+    def Lock(self) -> Callable[[], Gate]:  # noqa: N802
+        """Makes a lock."""
+
+    @property
+    def RLock(self) -> Callable[[], Guard]:  # noqa: N802
+        """Makes a lock that may be taken again by its owner: the garbage collector may come by at any time."""
 
     @property
     def Thread(self) -> MakesThread:  # noqa: N802
         """Makes a thread."""
+
+    @property
+    def current_thread(self) -> TellsThread:
+        """The thread that runs."""
+
+
+class Gates:
+    """Those that wait for a change of what a lock guards.
+
+    Each waits at a gate of its own. `shut` one with the lock, look whether there is something to wait for, and
+    pass it (`acquire`) without the lock.
+    """
+
+    def __init__(self, primitives: Primitives) -> None:
+        self._make = primitives.Lock
+        self._gates: list[Gate] = []
+
+    def shut(self) -> Gate:
+        """A new gate; called with the lock."""
+        gate = self._make()
+        gate.acquire()
+        self._gates.append(gate)
+        return gate
+
+    def open(self) -> None:
+        """Let all go on; called with the lock."""
+        while self.open_one():
+            pass
+
+    def open_one(self) -> bool:
+        """Let one go on; False if nobody waits. Called with the lock; if it is interrupted, `open` all."""
+        if not self._gates:
+            return False
+        gate = self._gates[0]
+        if gate.locked():
+            gate.release()
+        del self._gates[0]  # afterwards: a gate that is forgotten would never be opened
+        return True
+
+    def remove(self, gate: Gate) -> None:
+        """Nobody waits there any more; called with the lock."""
+        if gate in self._gates:
+            self._gates.remove(gate)

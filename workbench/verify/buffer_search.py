@@ -18,7 +18,7 @@ from workbench.core.domain import BOOL, Value
 from workbench.core.ops import AND, GT, NOT, disjunction
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, Term, var
-from workbench.ir.compose import compose
+from workbench.ir.compose import compose, outline
 from workbench.ir.reduce import Model, focus
 from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
@@ -266,7 +266,7 @@ class Search:
     def _system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
         open_ = {name: max(self.room, self.taken[name]) for name in self.open}
         sizes = {**open_, **self.proven, self.queue: capacity}
-        system = compose(self.pipeline, sizes)
+        system = outline(self.pipeline, sizes)
         queue = system.queues[self.queue]
         asked = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
         return opened(self.pipeline, system, self.open), asked

@@ -19,7 +19,7 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
-from workbench.errors import Overflow, PipelineError
+from workbench.errors import DomainError, Overflow, PipelineError
 from workbench.processors.group import flatten, with_room
 from workbench.verify.buffer_region import Regions
 from workbench.verify.buffer_search import Found, Inputs, Search, upstream
@@ -186,6 +186,18 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
     if most < 0:
         raise PipelineError(f"the largest capacity to ask about cannot be negative: {most}")
     settings = settings or Settings()
+    try:
+        return _buffers(pipeline, settings, most)
+    except DomainError as error:  # a constant beyond N: most queues do not depend on values, and then on no N
+        if error.needs is None or error.needs <= settings.n:
+            raise
+        found = buffers(pipeline, replace(settings, n=error.needs), most)
+        if any(item.status is not Status.UNKNOWN and not item.for_every_n for item in found.queues):
+            raise
+        return found
+
+
+def _buffers(pipeline: Pipeline, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
     flat = flatten(pipeline.resolve(settings.domain))
     flat = flat.with_capacities({})

@@ -3,7 +3,7 @@
 A pipeline whose every event is given to a copy of its own computes the `History` of what it is. So the claim is that
 the two are equivalent. It is established in one of three ways, and the certificate says which:
 
-- by structure, for all values of any domain: no symbol of an earlier state survives n fronts (`ir.memory`);
+- by structure, for all values of its domains: no symbol of an earlier front survives n fronts (`ir.memory`);
 - by structure from some state on: nothing changes that state any more (*adaptive*);
 - by the model checker, over finite domains: stepwise equivalence with the `History`. Integers are then 0..N-1.
 """
@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.core.domain import Domain, Integer, resolve
+from workbench.core.domain import Domain, resolve
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError, Refused, WorkbenchError
-from workbench.ir.memory import bounded_history, settled_states
 from workbench.processors.group import flatten
 from workbench.processors.history import History
-from workbench.threads.certificate import Certificate
-from workbench.threads.pipelined import as_processor
+from workbench.threads.certificate import Certificate, by_structure, domains_of
+from workbench.threads.pipelined import as_processor, shown
 from workbench.verify.check import Settings
 from workbench.verify.environment import Environment
 from workbench.verify.equivalence import equivalent
@@ -66,7 +65,7 @@ def certify(pipeline: Pipeline, history: int | None = None, settings: Settings |
     for events in range(1, LONGEST + 1) if history is None else (history,):
         verdict = _pipelined_self(pipeline, node, events, settings)
         if verdict.outcome is Outcome.HOLDS:
-            return Certificate(processor, events, _grounds(pipeline, verdict, settings))
+            return _certificate(processor, domains, events, verdict, settings)
     assert verdict is not None
     raise _refusal(processor, history or LONGEST, verdict)
 
@@ -84,32 +83,10 @@ def certify_nodes(pipeline: Pipeline) -> dict[str, Certificate]:
     return found
 
 
-def by_structure(processor: Processor, inputs: tuple[Domain, ...]) -> Certificate | None:
-    """The certificate of a typed processor that needs no model checker."""
-    history = bounded_history(processor, inputs)
-    if history is not None:
-        why = "no state before them is left in its machine, whatever the values"
-        if history == 1:
-            why = "it keeps no state (and its function, if it is one in Python, is taken to have none)"
-        return Certificate(processor, history, why)
-    settled = settled_states(processor, inputs)
-    if settled:
-        shown = " or ".join(_state(processor, inputs, values) for values in settled[:4])
-        return Certificate(processor, 1, f"nothing changes its state from {shown} on, whatever the values", settled)
-    return None
-
-
-def _state(processor: Processor, inputs: tuple[Domain, ...], values: object) -> str:
-    slots = processor.machine(inputs).slots
-    assert isinstance(values, dict)
-    return ", ".join(f"{slots[i].name} = {value}" for i, value in values.items())
-
-
 def _pipelined_self(pipeline: Pipeline, node: Node, events: int, settings: Settings) -> Verdict:
     """Whether the pipeline is stepwise equivalent to its history."""
     own = Node("pipelined", History(events, node.processor), node.inputs, node.outputs)
-    shown = tuple((name, pipe) for (name, _), pipe in zip(pipeline.outputs, node.outputs, strict=True))
-    other = Pipeline(f"{pipeline.name}_pipelined", pipeline.inputs, (own,), shown)
+    other = Pipeline(f"{pipeline.name}_pipelined", pipeline.inputs, (own,), tuple(shown(pipeline, node)))
     if pipeline.in_arity > 1:  # a copy is given complete fronts
         settings = replace(settings, environment=Environment("synchronised"))
     try:
@@ -123,12 +100,19 @@ def _pipelined_self(pipeline: Pipeline, node: Node, events: int, settings: Setti
         ) from error
 
 
-def _grounds(pipeline: Pipeline, verdict: Verdict, settings: Settings) -> str:
-    infinite = any(resolve(domain, Integer(2)) != domain for domain in flatten(pipeline).domains.values())
+def _certificate(
+    processor: Processor, inputs: tuple[Domain, ...], events: int, verdict: Verdict, settings: Settings
+) -> Certificate:
+    """What the model checker has found, over the domains that it has looked at."""
+    domains = domains_of(processor, inputs)
+    checked = tuple(resolve(domain, settings.domain) for domain in domains)
     over = "over its domains"
-    if infinite:
-        over = "for every N" if verdict.for_every_n else f"over {settings.domain} only, not over all integers"
-    return f"it is equivalent to its pipelined self, checked {over} ({verdict.engine})"
+    if checked != domains and verdict.for_every_n:
+        over, checked = "for every N", domains
+    elif checked != domains:
+        over = f"over {settings.domain} only, not over all integers"
+    why = f"it is equivalent to its pipelined self, checked {over} ({verdict.engine})"
+    return Certificate.established(processor, checked, events, why)
 
 
 def _refusal(processor: Processor, events: int, verdict: Verdict) -> NotCertified:

@@ -17,7 +17,7 @@ from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.errors import Disagreement
-from workbench.ir.compose import DEFAULT_CAPACITY, compose
+from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.language.faults import faulty
@@ -29,7 +29,6 @@ from workbench.verify.environment import Environment
 from workbench.verify.formula import atom, weaken
 from workbench.verify.part import Asked, Part
 from workbench.verify.properties import Property, Question
-from workbench.verify.replay import decode
 from workbench.verify.rests_on import Findings, beyond, explain, grounds, misfortunes
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
@@ -96,7 +95,7 @@ class Prepared:
 
 def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
     """Everything up to the engine; `pipeline` is resolved to finite domains."""
-    question, structure = _alike(settings.environment.adapt(prop.question(compose(pipeline, settings.q))))
+    question, structure = _alike(settings.environment.adapt(prop.question(outline(pipeline, settings.q))))
     model = focus(question.system, tuple(question.formula.atoms()))
     hidden = FALSE if question.about_overflow else model.overflow
     measures = question.kind == "longest"  # only what overflow does not hide is measured
@@ -132,9 +131,9 @@ def _alike(question: Question) -> tuple[Question, str]:
     if not question.compares or term is None or term is TRUE:
         return question, ""
     end = question.system.end
-    found = correspond(question.system, [end.over.name] if end else [])
+    found = correspond(question.system.whole(), [end.over.name] if end else [])
     proved = found.simplified(term) is TRUE
-    count, many = len(found.equal), len(question.system.variables)
+    count, many = len(found.equal), len(found.system.variables)
     text = f"structure: {count} of {many} state variables never differ from others, and what is compared is one term"
     question = replace(question, system=found.reduced(), formula=atom(substitute(term, dict(found.equal))))
     return question, text if proved else ""
@@ -227,6 +226,8 @@ def _verdict(
         answer = answers.get(role)
         if answer is None or answer.trace is None:
             return None
+        from workbench.verify.replay import decode  # the reference executor, for verdicts that show a run
+
         part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
         return decode(pipeline, question.system, part.model, part.smv, answer.trace, env, shows, answer.shortest)
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from workbench.errors import Disagreement, EngineMissing
-from workbench.verify.algebra import AlgebraDecider
+from workbench.core.domain import Bool, Range
+from workbench.errors import Disagreement, EngineMissing, FormulaTooLong
 from workbench.verify.decision import Decider, Decision
 from workbench.verify.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
 from workbench.verify.engines.base import Reached, patience, unshown
-from workbench.verify.explicit import ExplicitDecider
 from workbench.verify.part import Part
 
-NAMES = ("auto", "all", ExplicitDecider.name, AlgebraDecider.name, *ENGINES)
+EXPLICIT, ALGEBRA = "explicit", "algebra"
+NAMES = ("auto", "all", EXPLICIT, ALGEBRA, *ENGINES)
 """What can be asked for."""
 
 
@@ -35,7 +35,10 @@ class SmvDecider:
 
     def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
-        result = self.engine.check(part.task(count_states=count_states), limits)
+        try:
+            result = self.engine.check(part.task(count_states=count_states), limits)
+        except FormulaTooLong as error:  # a limit of its own
+            return Decision({role: Answer(None, reason=error.what) for role in part.asked}, self.name)
         answers = {
             role: replace(answer, shortest=self._shortest(part, role))
             for role, answer in zip(part.asked, result.answers, strict=True)
@@ -67,6 +70,11 @@ TURNS = (
 )
 """The BDDs' second turn begins anew; it lasts at least half of the time after their first."""
 
+FAR = 256
+EARLY = Turn("explicit", 0.25, 5.0)
+"""The first turn where a counter has more values, or there are more counters: sets of states would grow by one of them
+at a time."""
+
 
 class AutoDecider:
     """One engine after the other, until everything but side questions is decided."""
@@ -78,7 +86,7 @@ class AutoDecider:
         begin = time.monotonic()
         found = Decision(dict.fromkeys(part.asked, Answer(None)), "")
         tried: list[str] = []
-        for decider, turn in _turns():
+        for decider, turn in _turns(part):
             left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
             decided = all(found.answers[role].truth is not None for role in part.required)
             if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
@@ -106,15 +114,17 @@ def _besides(part: Part, found: Decision, limits: Limits) -> Decision:
     return replace(joined, engine=found.engine or joined.engine)
 
 
-def _turns() -> Iterator[tuple[Decider, Turn]]:
-    """Who has a turn, as far as it is installed.
+def _turns(part: Part) -> Iterator[tuple[Decider, Turn]]:
+    """Who has a turn to decide a part, as far as it is installed.
 
     Raises
     ------
     EngineMissing: there are no BDDs, and the others have had their turns.
     """
     incomplete: EngineMissing | None = None
-    for turn in TURNS:
+    counters = [v.domain.size or 0 for v in part.model.system.variables if isinstance(v.domain, Range | Bool)]
+    far = max((len(counters), *counters)) > FAR
+    for turn in (EARLY, *TURNS) if far else TURNS:
         try:
             yield get_decider("complete" if turn.engine == "bdd" else turn.engine), turn
         except EngineMissing as error:
@@ -192,7 +202,7 @@ class AllDecider:
         for position, decider in enumerate(deciders):
             left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
             share = None if left is None else left / (len(deciders) - position)
-            if decider.name in (*INCOMPLETE, AlgebraDecider.name):
+            if decider.name in (*INCOMPLETE, ALGEBRA):
                 longest = max((each.wall_seconds for each in found.values()), default=0.0)
                 share = min(max(5.0, 4 * longest), share or math.inf)
             given = replace(limits, seconds=share)
@@ -208,7 +218,7 @@ class AllDecider:
 
 
 def _installed() -> Iterator[Decider]:
-    for name in (ExplicitDecider.name, *ENGINES, AlgebraDecider.name):
+    for name in (EXPLICIT, *ENGINES, ALGEBRA):
         try:
             yield get_decider(name)
         except EngineMissing:
@@ -266,6 +276,22 @@ def get_decider(name: str) -> Decider:
     return SmvDecider(get_engine("auto" if name == "complete" else name))
 
 
-_OWN: dict[str, type[AutoDecider] | type[AllDecider] | type[ExplicitDecider] | type[AlgebraDecider]] = {
-    decider.name: decider for decider in (AutoDecider, AllDecider, ExplicitDecider, AlgebraDecider)
+def _explicit() -> Decider:
+    from workbench.verify.explicit import ExplicitDecider
+
+    return ExplicitDecider()
+
+
+def _algebra() -> Decider:
+    from workbench.verify.algebra import AlgebraDecider
+
+    return AlgebraDecider()
+
+
+_OWN: dict[str, Callable[[], Decider]] = {
+    AutoDecider.name: AutoDecider,
+    AllDecider.name: AllDecider,
+    EXPLICIT: _explicit,
+    ALGEBRA: _algebra,
 }
+"""Each is imported when it has its turn, which in most checks is never."""

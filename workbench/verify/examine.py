@@ -35,6 +35,11 @@ class Finding(StrEnum):
     WEAK = "weak"
     UNKNOWN = "unknown"
 
+    @property
+    def sign(self) -> str:
+        """One character for it."""
+        return {Finding.CONFIRMED: "✓", Finding.WEAK: "!", Finding.UNKNOWN: "?"}[self]
+
 
 @dataclass(frozen=True)
 class Examined:

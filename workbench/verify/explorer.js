@@ -43,7 +43,8 @@
     return String(value);
   }
 
-  const held = (values) => (values && values.length ? values.map(show).join(" ") : NONE);
+  // of a long queue only the oldest events are known
+  const held = (values, length) => (values && values.length ? values.map(show).join(" ") + (length > values.length ? " …" : "") : NONE);
 
   // --- a run ---
 
@@ -76,7 +77,7 @@
       row.cells = this.steps.map((step) => String(step.queues[name]));
       row.over = this.steps.map((step) => step.overflows.includes(name));
       if (this.steps.every((step) => !(step.contents[name] || []).length)) return [row];
-      return [row, { kind: "held", name, label: "holds", cells: this.steps.map((step) => held(step.contents[name])) }];
+      return [row, { kind: "held", name, label: "holds", cells: this.steps.map((step) => held(step.contents[name], step.queues[name])) }];
     }
 
     // where a position is: the step shown, and the round of the loop (0 before it ends for the first time)
@@ -168,7 +169,7 @@
       const unknown = round > 0 && this.run.varies.includes(queue);
       const of = capacity === undefined ? "" : ` of ${capacity}`;
       const words = unknown ? `${queue}: differs from round to round` :
-        `${queue}: ${length}${of} waiting${length ? `, oldest first: ${held(values)}` : ""}${over ? "; an event arrives and finds no room" : ""}`;
+        `${queue}: ${length}${of} waiting${length ? `, oldest first: ${held(values, length)}` : ""}${over ? "; an event arrives and finds no room" : ""}`;
       if (words === tip.textContent && parts.drawn) return;
       parts.drawn = true;
       tip.textContent = words;
@@ -441,8 +442,7 @@
 
   function follow() {
     const given = new URLSearchParams(location.hash.slice(1));
-    const firstRun = verdicts.findIndex((v) => v.trace || v.witness);
-    const number = given.has("run") ? Number(given.get("run")) - 1 : Math.max(firstRun, 0);
+    const number = Number(given.has("run") ? given.get("run") : page.dataset.first) - 1;
     const step = Math.floor(Number(given.get("step")));
     open(number, Number.isSafeInteger(step) ? step : 0);
   }

@@ -18,7 +18,7 @@ from workbench.core.shown import show_value
 from workbench.draw import inline, svg
 from workbench.errors import WorkbenchError
 from workbench.processors.group import flatten
-from workbench.verify.verdict import Trace, Verdict, buffered
+from workbench.verify.verdict import MOST_WAITING, Outcome, Trace, Verdict, buffered
 
 WIDEST = 14
 """Characters of a value that a drawing shows."""
@@ -29,7 +29,7 @@ _CHARACTER, _LEAST, _MOST = 6, 30, 132
 
 
 def explorer(verdicts: Sequence[Verdict]) -> str:
-    """The page: one tab for each verdict, with its run if it has one."""
+    """The page: one tab for each verdict, with its run if it has one; it opens on one that fails, or that has a run."""
     drawings = _Drawings()
     objects = []
     for verdict in verdicts:
@@ -45,11 +45,18 @@ def explorer(verdicts: Sequence[Verdict]) -> str:
             f"<style>{asset('page.css')}{asset('explorer.css')}</style></head><body>",
             *(f'<template id="drawing-{i}">{text}</template>' for i, text in enumerate(drawings.texts())),
             f'<script type="application/json" id="verdicts">{_embedded(objects)}</script>',
-            '<main id="page"><noscript>This page needs JavaScript to walk through the runs.</noscript></main>',
+            f'<main id="page" data-first="{_first(verdicts)}">',
+            "<noscript>This page needs JavaScript to walk through the runs.</noscript></main>",
             f"<script>{asset('explorer.js')}</script></body></html>",
             "",
         ]
     )
+
+
+def _first(verdicts: Sequence[Verdict]) -> int:
+    """The number, from 1 on, of the verdict that a reader wants to see first."""
+    ranks = [(verdict.outcome is not Outcome.FAILS, verdict.run is None) for verdict in verdicts]
+    return 1 + min(range(len(ranks)), key=ranks.__getitem__, default=0)
 
 
 def asset(name: str) -> str:
@@ -118,7 +125,7 @@ def _room_in_queues(pipeline: Pipeline, runs: Sequence[Trace]) -> dict[str, int]
         slots = 1
         for run in runs:
             held = [step.contents.get(queue, ()) for step in run.steps]
-            shown = (len(show_value(v, run.domains.get(pipe))) for events in held for v in events)
+            shown = (len(show_value(v, run.domains.get(pipe))) for events in held for v in events[:MOST_WAITING])
             values = max(values, *shown, 1)
             slots = max(slots, min(run.capacities.get(queue, MOST_SLOTS), MOST_SLOTS))
         found[queue] = min(max(slots * (values * _CHARACTER + 8), _LEAST), _MOST)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import Overflowing, Value
 from workbench.core.pipeline import Pipeline
-from workbench.ir.compose import compose
+from workbench.ir.compose import outline
 from workbench.ir.reduce import escape_in
 from workbench.ir.relax import brims, look_ahead
 from workbench.ir.simulate import Simulator
@@ -61,7 +61,7 @@ class Course:
         self, pipeline: Pipeline, queue: str, inputs: Sequence[Mapping[str, Value]], room: Mapping[str, int]
     ) -> None:
         self.queue = queue
-        system = compose(pipeline, room)
+        system = outline(pipeline, room)
         cut = cone(system, queue)
         self._places = {name: brim for name, brim in brims(pipeline, system).items() if name in cut.queues}
         joins = {instance_of(brim.level) for brim in self._places.values()}
@@ -135,7 +135,8 @@ def cone(system: System, queue: str) -> System:
     asked = system.queues[queue]
     inside = {instance_of(name) for name in system.cone(asked.length)}
     roots = tuple((q.length, q.overflow) for q in system.queues.values() if instance_of(q.length.name) in inside)
-    return system.restrict(system.cone(roots))
+    names = system.cone(roots)
+    return system.seen(names).restrict(names)
 
 
 def _repeats(moments: Sequence[Moment], rounds: int) -> bool:

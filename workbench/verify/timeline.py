@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.core.domain import Domain, Value
@@ -40,6 +40,8 @@ _GROUP: Mapping[str, str] = {
 """Rows between which there is no rule."""
 MOST_HELD = 20
 """Characters of a queue's contents that a column shows."""
+MOST_STEPS = 200
+"""Steps of a path that are drawn with characters."""
 _GAP = "  "
 
 
@@ -63,6 +65,10 @@ class Timeline:
     length: int
     loop: int | None
     shows: str
+    first: int = 0
+    """The number of its first step."""
+    ends: bool = True
+    """Whether its last step is the last one of the run."""
 
     @property
     def last(self) -> int:
@@ -72,7 +78,7 @@ class Timeline:
 
 def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
     """The events that wait in a queue, oldest first, abridged where they are many."""
-    shown = " ".join(show_value(value, domain) for value in values) or NO_EVENT
+    shown = " ".join(show_value(value, domain) for value in values[:MOST_HELD]) or NO_EVENT
     return shown if len(shown) <= MOST_HELD else f"{shown[: MOST_HELD - 1]}…"
 
 
@@ -167,9 +173,15 @@ def render_timeline(
     """A run as text: a column per step, in blocks no wider than `width` (the terminal's, by default).
 
     A `▲` or, for a run that repeats, a bracket points at what the run shows; `!` follows the length of a
-    queue at which an event found no room.
+    queue at which an event found no room. Of a long path only the first and the last steps are drawn.
     """
-    return render(timeline(trace, pipeline, capacities), width)
+    last = len(trace.steps) - MOST_STEPS // 2
+    if trace.loop is not None or last <= MOST_STEPS // 2:
+        return render(timeline(trace, pipeline, capacities), width)
+    begin = timeline(replace(trace, steps=trace.steps[: MOST_STEPS // 2]), pipeline, capacities)
+    end = timeline(replace(trace, steps=trace.steps[last:]), pipeline, capacities)
+    parts = (replace(begin, ends=False), replace(end, first=last))
+    return f"\n\n(steps {MOST_STEPS // 2} to {last - 1} are left out)\n\n".join(render(part, width) for part in parts)
 
 
 def render(table: Timeline, width: int | None = None) -> str:
@@ -192,7 +204,7 @@ def _label(row: Row) -> str:
 def _column(table: Timeline, step: int) -> list[str]:
     """The step's number and its cells, padded to one width."""
     full = _overflows(table, step)
-    cells = [str(step) + " " * full]
+    cells = [str(table.first + step) + " " * full]
     for row in table.rows:
         cells.append(row.cells[step] + ("!" if step in row.overflows else " " * full))
     widest = max(map(len, cells))
@@ -251,7 +263,7 @@ class _Grid:
             ends[step] = at - 1 - _overflows(self.table, step)
         if self.table.loop is not None:
             return self._bracket(self.table.loop, ends)
-        if self.table.last not in block:
+        if self.table.last not in block or not self.table.ends:
             return []
         at = ends[self.table.last]
         return self._beside(" " * at + "▲", self.table.shows, at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from workbench.verify.engines import Reached
     from workbench.verify.examine import Examined
     from workbench.verify.rests_on import Grounds
+
+
+MOST_WAITING = 100
+"""Of a queue that holds more events, JSON has so many of the oldest."""
 
 
 class Outcome(StrEnum):
@@ -50,7 +54,7 @@ class TraceStep:
     """Queue to the number of events waiting at the end of the step."""
     overflows: tuple[str, ...] = ()
     """Queues at which an event arrived and found no room."""
-    contents: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    contents: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     """Queue to the events waiting in it at the end of the step, oldest first; one inside a processor keeps none."""
     ends: bool = False
     """All input streams end at this step."""
@@ -108,7 +112,7 @@ class Trace:
                 "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
                 "queues": dict(s.queues),
                 "contents": {
-                    queue: [plain(v, self.domains.get(pipes.get(queue, ""))) for v in values]
+                    queue: [plain(v, self.domains.get(pipes.get(queue, ""))) for v in values[:MOST_WAITING]]
                     for queue, values in s.contents.items()
                 },
                 "overflows": list(s.overflows),

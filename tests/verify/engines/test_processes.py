@@ -197,7 +197,7 @@ def test_the_end_of_the_caller_leaves_no_orphan(name: str, ending: signal.Signal
 
 def test_a_worker_that_does_not_start(pynusmv: PynusmvEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "pynusmv.py").write_text("raise ImportError('built without its library')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)  # the worker looks where its caller does
     with pytest.raises(EngineError, match="built without its library"):
         pynusmv.start()
 

@@ -8,7 +8,7 @@ from workbench.core.domain import Overflowing, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.term import FALSE
-from workbench.ir.compose import compose
+from workbench.ir.compose import outline
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
 from workbench.verify.replay import contents, executed, heard
@@ -28,13 +28,14 @@ def run_of(
     """
     rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
     widest = max(width or 1 for width in pipeline.widths.values())
-    system = compose(pipeline, dict.fromkeys(pipeline.queues, len(rounds) * widest))
+    system = outline(pipeline, dict.fromkeys(pipeline.queues, len(rounds) * widest))
     escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
     found = Simulator(system, [FALSE, escapes]).trace(rounds)
+    waiting = contents(pipeline, found)
     steps = tuple(
         TraceStep(heard(pipeline, given, step.pipes), step.pipes, step.queues, step.overflows, held, given is END)
-        for given, step, held in zip(inputs, found, contents(pipeline, found), strict=False)
+        for given, step, held in zip(inputs, found, waiting, strict=False)
     )
     bounds = {queue.name: queue.capacity for queue in system.queues.values()}
-    replay = executed(pipeline, bounds, rounds, found)
+    replay = executed(pipeline, bounds, rounds, found, waiting)
     return Trace(steps, loop, shows, shortest, replay, dict(pipeline.domains), {}, (), pipeline)

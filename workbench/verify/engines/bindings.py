@@ -9,6 +9,9 @@ import collections
 import collections.abc
 import ctypes
 import gc
+import importlib
+import sys
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,6 +19,19 @@ from typing import Any
 for _name in collections.abc.__all__:
     if not hasattr(collections, _name):
         setattr(collections, _name, getattr(collections.abc, _name))
+
+
+def _instead(name: str) -> Any:
+    """What pynusmv's modules import from its parser: a class they need, or a function that is never called here."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(importlib.import_module("pynusmv.exception"), name, None)
+
+
+# That parser is for formulas in Python; making it, with pyparsing, would be a third of a worker's start.
+_parser = types.ModuleType("pynusmv.parser")
+_parser.__dict__["__getattr__"] = _instead
+sys.modules[_parser.__name__] = _parser
 
 from pynusmv import glob, init  # noqa: E402
 from pynusmv.dd import BDD, BDDList, Cube  # noqa: E402

@@ -27,9 +27,11 @@ _GRACE_SECONDS = 10.0  # after the time limit, which the worker itself enforces
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 # The worker needs the modules of this folder only. Packages made by hand, in place of importing
-# `workbench.verify` with all that it imports, keep its start short and independent of sys.path.
+# `workbench.verify` with all that it imports, keep its start short; so does leaving out the module `site` (-S),
+# with what installed packages want done at every start.
 _BOOT = """
 import sys, types
+sys.path[:] = {path!r}
 for name, path in {packages!r}:
     package = types.ModuleType(name)
     package.__path__ = [path]
@@ -60,7 +62,7 @@ class Worker:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._buffer = bytearray()
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT.format(packages=packages)],
+            [sys.executable, "-S", "-c", _BOOT.format(path=sys.path, packages=packages)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from workbench.errors import EngineError, EngineMissing
+from workbench.errors import EngineError, EngineMissing, FormulaTooLong
 
 from .base import Answer, Limits, Query, RawTrace, Result, Task, patience, slowest_last
 from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
@@ -343,15 +343,14 @@ def one_line(formula: str) -> str:
 
     Raises
     ------
-    EngineError: it does not fit into a command.
+    EngineError: it does not fit into a command; FormulaTooLong if that is because of its length.
     """
     text = " ".join(line.split("--")[0] for line in formula.splitlines())
-    if '"' in text or len(text.encode()) > _LONGEST_LINE:
-        raise EngineError(
-            "this formula cannot be given to an executable: it has a quotation mark or is too long",
-            where=f"{text[:60]}...",
-            hint="use the engine 'pynusmv'",
-        )
+    given = {"where": f"{text[:60]}...", "hint": "use the engine 'pynusmv'"}
+    if '"' in text:
+        raise EngineError("this formula has a quotation mark, and cannot be given to an executable", **given)
+    if (length := len(text.encode())) > _LONGEST_LINE:
+        raise FormulaTooLong(f"this formula is too long for an executable: {length} bytes", **given)
     return text
 
 

@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 from workbench.errors import EngineError, EngineMissing, WorkbenchError
 
 from .base import Engine, Found, Query, Task
 from .embedded import INSTALL_HINT, PynusmvEngine
-from .executable import ExecutableEngine
-from .sat import COMMANDS, SatEngine
+
+if TYPE_CHECKING:
+    from .executable import ExecutableEngine
+    from .sat import SatEngine
+
+
+def _executable(name: str) -> ExecutableEngine:
+    from .executable import ExecutableEngine
+
+    return ExecutableEngine(name)
+
+
+def _sat(name: str) -> SatEngine:
+    from .sat import SatEngine
+
+    return SatEngine(name)
+
 
 _MAKERS: dict[str, Callable[[], PynusmvEngine | ExecutableEngine | SatEngine]] = {
     "pynusmv": PynusmvEngine,
-    "nusmv": lambda: ExecutableEngine("nusmv"),
-    "nuxmv": lambda: ExecutableEngine("nuxmv"),
-    "bmc": lambda: SatEngine("bmc"),
-    "ic3": lambda: SatEngine("ic3"),
+    "nusmv": partial(_executable, "nusmv"),
+    "nuxmv": partial(_executable, "nuxmv"),
+    "bmc": partial(_sat, "bmc"),
+    "ic3": partial(_sat, "ic3"),
 }
+"""Those that start processes of their own are imported when they are used."""
 
 ENGINES = tuple(_MAKERS)
-INCOMPLETE = tuple(COMMANDS)
+INCOMPLETE = ("bmc", "ic3")
 """Those that do not decide every query, or may search for a proof for ever."""
 
 

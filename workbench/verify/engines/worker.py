@@ -40,6 +40,7 @@ def main() -> None:
     """Serve jobs from standard input on standard output until standard input ends."""
     requests, replies = 0, os.dup(1)
     os.dup2(2, 1)  # what a library prints must not get between the frames
+    gc.disable()  # imports leave little behind, and looking for it would be a fifth of the start
     # Imported here, not by a job: every runner inherits them.
     from . import bindings, checker, simulator  # noqa: F401
 
@@ -51,8 +52,8 @@ def main() -> None:
         bindings.start()
         # The objects of the imports are here to stay: without this, collecting garbage is most of
         # the cost of a reset, and copies every page that a runner shares with its supervisor.
-        gc.collect()
         gc.freeze()
+        gc.enable()
         supervisor.fork()
         write_frame(replies, {"ready": True, "folder": folder, "pid": os.getpid()})
         buffer = bytearray()

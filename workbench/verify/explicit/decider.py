@@ -24,7 +24,9 @@ from workbench.verify.explicit.space import Space
 from workbench.verify.part import Part
 
 PLAIN_SECONDS = 0.5
-"""How long the search in Python may take before machine code does: about what the latter needs to get ready."""
+"""How much time the search in Python may use before machine code does: about what the latter needs to get ready, where
+a step has few statements."""
+FEW_STATEMENTS = 500
 PLAIN_BYTES = 400
 """Memory of a state in Python: a word, its place in the dictionary, and two list entries."""
 COMPILE_SECONDS = 2.0
@@ -76,7 +78,8 @@ class _Run:
         self.begin = time.monotonic()
         self.deadline = None if limits.seconds is None else self.begin + limits.seconds
         self.too_late = f"time limit of {limits.seconds:g} s" if limits.seconds is not None else ""
-        self.switch = None if plain_seconds is None else self.begin + plain_seconds
+        self.plain_seconds = plain_seconds
+        self.switch: float | None = None
         self.memory_mb = limits.memory_mb or _free_mb() / 2
         self.engine = "explicit"
         self.count: int | None = None
@@ -97,6 +100,9 @@ class _Run:
             return found | {role: Answer(None, reason=error.what) for role in goals}
         self.stepper = Stepper(self.space)
         self.search: Search = PlainSearch(self.space)
+        if self.plain_seconds is not None:
+            statements = len(self.space.code.early) + len(self.space.code.late)
+            self.switch = time.thread_time() + self.plain_seconds * max(1.0, statements / FEW_STATEMENTS)
         found |= self._settle(required, whole=count_states)
         spent = time.monotonic() - self.begin
         if side and (self.deadline is None or time.monotonic() + patience(spent) < self.deadline):
@@ -144,7 +150,7 @@ class _Run:
 
     def _compiles(self, now: float) -> bool:
         """Whether it is time for machine code, and there is enough of it."""
-        if self.switch is None or now < self.switch:
+        if self.switch is None or time.thread_time() < self.switch:
             return False
         return self.deadline is None or self.deadline - now > COMPILE_SECONDS
 

@@ -1,0 +1,83 @@
+"""What a command imports decides how fast it starts: each has what it needs, and nothing of what others need."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench.cli.main import COMMANDS
+
+HEAVY = {"networkx", "numpy", "numba", "llvmlite", "pandas", "pyarrow", "matplotlib", "duckdb", "pyspark", "hypothesis",
+         "jinja2", "pynusmv", "pyparsing"}  # fmt: skip
+"""Packages that take a tenth of a second and more."""
+MEANING = {"core", "processors", "ir", "backends", "verify", "conformance", "spark", "threads", "lab"}
+"""What a text that cannot be read has no use for."""
+
+ASK = """
+import contextlib, io, json, sys
+from workbench.cli.main import main
+found = {}
+for argv in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        code = main(argv)
+    found[" ".join(argv)] = [code, *sys.modules]
+print(json.dumps(found))
+"""
+
+
+def after(*commands: list[str]) -> dict[str, tuple[int, set[str]]]:
+    """The exit code of each command, run one after the other in one process, and what was imported by then."""
+    done = subprocess.run([sys.executable, "-c", ASK, json.dumps(commands)], capture_output=True, text=True, check=True)
+    return {command: (code, set(modules)) for command, (code, *modules) in json.loads(done.stdout).items()}
+
+
+def parts(modules: set[str]) -> set[str]:
+    """The packages of workbench among the modules, less what writes files."""
+    files = {"workbench.backends", "workbench.backends.whole"}
+    return {name.split(".")[1] for name in modules - files if name.startswith("workbench.")}
+
+
+def packages(modules: set[str]) -> set[str]:
+    return {name.partition(".")[0] for name in modules}
+
+
+def test_the_list_of_commands_imports_nothing() -> None:
+    for code, modules in after(["--help"], ["--version"]).values():
+        assert code == 0
+        assert parts(modules) <= {"cli", "errors"}
+        assert not packages(modules) & {*HEAVY, "lark", "dataclasses", "subprocess"}
+        assert {name for name in modules if name.startswith("workbench.cli.")} <= {
+            "workbench.cli.main", "workbench.cli.about"
+        }  # fmt: skip
+
+
+def test_the_options_of_every_command_are_shown_without_its_work() -> None:
+    for line, (code, modules) in after(*([name, "--help"] for name in COMMANDS)).items():
+        assert code == 0, line
+        assert parts(modules) <= {"cli", "errors"}, line
+        assert not packages(modules) & {*HEAVY, "lark"}, line
+
+
+def test_a_mistake_in_a_text_is_told_before_anything_else_is_imported(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.pipe"
+    path.write_text("pipeline p(x: int) -> int { return x + + }")
+    own = ("check", "equiv", "monitor", "buffers", "analyse", "export", "run", "advise", "draw")
+    more = {"equiv": [str(path)], "run": ["--input", "-"], "advise": ["--input", "-"]}
+    lines = [[name, str(path), *more.get(name, [])] for name in own]
+    for line, (code, modules) in after(*lines).items():
+        assert code == 2, line
+        assert not parts(modules) & MEANING, line
+        assert not packages(modules) & HEAVY, line
+
+
+@pytest.mark.parametrize("engine", ["auto", "explicit"])
+def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "small.pipe"
+    path.write_text("pipeline p(x: bool) -> bool { return not x }")
+    ((code, modules),) = after(["check", str(path), "--engine", engine]).values()
+    assert code == 0
+    assert not packages(modules) & HEAVY
+    unused = {"workbench.verify.algebra", "workbench.backends.reference", "workbench.verify.examine"}
+    assert not modules & (unused | ({"workbench.verify.explicit"} if engine == "auto" else set()))

@@ -1,0 +1,95 @@
+"""Queues of compiled runs: how many events each holds, where the file does not say.
+
+The rule of this module: a log in which all inputs come together needs nothing from its user. Capacities are proven for
+such logs, the executor enforces them, and a log with gaps that would need more is told so at the step where it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from workbench.cli import options as o
+from workbench.errors import NoCapacity, Overflow, WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+    from workbench.verify.buffers import Buffer
+
+T = TypeVar("T")
+
+SECONDS = 20.0
+"""How long may be looked for the capacity of a queue."""
+TOGETHER = "where all inputs come together"
+OTHERWISE = "the reference backend needs no capacities"
+
+
+def allocated(make: Callable[[Pipeline], T], pipeline: Pipeline, args: argparse.Namespace) -> T:
+    """What `make` makes of a pipeline, with the capacities that it turns out to need.
+
+    Raises
+    ------
+    NoCapacity: one is needed that is not known, even for inputs that come together.
+    """
+    try:
+        return make(pipeline)
+    except NoCapacity as error:
+        refused = error
+    found = _computed(pipeline, refused, args)
+    exact = args.N is not None or args.integers is not None  # the domain asked about is that of the run
+    proven = {b.queue: b.capacity for b in found.values() if b.capacity is not None and (b.for_every_n or exact)}
+    try:
+        return make(pipeline.with_capacities({**proven, **pipeline.capacities}))
+    except NoCapacity as error:
+        hopeless = (buffer for buffer in found.values() if buffer.growth and buffer.queue not in pipeline.capacities)
+        raise _explained(next(hopeless, found[error.queue]), pipeline, args) from None
+
+
+def _computed(pipeline: Pipeline, refused: NoCapacity, args: argparse.Namespace) -> dict[str, Buffer]:
+    """What is known of each queue where all inputs come together."""
+    from workbench.cli.progress import Progress
+    from workbench.core.domain import Overflowing
+    from workbench.verify.buffers import buffers
+    from workbench.verify.check import Settings
+    from workbench.verify.environment import Environment
+
+    n, integers = o.N if args.N is None else args.N, Overflowing(args.integers or o.KINDS[0])
+    settings = Settings(n=n, integers=integers, environment=Environment("synchronised"), seconds=SECONDS)
+    try:
+        with Progress(f"capacities of the queues of {pipeline.name}"):
+            return {buffer.queue: buffer for buffer in buffers(pipeline, settings).queues}
+    except WorkbenchError as error:
+        what = f"{refused.what}; none could be computed: {error.what}"
+        hint = f"write `capacity queue({refused.queue}) = ...` into the file; {OTHERWISE}"
+        raise NoCapacity(what, where=error.where, hint=hint, queue=refused.queue) from error
+
+
+def _explained(buffer: Buffer, pipeline: Pipeline, args: argparse.Namespace) -> NoCapacity:
+    """Why a queue has no capacity, and what to do about it."""
+    what = f"queue '{buffer.queue}' of pipeline {pipeline.name}"
+    by_hand = f"write `capacity queue({buffer.queue}) = ...` into the file"
+    if buffer.growth:
+        return NoCapacity(f"{what} grows without bound, also {TOGETHER}", hint=OTHERWISE, queue=buffer.queue)
+    if buffer.capacity is None:
+        what += f" has no known capacity, also {TOGETHER}: {buffer.reason}"
+        return NoCapacity(what, hint=f"{by_hand}; {OTHERWISE}", queue=buffer.queue)
+    what += f" needs a capacity that depends on values: with integers 0..{o.N - 1} it is {buffer.capacity}, {TOGETHER}"
+    wider = f"`workbench buffers {args.file} --inputs synchronised -N 256 --annotate`"
+    return NoCapacity(what, hint=f"{wider} asks about larger ones, or {by_hand}; {OTHERWISE}", queue=buffer.queue)
+
+
+@contextlib.contextmanager
+def told(pipeline: Pipeline) -> Iterator[None]:
+    """Say what a capacity rests on that is not the user's, where it turns out to be too small."""
+    try:
+        yield
+    except Overflow as error:
+        if not error.queue or error.queue in pipeline.capacities:
+            raise
+        hint = (
+            "the capacity is proven for inputs that all come together, and this log has gaps; `workbench buffers FILE"
+            f" --annotate` finds one for any log, if there is one; {OTHERWISE}"
+        )
+        raise Overflow(error.what, where=error.where, hint=hint, queue=error.queue) from error

@@ -1,0 +1,40 @@
+"""Why a domain is not finite, and what can be done about it.
+
+The rule of this module: advice leads somewhere. `-N` makes finite what is `int`, and nothing else.
+"""
+
+from __future__ import annotations
+
+from workbench.core.domain import MOST_KEYS, Anything, Domain, Integers, Map, Reals, Texts
+from workbench.core.fields import within
+
+ADVICE: tuple[tuple[type[Domain], str], ...] = (
+    (Integers, "choose one with -N, or a finite type such as 0..7"),
+    (Reals, "-N is for int: declare a finite type instead, such as 0..7 for a float in steps of its own"),
+    (Texts, "-N is for int: declare the texts that matter as an enumeration, such as {open, closed, other}"),
+    (Anything, "-N is for int: declare a finite type, such as 0..7, bool or {red, green}"),
+)
+"""What to do about a scalar type."""
+
+
+def obstacle(domain: Domain, held: tuple[type[Domain], ...] = ()) -> tuple[str, str]:
+    """What keeps a domain from being finite, as the end of a sentence, and what to do about it.
+
+    Parameters
+    ----------
+    held: types without a bound that are no obstacle outside maps.
+    """
+    for part in within(domain):
+        if isinstance(part, Map):
+            keys = part.key.size
+            if keys is not None and keys > MOST_KEYS:
+                what = f"which has {keys} keys, and a map in a model has {MOST_KEYS} at most"
+                return what, f"choose fewer: -N {MOST_KEYS} for int, a type such as 0..{MOST_KEYS - 1}, an enumeration"
+            if not part.finite:
+                which, odd = ("values", part.value) if part.key.finite else ("keys", part.key)
+                return f"whose {which}, {odd}, are not finite", obstacle(odd)[1]
+        for kind, advice in ADVICE:
+            if isinstance(part, kind) and kind not in held:
+                what = "which is" if part is domain else f"whose part {part} is"
+                return f"{what} not finite", advice
+    raise AssertionError(f"{domain} is finite")

@@ -1,0 +1,103 @@
+"""The queues of a join as a part of a system, with the events that wait in them or without.
+
+What a join does depends on how many events wait, and not on which. So a system is made with the counters alone, and
+what the queues hold is made when something looks at it (`System.holding`): a question that does not costs the same for
+every capacity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from workbench.core.domain import BOOL, Range
+from workbench.core.join import Join, JoinRounds
+from workbench.core.ops import as_term
+from workbench.core.processor import Maybe, Slot, State
+from workbench.core.term import Term, leaves, var
+from workbench.ir.system import Block, Holding, Queue
+from workbench.ir.wires import Wires
+
+Round = tuple[Any, tuple[Any, ...]]
+"""Whether a front is consumed, and its events: terms."""
+
+Run = Callable[[State, Callable[[str, Any], Any]], JoinRounds]
+"""A step of queues from their state, given what shares terms."""
+
+
+class Part(NamedTuple):
+    """What a part of a system gives to the rest of it."""
+
+    wires: Wires
+    rounds: tuple[Round, ...]
+    queues: tuple[Queue, ...]
+
+
+@dataclass(frozen=True)
+class Queues:
+    """The queues of one processor.
+
+    Attributes
+    ----------
+    name: of their instance.
+    ports, names: what the processor calls its inputs, and the names of the queues.
+    arrivals: what comes on each input, in order.
+    """
+
+    name: str
+    ports: tuple[str, ...]
+    names: tuple[str, ...]
+    join: Join
+    arrivals: tuple[tuple[Maybe, ...], ...]
+
+    def part(self, window: int | None = None, *, blind: bool = False) -> Part:
+        """The queues with all that they hold, or with so many of the oldest events of each; `blind` as in `stepped`."""
+        join = replace(self.join, window=window)
+        return self.stepped(join.slots(), lambda state, share: join.rounds(state, self.arrivals, share), blind=blind)
+
+    def counters(self) -> Part:
+        """The queues without what they hold."""
+        return self.part(0, blind=True)
+
+    def holding(self, rounds: Sequence[Round]) -> Holding:
+        """What the rest of a system needs to know of what the queues hold."""
+
+        @cache
+        def block(window: int | None) -> Block:
+            wires = self.part(window).wires
+            return Block(tuple(wires.variables), tuple(wires.definitions))
+
+        return Holding(self.join, self.names, self.arrivals, tuple(fires for fires, _ in rounds), block)
+
+    def stepped(self, slots: Sequence[Slot], run: Run, *, blind: bool = False) -> Part:
+        """What any step of the queues makes of their slots; `blind`: the events of fronts are not defined yet."""
+        wires = Wires()
+        state = tuple(var(f"{self.name}:{slot.name}", slot.domain) for slot in slots)
+        result = run(state, lambda local, term: wires.shared(f"{self.name}:{local}", term))
+        for slot, old, new in zip(slots, state, result.state, strict=True):
+            wires.store(slot, old, new)
+        fronts: list[list[Any]] = [[] for _ in result.rounds]
+        queues = []
+        for i, (port, queue, domain) in enumerate(zip(self.ports, self.names, self.join.domains, strict=True)):
+            for number, (fires, events) in enumerate(result.rounds, 1):
+                label = f"{self.name}:{port}_event{number if number > 1 else ''}"
+                if blind:
+                    event = var(label, domain)
+                    wires.uses.update((leaf.name, fires) for leaf in leaves(event))
+                else:
+                    event = wires.define_value(label, events[i], domain, fires)
+                fronts[number - 1].append(event)
+            length = result.lengths[i]
+            waiting: Term = as_term(length, Range(0, 0)) if isinstance(length, int) else length
+            queues.append(
+                Queue(
+                    queue,
+                    self.join.capacities[i],
+                    wires.define(f"{self.name}:length_{port}", waiting),
+                    wires.define(f"{self.name}:overflow_{port}", as_term(result.overflows[i], BOOL)),
+                )
+            )
+        rounds = tuple((fires, tuple(front)) for (fires, _), front in zip(result.rounds, fronts, strict=True))
+        return Part(wires, rounds, tuple(queues))

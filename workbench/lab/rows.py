@@ -1,0 +1,111 @@
+"""A result as a row of a file, and back; and which rows are no results.
+
+A row may have been written by a newer workbench, or by another program: nothing is believed of it. What `sound` leaves,
+`unflat` can read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.errors import LabError
+from workbench.lab.result import Measured, Result, Status
+
+TEXTS = ("key", "experiment", "point", "code", "run", "status", "reason", "outputs", "limited_by", "commit", "command",
+         "started", "machine", "versions", "log")  # fmt: skip
+NUMBERS = ("wall_seconds", "cpu_seconds", "peak_mb", "load", "steal", "gpu_seconds", "gpu_peak_mb")
+INTEGERS = ("repetition", "seed")
+COLUMNS = (*TEXTS, *INTEGERS, *NUMBERS, "reliable")
+OBJECTS = ("point", "outputs", "machine", "versions")
+"""Columns that hold the text of a JSON object."""
+MAY_LACK = ("gpu_seconds", "gpu_peak_mb")
+MISSING = "install the extra 'lab': pip install 'workbench[lab]'"
+
+
+def arrow() -> Any:
+    """The package pyarrow.
+
+    Raises
+    ------
+    LabError: it is not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise LabError("results are kept in Parquet files, and pyarrow is not installed", hint=MISSING) from error
+    return pyarrow
+
+
+def schema() -> Any:
+    """The columns of a file."""
+    pa = arrow()
+    kinds = {**dict.fromkeys(TEXTS, pa.string()), **dict.fromkeys(INTEGERS, pa.int64()),
+             **dict.fromkeys(NUMBERS, pa.float64()), "reliable": pa.bool_()}  # fmt: skip
+    return pa.schema([(name, kinds[name]) for name in COLUMNS])
+
+
+def flat(result: Result) -> dict[str, Any]:
+    """A result as a row."""
+    own = {**vars(result.measured), **vars(result)}
+    own["status"] = str(result.measured.status)
+    for name in OBJECTS:
+        own[name] = as_text(own[name])
+    for name in TEXTS:  # a file holds no half of a character, which a text may have from a damaged name or output
+        own[name] = own[name].encode("utf-8", "replace").decode()
+    return {name: own[name] for name in COLUMNS}
+
+
+def unflat(row: Mapping[str, Any]) -> Result:
+    """A row as a result."""
+    own = dict(row)
+    for name in OBJECTS:
+        own[name] = json.loads(own[name])
+    own["status"] = Status(own["status"])
+    of = {name: own[name] for name in vars(Measured(Status.OK))}
+    return Result(measured=Measured(**of), **{k: own[k] for k in Result.__dataclass_fields__ if k != "measured"})
+
+
+def sound(table: Any) -> tuple[Any, str]:
+    """A table with our columns without the rows that are no results, and what is wrong with those."""
+    bad = _unsound(table)
+    if not bad:
+        return table, ""
+    first, more = min(bad), len(bad) - 1
+    told = f"row {first + 1}: {bad[first]}" + f" (and {more} more)" * bool(more)
+    return table.filter(arrow().array([row not in bad for row in range(table.num_rows)])), told
+
+
+def _unsound(table: Any) -> dict[int, str]:
+    """The numbers of the rows that are no results, and why not."""
+    found: dict[int, str] = {}
+    for name in COLUMNS:
+        column = table.column(name)
+        if name == "status" or name in OBJECTS:  # many rows have the same text
+            bad = {text for text in column.unique().to_pylist() if _wrong(name, text)}
+        else:
+            bad = {None} if column.null_count and name not in MAY_LACK else set()
+        if bad:
+            rows = enumerate(column.to_pylist())
+            found = {row: _wrong(name, value) for row, value in rows if value in bad} | found
+    return found
+
+
+def _wrong(name: str, value: Any) -> str:
+    """What is wrong with a value of a column; nothing, usually."""
+    if value is None:
+        return f"it has no '{name}'"
+    if name == "status":
+        return "" if value in set(Status) else f"its status '{value}' is not known"
+    try:
+        whole = isinstance(json.loads(value), dict)
+    except (ValueError, RecursionError):
+        whole = False
+    return "" if whole else f"its '{name}' is no JSON object"
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """Plain data as JSON, always the same text for the same data."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

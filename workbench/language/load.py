@@ -1,0 +1,68 @@
+"""Files and their pipelines: the way in.
+
+`FILE:NAME` names a pipeline of a file. Without a name it is the one called `main` if there is one, else the
+last: the pipelines above it are usually its parts. The rule of this module: what gives a text its meaning, all
+processors among it, is imported when the text has been read, so that a mistake in it is found at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.errors import InputError
+from workbench.language.parser import parse_expression, parse_file
+
+if TYPE_CHECKING:
+    from workbench.core.domain import Value
+    from workbench.core.function import Function
+    from workbench.language.source import Loaded, Source
+
+
+def parse(text: str, file: str = "<text>", functions: Mapping[str, Function] | None = None) -> Source:
+    """The pipelines of a text. `functions` are Python functions that it may use by name."""
+    tree = parse_file(text, file)
+    from workbench.language.source import Source
+
+    source = Source(file, text, tree, dict(functions or {}))
+    source.check_definitions()
+    return source
+
+
+def read_file(path: str | Path, functions: Mapping[str, Function] | None = None) -> Source:
+    """The pipelines of a `.pipe` file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"cannot read {path}: {reason}", hint="give the path of a .pipe file") from error
+    return parse(text, str(path), functions)
+
+
+def split_reference(reference: str) -> tuple[str, str | None]:
+    """`FILE:NAME` as path and name; the name is None where none is given."""
+    path, colon, name = reference.rpartition(":")
+    if colon and path and name.isidentifier() and not Path(reference).exists():
+        return path, name
+    return reference, None
+
+
+def load(reference: str | Path, /, **params: Value) -> Loaded:
+    """The pipeline `FILE` or `FILE:NAME` with values for its parameters."""
+    path, name = split_reference(str(reference))
+    return read_file(path).get(name, **params)
+
+
+def parameters(items: Iterable[str]) -> dict[str, Value]:
+    """Parameters as a command line gives them: `["k=3", "strict=true"]`."""
+    values: dict[str, Value] = {}
+    for item in items:
+        name, equals, text = item.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise InputError(f"'{item}' is not a parameter", hint="write --param k=3")
+        e = parse_expression(text, f"--param {name.strip()}")
+        from workbench.language.properties import constant
+
+        values[name.strip()] = constant(e)
+    return values
