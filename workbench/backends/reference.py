@@ -52,10 +52,8 @@ class Reference:
         check_support(pipeline, self.name)
         self.pipeline = pipeline
         self.oracle = oracle
-        self.flat = flatten(pipeline)
-        if capacities is not None:
-            self.flat = with_room(self.flat, capacities)
-        self.capacities = self._checked(self.flat.capacities)
+        self.flat = with_room(flatten(pipeline), capacities or {})
+        self.capacities = self._checked(self.flat.capacities if capacities is None else capacities)
         self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
         slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
         self._cells = [Cell(node, self.flat.typed[node.name], slots) for node in self.flat.nodes]
@@ -82,6 +80,7 @@ class Reference:
         self.reset()
 
     def _checked(self, capacities: Mapping[str, int]) -> dict[str, int]:
+        capacities = {name: size for name, size in capacities.items() if name not in self.flat.rooms}
         for name, capacity in capacities.items():
             if name not in self.flat.queues:
                 raise PipelineError(

@@ -151,8 +151,8 @@ class Pipeline:
         """The names of its own queues (`add.left`), in topological order."""
         return tuple(queue for node in self.nodes for queue in node.queues)
 
-    @property
-    def rooms(self) -> dict[str, int]:
+    @cached_property
+    def rooms(self) -> Mapping[str, int]:
         """The queues inside its own processors (`until.pending`), with their capacities, where they have one."""
         return {n.pending: n.processor.room for n in self.nodes if n.pending and n.processor.room is not None}
 

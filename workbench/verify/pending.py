@@ -13,7 +13,7 @@ from workbench.core.domain import BOOL
 from workbench.core.ops import NOT, both
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import var
-from workbench.ir.compose import compose
+from workbench.ir.compose import outline
 from workbench.ir.reduce import FLAG
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, instance_of
@@ -62,11 +62,12 @@ def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
     if unknown := sorted(others - set(proven)):
         return Waiting(part, reason=f"it depends on queues that have no proven capacity: {', '.join(unknown)}")
     part = with_room(part, {name: proven[name] for name in others})
-    settings = replace(settings, q={name: proven[name] for name in part.queues})
+    q = {name: proven[name] for name in part.queues}
+    settings = replace(settings, q=q)
     fits, short, too_short = 1, 0, None
     while (verdict := _asked(part, queue, fits, settings)).outcome is Outcome.FAILS:
         short, too_short = fits, verdict
-        if pumping := _pump(part, queue, verdict):
+        if pumping := _pump(part, queue, q, verdict):
             return Waiting(part, None, short + 1, verdict, verdict, pumping)
         if fits >= most:
             text = f"{fits + 1} positions can wait, and no stream was found that makes ever more wait"
@@ -97,12 +98,12 @@ def _asked(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Ver
     return check(with_room(part, {queue: capacity}), Property(f"{queue} has room", question), settings)
 
 
-def _pump(part: Pipeline, queue: str, verdict: Verdict) -> tuple[Inputs, Pump] | None:
+def _pump(part: Pipeline, queue: str, q: Mapping[str, int], verdict: Verdict) -> tuple[Inputs, Pump] | None:
     """The first moments of a counterexample between which the queue only gets longer, and all else comes back."""
     assert verdict.counterexample is not None
     inputs = [step.inputs for step in verdict.counterexample.steps if not step.ends]
     widest = max(width or 1 for width in part.widths.values() if width)
-    system = cone(compose(part, {**part.capacities, queue: widest * len(inputs)}), queue)
+    system = cone(outline(part, {**q, queue: widest * len(inputs)}), queue)
     owner = instance_of(system.queues[queue].length.name)
     control = [i for i, variable in enumerate(system.variables) if instance_of(variable.name) != owner]
     simulator, lengths, states = Simulator(system), [0], []
