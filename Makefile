@@ -4,8 +4,11 @@
 VENV := .venv/bin
 SETUP = $(or $(PYTHON),python3) scripts/set_up.py $(if $(PYTHON),--switch)
 JOBS ?= 2
+PYTEST = $(VENV)/python -m pytest -q -n $(JOBS)
 MINUTES ?= 10
 MAKEFLAGS += --jobs=3
+# Hundreds of short processes run: compiling all modules in each of them takes longer than the tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-all lint ruff types tests tests-all fuzz bench clean distclean
 
@@ -38,10 +41,10 @@ types: setup
 	@$(VENV)/mypy --no-error-summary
 
 tests: setup
-	@$(VENV)/python -m pytest -q -n $(JOBS) -m "not slow"
+	@$(PYTEST) -m "not slow"
 
 tests-all: setup
-	@$(VENV)/python -m pytest -q -n $(JOBS)
+	@$(PYTEST) --hypothesis-profile=all
 
 fuzz: setup
 	@$(VENV)/python scripts/fuzz.py --minutes $(MINUTES) --jobs $(JOBS)

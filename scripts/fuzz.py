@@ -16,8 +16,8 @@ import time
 from collections.abc import Sequence
 
 NOTHING_FOUND, FOUND = 0, 1
-STOPPED = (2, 130)
-"""How pytest and workbench end when they are interrupted."""
+STOPPED = (2, 130, -signal.SIGINT)
+"""How pytest, workbench and Python itself end when they are interrupted."""
 PIPELINES = "200"
 """Random pipelines in a round, besides the properties."""
 KEPT = "build/fuzz"

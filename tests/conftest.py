@@ -1,25 +1,92 @@
-"""Hypothesis: the same examples everywhere, new ones for `make fuzz`; Ctrl-C works, also in the background."""
+"""Hypothesis: the same examples everywhere, new ones for `make fuzz`; Ctrl-C works, also in the background.
 
+A profile scales the examples of all properties (`tests/examples.py`): `make test` tries half of what they ask for.
+"""
+
+import shutil
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.found import case
+from tests.lab.spark_cluster import QUICK_JAVA
+from tests.verify.browser import Page, chromium
 
 settings.register_profile(
     "default",
+    max_examples=50,
     deadline=None,
     derandomize=True,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("fuzz", settings.get_profile("default"), derandomize=False)
+settings.register_profile("all", settings.get_profile("default"), max_examples=100)
+settings.register_profile("fuzz", settings.get_profile("all"), derandomize=False)
 settings.load_profile("default")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job; the programs under test inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+TOGETHER = {
+    "tests/cli/test_demo.py": "demo",
+    "tests/lab/test_data.py": "data",
+    "tests/lab/test_measure.py": "measure",
+    "tests/lab/test_report.py": "browser",
+    "tests/lab/test_serve.py": "browser",
+    "tests/lab/test_spark.py": "spark",
+    "tests/spark/test_spark.py": "spark",
+    "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
+    "tests/verify/test_explorer.py": "browser",
+}
+"""Files whose tests share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give groups to processes, and all other tests one by one."""
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class Grouped(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return TOGETHER.get(nodeid.partition("::")[0], nodeid)
+
+    return Grouped(config, log)
+
+
+@pytest.fixture(scope="session")
+def spark_session() -> Iterator[Any]:
+    """The one session of all tests on Spark."""
+    from workbench.lab.spark import session
+
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java")
+    with pytest.MonkeyPatch.context() as only_here:
+        only_here.setenv("JDK_JAVA_OPTIONS", QUICK_JAVA)
+        made = session("local[2]")
+    made.sparkContext.setLogLevel("OFF")
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Page]:
+    """The one browser of all tests that need one."""
+    with chromium() as page:
+        yield page
+
+
+@pytest.fixture
+def page(browser: Page) -> Iterator[Page]:
+    """The browser, in which nothing went wrong."""
+    browser.send("Page.navigate", url="about:blank")
+    browser.errors.clear()
+    browser.requests.clear()
+    yield browser
+    assert browser.errors == []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -29,5 +96,5 @@ def pytest_runtest_makereport(
     """A property that fails shows the pipeline as a program."""
     report = yield
     if report.failed and call.excinfo and item.get_closest_marker("hypothesis"):
-        report.sections += case(call.excinfo.tb)
+        report.sections += case(item.nodeid, call.excinfo.tb)
     return report

@@ -1,25 +1,45 @@
-"""What a failing property met, as text to be kept: the pipeline as a program, and its steps."""
+"""What a failing property met, as the text of a file for `tests/corpus/found`: the program of a pipeline, and steps."""
 
 from __future__ import annotations
 
 from traceback import walk_tb
 from types import TracebackType
+from typing import Any
 
 from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
 from workbench.errors import WorkbenchError
 
+TITLE = "a case to keep as tests/corpus/found/NAME.txt"
 
-def case(raised: TracebackType | None) -> list[tuple[str, str]]:
+
+def case(test: str, raised: TracebackType | None) -> list[tuple[str, str]]:
     """A titled section of the report, or none: of the first function on the way to the error that has a pipeline."""
-    from workbench.conformance.source import program
-
     for frame, _ in walk_tb(raised):
         known = frame.f_locals
         pipeline = next((each for each in known.values() if isinstance(each, Pipeline)), None)
         if pipeline is not None:
-            others = [f"{name} = {known[name]!r}" for name in ("steps", "q", "prop", "together") if name in known]
+            steps = known.get("steps", [])
             try:
-                return [("a case to keep", "\n".join([program(pipeline), *others]))]
+                return [(TITLE, text(test, pipeline, steps if isinstance(steps, list) else []))]
             except WorkbenchError as error:
-                return [("a case to keep", f"{pipeline.name} cannot be written as a program: {error}")]
+                return [(TITLE, f"{pipeline.name} cannot be written as a program: {error}")]
     return []
+
+
+def text(test: str, pipeline: Pipeline, steps: list[Any]) -> str:
+    """The file."""
+    from workbench.conformance.recipe import written
+    from workbench.conformance.source import body
+
+    shown = "".join(f"    {written(events if events is END else dict(events))},\n" for events in steps)
+    return f"# Found by {test}\n{body(pipeline)}\nsteps = [\n{shown}]\n"
+
+
+def read(case: str) -> tuple[Pipeline, list[Any]]:
+    """The pipeline and the steps of such a text."""
+    from workbench.conformance.source import HEADER
+
+    known: dict[str, Any] = {}
+    exec(f"import workbench as wb\n{HEADER}{case}", known)
+    return known["pipeline"], known["steps"]

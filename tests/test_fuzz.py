@@ -13,8 +13,9 @@ import pytest
 from hypothesis import settings
 
 import workbench as wb
+from tests.conftest import TOGETHER
 from tests.examples import examples
-from tests.found import case
+from tests.found import case, read
 from workbench.language import parse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,7 +39,8 @@ def test_examples_are_the_same_everywhere(where: str | None, monkeypatch: pytest
         runpy.run_path(str(ROOT / "tests" / "conftest.py"))
         assert settings.default.derandomize
         assert settings.default.database is None
-        assert settings.default.max_examples == 100
+        assert settings.default.max_examples == 50
+        assert settings.get_profile("all").max_examples == 100
     finally:
         settings.load_profile(before)
 
@@ -54,17 +56,16 @@ def test_one_profile_scales_all_examples() -> None:
 
 
 def test_what_fails_is_shown_as_a_program() -> None:
-    def compare(pipeline: wb.Pipeline, steps: list[dict[str, int]]) -> None:
+    def compare(pipeline: wb.Pipeline, steps: list[object]) -> None:
         raise AssertionError
 
     try:
-        compare(parse(TEXT).get("p").pipeline, [{"x": 1}])
+        compare(parse(TEXT).get("p").pipeline, [{"x": 1}, wb.END])
     except AssertionError as error:
-        ((_, text),) = case(error.__traceback__)
-    scope: dict = {}
-    exec(text, scope)
-    assert [node.name for node in scope["pipeline"].nodes] == ["trim"]
-    assert scope["steps"] == [{"x": 1}]
+        ((_, text),) = case("test_it", error.__traceback__)
+    pipeline, steps = read(text)
+    assert [node.name for node in pipeline.nodes] == ["trim"]
+    assert steps == [{"x": 1}, wb.END]
 
 
 @pytest.mark.parametrize("code", [1, 2])
@@ -77,13 +78,14 @@ def test_the_round_that_finds_something_is_the_last(
     assert "again with --seed 9" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("handled", ["except KeyboardInterrupt: exit(130)", "finally: pass"])
 def test_the_search_ends_when_the_time_is_over(
-    fuzz: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fuzz: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], handled: str
 ) -> None:
-    program = "import time\ntry: time.sleep(600)\nexcept KeyboardInterrupt: exit(130)"
+    program = f"import time\ntry: time.sleep(600)\n{handled}"
     monkeypatch.setattr(fuzz, "commands", lambda *_: [[sys.executable, "-c", program]])
     assert fuzz.search(time.monotonic() + 1, "1", [], 0) == 0
-    assert "nothing found" in capsys.readouterr().out
+    assert "nothing found" in capfd.readouterr().out
 
 
 def test_a_round_is_random_pipelines_and_then_all_properties(fuzz: ModuleType) -> None:
@@ -91,3 +93,7 @@ def test_a_round_is_random_pipelines_and_then_all_properties(fuzz: ModuleType) -
     assert conform[1:6] == ["-m", "workbench.cli.main", "conform", "--random", "200"]
     assert "--hypothesis-seed=5" in properties
     assert fuzz.commands(5, "2", ["tests/core"])[0][-1] == "tests/core"
+
+
+def test_what_is_started_once_is_needed_by_files_that_there_are() -> None:
+    assert [file for file in TOGETHER if not (ROOT / file).is_file()] == []

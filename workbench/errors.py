@@ -135,6 +135,28 @@ class EngineError(WorkbenchError, RuntimeError):
     exit_code = 3
 
 
+class LimitMet(WorkbenchError, TimeoutError):
+    """Work ran into a limit of time or memory.
+
+    Attributes
+    ----------
+    limit: which one, in words.
+    phase: what was being done, as it reads after "while".
+    """
+
+    exit_code = 3
+
+    def __init__(self, limit: str, phase: str) -> None:
+        self.limit, self.phase = limit, phase
+        super().__init__(
+            f"{limit} met" + (f" while {phase}" if phase else ""),
+            hint="more time or memory, or something smaller: a smaller N, smaller queues, fewer properties",
+        )
+
+    def __reduce__(self) -> tuple[type[LimitMet], tuple[str, str]]:
+        return type(self), (self.limit, self.phase)
+
+
 class FormulaTooLong(EngineError):
     """A formula does not fit into a command of a model checker: a limit of this engine, not of others."""
 

@@ -59,6 +59,7 @@ except wb.errors.Overflow as error:
     )
 
 
+@pytest.mark.slow
 def test_pipelines_of_the_benchmark() -> None:
     """They are the benchmark's for a GPU, and read nothing but their inputs."""
     run(
@@ -134,11 +135,18 @@ compared(words, words, *both, "a mod 8", "a div -8", "a mod 10", "cast(a, float)
     )
 
 
-def test_one_stream_in_blocks() -> None:
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        ("cumulate(x, +)", "window(x, 12, cumulate(+))"),
+        pytest.param(("cumulate(window(x, 3, cumulate(max)), +)", "decimate(x, 3)"), marks=pytest.mark.slow),
+    ],
+)
+def test_one_stream_in_blocks(bodies: tuple[str, str]) -> None:
     run(
+        f"bodies = {bodies}"
         """
-sums, windows = "cumulate(x, +)", "window(x, 12, cumulate(+))"
-for body in (sums, windows, "cumulate(window(x, 3, cumulate(max)), +)", "decimate(x, 3)"):
+for body in bodies:
     pipeline = wb.parse(f"pipeline p(x: int) -> int {{ return {body} }}").get().pipeline
     x = np.random.default_rng(7).integers(-99, 99, 5000)
     blocks = ParallelGpu(pipeline, blocks=8, shortest=100, patience=-1)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import MODELS, ROOT, Ended, Run, busy, command, descendants
+from tests.cli.test_docs import DEMO, shows
 from workbench.cli.demo import FOLDER, STANDARD
 from workbench.cli.demo_data import short, tasks_of
 from workbench.cli.pool import Task, decide, decide_in_parallel
@@ -38,6 +39,10 @@ def test_failing_properties_are_expected_results(demo: tuple[Ended, Path]) -> No
     assert re.search(r"^figure_2a +liveness +≈ holds-within-bounds +Q=2, overflow, every N ", done.out, re.M)
     assert re.search(r"^passthrough +no-overflow +✓ holds +by construction ", done.out, re.M)
     assert re.search(r"^sum_of_odds +equivalent\(squares\) ", done.out, re.M)
+
+
+def test_the_guide_shows_it(demo: tuple[Ended, Path]) -> None:
+    assert shows(DEMO[1], demo[0].out)
 
 
 def test_every_run_is_confirmed(demo: tuple[Ended, Path]) -> None:
@@ -162,8 +167,7 @@ def test_a_report_that_cannot_be_written(workbench: Run, tmp_path: Path) -> None
     assert "cannot write there" in done.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
 def test_interrupting_leaves_nothing(tmp_path: Path, number: signal.Signals, workers: int) -> None:
     (tmp_path / "hard.pipe").write_text(
         "pipeline hard(x: int mod 4096, y: int mod 4096) -> int mod 4096 {\n"

@@ -1,15 +1,18 @@
 """Every command in README.md and the guides is executed; `...` stands for any output."""
 
 import doctest
+import io
 import os
 import re
+import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ROOT, command
+from tests.cli.conftest import ROOT, Run, command
 from workbench.cli.main import COMMANDS
 from workbench.cli.main import command as command_module
 
@@ -31,8 +34,32 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "wanted"), EXAMPLES)
-def test_example(line: str, wanted: str, tmp_path: Path) -> None:
+DEMO = next(each for each in EXAMPLES if each[0].startswith("workbench demo "))
+"""It takes seconds: `test_demo` looks at it in its own run."""
+EXAMPLES.remove(DEMO)
+FILLED = r"(?:((?:seq|printf) [^|]*) \| )?workbench "
+ALONE = r'((?:[^|;<>&$\']|\'[^\']*\'|"\$TMPDIR"|"\$\(mktemp -d\)["/])+)'
+PLAIN = re.compile(FILLED + ALONE + r'(; echo "exit code \$\?")?')
+"""A command alone: it can run in this process, which has everything imported and an engine at work."""
+
+
+@pytest.mark.parametrize(("line", "wanted"), [each for each in EXAMPLES if PLAIN.fullmatch(each[0])])
+def test_example(line: str, wanted: str, tmp_path: Path, workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    before, given, asks = PLAIN.fullmatch(line).groups()
+    read = subprocess.run(["bash", "-c", before or "true"], capture_output=True, check=True).stdout
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(read)))
+    monkeypatch.setattr("sys.stderr", sys.stdout)
+    done = workbench(*shlex.split(re.sub(r"\$TMPDIR|\$\(mktemp -d\)", str(tmp_path), given)))
+    code = f"exit code {done.code}\n" if asks else ""
+    assert shows(wanted, done.out + code), done.out
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [pytest.param(*each, marks=pytest.mark.slow if PLAIN.fullmatch(each[0]) else ()) for each in EXAMPLES],
+)
+def test_example_in_a_shell(line: str, wanted: str, tmp_path: Path) -> None:
     program = " ".join(command([]))
     script = f'workbench() {{ {program} "$@"; }}\n{line}'
     env = {**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
@@ -40,11 +67,16 @@ def test_example(line: str, wanted: str, tmp_path: Path) -> None:
         ["bash", "-c", script], cwd=ROOT, env=env, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    assert doctest.OutputChecker().check_output(wanted, done.stdout, doctest.ELLIPSIS), done.stdout
+    assert shows(wanted, done.stdout), done.stdout
+
+
+def shows(wanted: str, output: str) -> bool:
+    """Whether the output is the one of the guide, in which `...` is anything."""
+    return doctest.OutputChecker().check_output(wanted, output, doctest.ELLIPSIS)
 
 
 def test_every_command_has_an_example() -> None:
-    used = {word for line, _ in EXAMPLES for word in re.findall(r"workbench (\w+)", line)}
+    used = {word for line, _ in [*EXAMPLES, DEMO] for word in re.findall(r"workbench (\w+)", line)}
     assert used == set(COMMANDS)
     assert all(f"\n## {name}\n" in PAGE for name in COMMANDS)
 

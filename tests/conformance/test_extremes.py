@@ -62,7 +62,7 @@ EXTREMES: dict[str, tuple[wb.Pipeline, Any, Any]] = {
 def test_what_is_wrong_of_extreme_numbers_only_is_found_and_made_small(name: str, tmp_path: Path) -> None:
     pipeline, change, extreme = EXTREMES[name]
     contender = Contender("changed", "mine", lambda r: Changed(r.pipeline, change))
-    found = only(conform(pipeline, [contender], Search(examples=1000))).failure
+    found = only(conform(pipeline, [contender], Search(examples=1000, steps=8))).failure
     assert found
     (events,) = found.steps
     assert extreme(events["x"])
@@ -74,7 +74,7 @@ def test_what_is_wrong_of_extreme_numbers_only_is_found_and_made_small(name: str
 def test_what_is_wrong_of_usual_numbers_is_still_made_small() -> None:
     contender = Contender("changed", "mine", lambda r: Changed(r.pipeline, lambda v: min(v, 9) if v else v))
     for seed in range(5):
-        failure = only(conform(same_number, [contender], Search(examples=100, seed=seed))).failure
+        failure = only(conform(same_number, [contender], Search(examples=100, seed=seed, steps=8))).failure
         assert failure
         assert failure.steps == [{"x": 10}]
 

@@ -83,7 +83,7 @@ CASES: dict[str, tuple[Callable[[], Case], str]] = {
 def run_pytest(path: Path) -> subprocess.CompletedProcess[str]:
     """The file, run by pytest, far from this project's settings."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(path.parent), str(path)]
-    env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=path.parent, env=env, timeout=120)
 
 

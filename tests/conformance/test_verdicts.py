@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from tests.examples import examples
@@ -70,7 +70,8 @@ class Explored:
                 if self.simulator.state not in self.depth:
                     self.depth[self.simulator.state] = self.depth[state] + 1
                     frontier.append(self.simulator.state)
-                    assume(len(self.depth) <= MOST_STATES)
+                    if len(self.depth) > MOST_STATES:
+                        reject()
 
     def first(self, position: int) -> int | None:
         """Length of the shortest run to a step at which a label (0: watched, 1: flag) is true."""

@@ -10,7 +10,7 @@ from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Ove
 from workbench.core.evaluate import compile_terms, escape_condition
 from workbench.core.ops import OPERATORS, escapes
 from workbench.core.term import FALSE, TRUE, Term, const, domain_of, var
-from workbench.errors import DomainError, TypingError
+from workbench.errors import DomainError, Refused, TypingError
 
 M, S, C = (lambda n, kind=kind: Integer(n, kind) for kind in Overflowing)
 
@@ -158,7 +158,7 @@ def test_equal_terms_are_one_object():
 
 
 def test_a_symbol_has_no_truth_value():
-    with pytest.raises(TypingError, match="use ite"):
+    with pytest.raises(Refused, match="use ite"):
         bool(var("c", BOOL))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.lab.conftest import HEAD, run
 from tests.lab.test_data import SUITE
-from tests.verify.browser import PROGRAM, WITHOUT, chromium
+from tests.verify.browser import PROGRAM, WITHOUT
 from workbench.errors import LabError
 from workbench.lab.claim import Computed, Macro
 from workbench.lab.data import open_data
@@ -158,23 +158,21 @@ def test_without_a_gpu_nothing_is_shown_of_it(make_lab, tmp_path):
 
 
 @needs_browser
-def test_clicking_a_cell_or_a_point_shows_its_measurements(written):
+def test_clicking_a_cell_or_a_point_shows_its_measurements(written, page):
     _, folder, lab = written
-    with chromium() as page:
-        page.open(folder / "index.html")
-        assert page.ask("document.getElementById('panel').hidden")
-        page.click("#table-wide tbody tr:nth-child(1) td:nth-child(2) a")
+    page.open(folder / "index.html")
+    assert page.ask("document.getElementById('panel').hidden")
+    page.click("#table-wide tbody tr:nth-child(1) td:nth-child(2) a")
+    page.wait_for("!document.getElementById('panel').hidden")
+    shown = page.ask("document.getElementById('panel').innerText")
+    assert "3 measurements" in shown
+    assert "order = b'b, q = 2, exact = true" in shown
+    key = next(r for r in lab.store.results()[0] if r.point["order"] == "b'b" and r.point["q"] == 2).key
+    assert f"workbench lab run tiny --id {key} --again" in shown
+    page.ask("document.querySelector('#panel button').click()")
+    assert page.ask("document.getElementById('panel').hidden")
+    for plot in ("line", "bars", "heap", "cloud"):
+        page.click(f"#plot-{plot} svg a")
         page.wait_for("!document.getElementById('panel').hidden")
-        shown = page.ask("document.getElementById('panel').innerText")
-        assert "3 measurements" in shown
-        assert "order = b'b, q = 2, exact = true" in shown
-        key = next(r for r in lab.store.results()[0] if r.point["order"] == "b'b" and r.point["q"] == 2).key
-        assert f"workbench lab run tiny --id {key} --again" in shown
         page.ask("document.querySelector('#panel button').click()")
-        assert page.ask("document.getElementById('panel').hidden")
-        for plot in ("line", "bars", "heap", "cloud"):
-            page.click(f"#plot-{plot} svg a")
-            page.wait_for("!document.getElementById('panel').hidden")
-            page.ask("document.querySelector('#panel button').click()")
-        assert page.errors == []
-        assert all(url.startswith(("file:", "about:", "data:")) for url in page.requests)
+    assert all(url.startswith(("file:", "about:", "data:")) for url in page.requests)

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.lab.conftest import HEAD
-from tests.verify.browser import PROGRAM, WITHOUT, chromium
+from tests.verify.browser import PROGRAM, WITHOUT
 from workbench.errors import SuiteError
 from workbench.lab import connection as connection_module
 from workbench.lab.find import load_suite
@@ -299,7 +299,7 @@ def test_a_form_means_only_what_the_suite_has(site):
 
 
 @pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
-def test_in_a_browser(folder, two_gpus):
+def test_in_a_browser(folder, two_gpus, page):
     path = folder / "experiments" / "tiny.py"
     lab = Lab(load_suite(path), path, Store(folder / "data", "tiny"))
     command = ["lab", "serve", "tiny", "--port", "0", "--experiments", str(path.parent), "--data", str(folder / "data")]
@@ -309,32 +309,30 @@ def test_in_a_browser(folder, two_gpus):
     try:
         address = process.stdout.readline().partition("/suite/tiny ")[0]
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
-        with chromium() as page:
-            page.visit(f"{address}/suite/tiny")
-            page.ask("document.querySelector('input[value=quick]').click()")
-            page.click("#start")
-            page.wait_for("document.querySelectorAll('#table-t tbody td a.way').length === 6")
-            page.click("#table-t tbody tr:nth-child(2) td:nth-child(2) a")
-            page.wait_for("!document.getElementById('panel').hidden")
-            shown = page.ask("document.getElementById('panel').innerText")
-            assert "n = 2, kind = a" in shown
-            assert ", 64 MB, 0.40 s on GPUs, limits by" in shown
-            page.click("#again")
-            page.wait_for("/^1 of 1.*finished/.test(document.querySelector('#progress span')?.innerText)")
-            page.click("#table-t tbody tr:nth-child(2) td:nth-child(2) a")
-            page.wait_for("!document.getElementById('panel').hidden")
-            page.click("#panel article a")
-            page.wait_for("document.querySelector('#p')?.textContent === 'n is 2, alone'")
-            page.visit(f"{address}/suite/tiny")
-            page.ask("document.querySelector('input[value=slow]').click()")
-            page.click("#start")
-            page.wait_for("document.getElementById('stop') !== null")
-            page.wait_for("/^[1-9]\\d* of 200/.test(document.querySelector('#progress span').innerText)")
-            page.click("#stop")
-            page.wait_for("document.getElementById('start') !== null")
-            assert "stopped" in page.ask("document.getElementById('progress').innerText")
-            assert page.errors == []
-            assert json.dumps([url for url in page.requests if not url.startswith((address, "about:"))]) == "[]"
+        page.visit(f"{address}/suite/tiny")
+        page.ask("document.querySelector('input[value=quick]').click()")
+        page.click("#start")
+        page.wait_for("document.querySelectorAll('#table-t tbody td a.way').length === 6")
+        page.click("#table-t tbody tr:nth-child(2) td:nth-child(2) a")
+        page.wait_for("!document.getElementById('panel').hidden")
+        shown = page.ask("document.getElementById('panel').innerText")
+        assert "n = 2, kind = a" in shown
+        assert ", 64 MB, 0.40 s on GPUs, limits by" in shown
+        page.click("#again")
+        page.wait_for("/^1 of 1.*finished/.test(document.querySelector('#progress span')?.innerText)")
+        page.click("#table-t tbody tr:nth-child(2) td:nth-child(2) a")
+        page.wait_for("!document.getElementById('panel').hidden")
+        page.click("#panel article a")
+        page.wait_for("document.querySelector('#p')?.textContent === 'n is 2, alone'")
+        page.visit(f"{address}/suite/tiny")
+        page.ask("document.querySelector('input[value=slow]').click()")
+        page.click("#start")
+        page.wait_for("document.getElementById('stop') !== null")
+        page.wait_for("/^[1-9]\\d* of 200/.test(document.querySelector('#progress span').innerText)")
+        page.click("#stop")
+        page.wait_for("document.getElementById('start') !== null")
+        assert "stopped" in page.ask("document.getElementById('progress').innerText")
+        assert json.dumps([url for url in page.requests if not url.startswith((address, "about:"))]) == "[]"
     finally:
         process.terminate()
         process.wait(30)

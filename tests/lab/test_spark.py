@@ -31,13 +31,9 @@ suite.plot("words", of=measure, x="q", y=number(), series="order", kind="bar", w
 """
 
 
-@pytest.fixture(scope="module")
-def session():
-    if shutil.which("java") is None:
-        pytest.skip("there is no Java")
-    made = spark.session("local[2]")
-    yield made
-    made.stop()
+@pytest.fixture
+def session(spark_session):
+    return spark_session
 
 
 def lab_in(folder: Path, text: str = SUITE + MORE, data: str = "data") -> Lab:

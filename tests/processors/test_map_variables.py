@@ -75,27 +75,29 @@ def test_compiled_code_has_no_such_table():
         Compiled(pipeline)
 
 
+KEEP = """
+machine keep(e: (bool, KEY, 0..3)) -> map(KEY, 0..3) {
+    var m: map(KEY, 0..3)
+    state s: m
+    s -> s when e.0 / m := put(m, e.1, e.2)
+    s -> s / m := remove(m, e.1)
+}
+"""
+FEW, ANY = (parse(KEEP.replace("KEY", key)).get().pipeline for key in ("0..2", "int"))
+EXECUTABLES = [made(FEW) for made in (Running, Evaluated, CompiledRun)]
+
+
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 2), st.integers(0, 3)), max_size=8))
 def test_put_and_remove(events):
-    text = """
-    machine keep(e: (bool, KEY, 0..3)) -> map(KEY, 0..3) {
-        var m: map(KEY, 0..3)
-        state s: m
-        s -> s when e.0 / m := put(m, e.1, e.2)
-        s -> s / m := remove(m, e.1)
-    }
-    """
     expected, found = [], {}
     for kept, key, value in events:
         found = {**found, key: value} if kept else {k: v for k, v in found.items() if k != key}
         expected.append(found)
-    for key in ("0..2", "int"):
-        pipeline = parse(text.replace("KEY", key)).get().pipeline
+    for pipeline in (FEW, ANY):
         assert [dict(m) for m in Reference(pipeline).run(events)["out"]] == expected
-        if key == "0..2":
-            steps = [{"e": event} for event in events]
-            for other in (Evaluated, CompiledRun):
-                check(pipeline, steps, Running(pipeline), other(pipeline))
+    running, *others = EXECUTABLES
+    for other in others:
+        check(FEW, [{"e": event} for event in events], running, other)
 
 
 @pytest.mark.parametrize(

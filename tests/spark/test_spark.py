@@ -16,7 +16,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.conftest import ROOT
-from tests.lab.spark_cluster import cluster, free_port, wait_for
+from tests.lab.spark_cluster import QUICK_JAVA, cluster, free_port, wait_for
 from tests.spark.logs import SUMS, expected, pipeline, rows_of, write_csv, write_jsonl
 from workbench.cli.main import main
 from workbench.errors import DomainError, InputError, SparkError, StateError
@@ -30,26 +30,18 @@ from workbench.spark.executors import choose
 from workbench.spark.keyed import run_located
 from workbench.spark.logs import follow_log, read_log
 from workbench.spark.output import write_rows
-from workbench.spark.session import session as start_session
 from workbench.spark.stream import start
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 ROWS = rows_of(400)
 
 
 @pytest.fixture(scope="module")
-def session():
-    if shutil.which("java") is None:
-        pytest.skip("there is no Java")
-    before = os.environ.get("JDK_JAVA_OPTIONS")
-    os.environ["JDK_JAVA_OPTIONS"] = QUICK_JAVA
-    made = start_session("local[2]", **{"spark.sql.files.maxPartitionBytes": "3000"})  # files of several blocks
-    made.sparkContext.setLogLevel("OFF")
-    if before is None:
-        del os.environ["JDK_JAVA_OPTIONS"]
-    yield made
-    made.stop()
+def session(spark_session):
+    """With files of several blocks."""
+    spark_session.conf.set("spark.sql.files.maxPartitionBytes", "3000")
+    yield spark_session
+    spark_session.conf.unset("spark.sql.files.maxPartitionBytes")
 
 
 def sorted_rows(frame):

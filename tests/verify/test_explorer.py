@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from tests.verify.browser import OPTIONS, PROGRAM, WITHOUT, Page, chromium
+from tests.verify.browser import OPTIONS, PROGRAM, WITHOUT, Page
 from workbench.backends.reference import Reference
 from workbench.core.domain import INT, Record
 from workbench.core.shown import show_value
@@ -88,20 +88,11 @@ def file(verdicts: dict[str, Verdict], tmp_path_factory: pytest.TempPathFactory)
     return path
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Page]:
-    with chromium() as page:
-        yield page
-
-
 @pytest.fixture
-def page(browser: Page) -> Iterator[Page]:
-    """The browser; nothing went wrong in it, and nothing was fetched but the file."""
-    browser.errors.clear()
-    browser.requests.clear()
-    yield browser
-    assert browser.errors == []
-    assert [url for url in browser.requests if not url.startswith(("file:", "about:"))] == []
+def page(page: Page) -> Iterator[Page]:
+    """The browser; nothing was fetched but the file."""
+    yield page
+    assert [url for url in page.requests if not url.startswith(("file:", "about:"))] == []
 
 
 # what the page shows, asked by its own structure: rows of the table, values and queues of the drawing

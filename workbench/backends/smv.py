@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from workbench.backends.smv_terms import SmvTerms, bare, constant, enum_labels, type_of
+from workbench.budget import phase
 from workbench.core.domain import Domain, Enum, Integer
 from workbench.core.fold import postorder
 from workbench.core.ops import AND, ITE, NOT
@@ -72,6 +73,7 @@ class Surroundings:
     taken: frozenset[str]
 
 
+@phase("printing the model")
 def print_model(
     system: System,
     *,

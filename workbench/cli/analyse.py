@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from workbench.budget import phase, share
 from workbench.cli import options as o
+from workbench.errors import LimitMet
 
 if TYPE_CHECKING:
     from workbench.cli.analyse_report import Section
+    from workbench.core.pipeline import Pipeline
+    from workbench.verify.check import Settings
 
 ANALYSES = ("dead-paths", "latency", "silence", "constants", "order")
 UNDECIDED = 3
@@ -39,13 +43,12 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.cli.progress import Progress
 
     loaded = o.load(args.file, args.param, args.fault)
-    from workbench.cli.analyse_report import SECTIONS
 
     settings = o.settings(args, loaded.pipeline)
     code = 0
     for number, name in enumerate(args.only):
         with Progress(f"{name} of {loaded.pipeline.name}"):
-            section: Section = SECTIONS[name](loaded.pipeline, settings)
+            section = _section(name, loaded.pipeline, settings, len(args.only) - number)
         if args.json:
             head = {"pipeline": loaded.pipeline.name, "analysis": name, "Q": settings.q, "N": settings.n}
             print(json.dumps(head | section.data), flush=True)
@@ -53,3 +56,14 @@ def execute(args: argparse.Namespace) -> int:
             print(("\n" if number and not args.quiet else "") + section.text(quiet=args.quiet), flush=True)
         code = code if section.decided else UNDECIDED
     return code
+
+
+def _section(name: str, pipeline: Pipeline, settings: Settings, parts: int) -> Section:
+    """What an analysis says with its share of the time that is left."""
+    from workbench.cli.analyse_report import SECTIONS, Section
+
+    try:
+        with share(parts), phase(f"analysing {name}"):
+            return SECTIONS[name](pipeline, settings)
+    except LimitMet as met:
+        return Section(name, (f"? not known: {met.what}",), (), {"reason": met.what, "phase": met.phase}, False)

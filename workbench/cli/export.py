@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.cli import options as o
 from workbench.cli.check import properties, property_option
 from workbench.cli.files import write_atomically
+from workbench.cli.progress import Progress
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -34,6 +35,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.queue_options(parser)
     o.domain_options(parser)
     o.environment_options(parser)
+    o.limit_options(parser)
     parser.add_argument("-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)")
 
 
@@ -41,7 +43,8 @@ def execute(args: argparse.Namespace) -> int:
     """Print the model, or write it."""
     loaded = o.load(args.file, args.param, args.fault)
     settings = o.settings(args, loaded.pipeline)
-    text = export_text(loaded.pipeline, properties(loaded, args.property), settings)
+    with Progress():
+        text = export_text(loaded.pipeline, properties(loaded, args.property), settings)
     if args.output:
         write_atomically(args.output, text)
     else:

@@ -21,7 +21,9 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from workbench.errors import Location, WorkbenchError
+from workbench.budget import Budget, Interrupt, phase
+from workbench.cli import attended
+from workbench.errors import LimitMet, Location, WorkbenchError
 
 COMMANDS = {
     "check": "decide properties of a pipeline",
@@ -88,18 +90,26 @@ class _Version(argparse.Action):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit code."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    """Run a command line; the exit code. Without one this is the program, which may start processes."""
     _encodable()
     gc.set_threshold(YOUNG)
+    code = _ended(sys.argv[1:] if argv is None else list(argv), program=argv is None)
+    attended.report_end(code)
+    return code
+
+
+def _ended(argv: list[str], *, program: bool) -> int:
+    """The exit code, however the command ends."""
     try:
         with _terminable():
             args = parser(argv).parse_args(argv, argparse.Namespace(argv=argv))
-            code = int(command(args.command).execute(args))
+            code = _bounded(args, program=program) if hasattr(args, "bounded") else _executed(args)
             sys.stdout.flush()
         return code
     except SystemExit as end:  # --help, --version
         return end.code if isinstance(end.code, int) else 0
+    except Interrupt as interrupt:  # it came in the very moment in which its budget ended
+        return _fail(interrupt.met, argv)
     except KeyboardInterrupt:
         _debug()
         print("interrupted", file=sys.stderr)
@@ -119,6 +129,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         told.exit_code = DEFECT
         return _fail(told, argv)
+
+
+def _executed(args: argparse.Namespace) -> int:
+    return int(command(args.command).execute(args))
+
+
+def _bounded(args: argparse.Namespace, *, program: bool) -> int:
+    """Execute a command within its limits; a program has a process for it, which can be killed."""
+    limits = args.timeout, args.memory
+    code = attended.attend(*limits) if program else None
+    if code is not None:
+        return code
+    with Budget(*limits), phase("starting"):
+        return _executed(args)
 
 
 @contextlib.contextmanager
@@ -177,6 +201,8 @@ def error_object(error: WorkbenchError) -> dict[str, object]:
     }
     if isinstance(error.where, Location):
         found |= {"file": error.where.file, "line": error.where.line, "column": error.where.column}
+    if isinstance(error, LimitMet):
+        found |= {"verdict": "unknown", "reason": error.what, "phase": error.phase}
     if error.others:
         found["others"] = [error_object(other) for other in error.others]
     return found

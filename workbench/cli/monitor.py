@@ -120,17 +120,23 @@ class Monitored:
         with contextlib.suppress(Undecided):  # `decide` says it of this property, and goes on to the next
             self.watched.environment.adapt(question)
 
+    def undecided(self) -> Verdict:
+        """The verdict as long as there is none."""
+        from workbench.verify.check import undecided
+
+        return undecided(self.watched.part.pipeline.name, self.text, self.watched.settings, system=self.watched.system)
+
     def decide(self) -> Verdict:
         """The verdict, under the names the user wrote."""
         from workbench.verify.binding import Undecided
         from workbench.verify.from_syntax import property_from
-        from workbench.verify.monitor import monitored, undecided
+        from workbench.verify.monitor import monitored, unbound
 
         w, prop = self.watched, property_from(self.syntax)
         try:
             verdict = monitored(w.part.pipeline, w.environment, prop, w.settings)
         except Undecided as error:
-            verdict = undecided(w.system, w.part.pipeline, prop, w.settings, error)
+            verdict = unbound(w.system, w.part.pipeline, prop, w.settings, error)
         return replace(verdict, property=self.text)
 
 

@@ -68,10 +68,16 @@ def environment_options(parser: argparse.ArgumentParser) -> None:
 
 
 def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
-    """The model checker, and its limits for each thing that it is asked about."""
+    """The model checker, and the limits that the things it is asked about share."""
     parser.add_argument("--engine", choices=ENGINES, default="auto", help="the model checker (default: auto)")
-    parser.add_argument("--timeout", type=_seconds, metavar="S", help=f"seconds for each {each}")
-    parser.add_argument("--memory", type=positive, metavar="MB", help=f"megabytes for each {each}")
+    limit_options(parser, f"; each {each} gets its share of what is left")
+
+
+def limit_options(parser: argparse.ArgumentParser, shared: str = "") -> None:
+    """What the whole command may use (`cli.main` sees to it)."""
+    parser.add_argument("--timeout", type=_seconds, metavar="S", help=f"seconds for the whole command{shared}")
+    parser.add_argument("--memory", type=positive, metavar="MB", help="megabytes for the whole command")
+    parser.set_defaults(bounded=True)
 
 
 def check_options(parser: argparse.ArgumentParser) -> None:
@@ -137,10 +143,12 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
 
     Commands import what works on it after this, so that a mistake in the file is told without waiting for that.
     """
+    from workbench.cli.progress import Progress
     from workbench.language import load as read
     from workbench.language import parameters
 
-    return read(reference, **parameters(params)).faulty(*faults)
+    with Progress():
+        return read(reference, **parameters(params)).faulty(*faults)
 
 
 def load_all(

@@ -11,9 +11,11 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
+from workbench.budget import share
+from workbench.cli.attended import report_missing
 from workbench.cli.files import unwritten
 from workbench.cli.progress import Progress
-from workbench.errors import WorkbenchError
+from workbench.errors import LimitMet, WorkbenchError
 from workbench.verify.verdict import Outcome, Trace, Verdict
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ SIGNS = {
 WITHIN_BOUNDS = "no counterexample before a queue overflows or a checked number leaves its domain"
 GAP = "DEFECT OF WORKBENCH: {} of the counterexample: model and execution disagree. Please report this."
 SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, too"}
+
+LOOKING = 4
+"""The part of the time in which all questions are looked at before the first is decided, as a divisor."""
 
 _INDENT = "    "
 
@@ -106,14 +111,14 @@ Then = Callable[[Sequence["Problem"], Sequence[Verdict]], None]
 def decide_all(
     problems: list[Problem], *, as_json: bool, quiet: bool, examine: bool = False, then: Then | None = None
 ) -> int:
-    """Decide and print one after the other; the exit code."""
-    for item in problems:
-        item.validate()
+    """Decide and print one after the other; the exit code. Each gets its share of the time that is left."""
+    _validate(problems)
     verdicts: list[Verdict] = []
     for number, item in enumerate(problems, 1):
+        missing = [problem.undecided() for problem in problems[len(verdicts) :]]
+        report_missing([each.to_json() if as_json else headline(each) for each in missing], exit_code(verdicts))
         with Progress(f"property {number} of {len(problems)}: {item.text}"):
-            verdict = item.decide()
-            verdict = item.examine(verdict) if examine else verdict
+            verdict = _decided(item, len(missing), examine=examine)
         verdicts.append(verdict)
         with _written(verdicts):
             if as_json:
@@ -130,6 +135,30 @@ def decide_all(
         if then is not None:
             then(problems, verdicts)
     return exit_code(verdicts)
+
+
+def _validate(problems: list[Problem]) -> None:
+    """Look at all questions before an engine is asked, as far as a part of the time goes.
+
+    A limit that is met here says nothing: deciding comes to the same end.
+    """
+    with Progress("looking at the properties"):
+        for number, item in enumerate(problems):
+            with (
+                contextlib.suppress(LimitMet),
+                share(LOOKING * (len(problems) - number)),
+            ):
+                item.validate()
+
+
+def _decided(item: Problem, parts: int, *, examine: bool) -> Verdict:
+    verdict = None
+    try:
+        with share(parts):
+            verdict = item.decide()
+            return item.examine(verdict) if examine else verdict
+    except LimitMet as met:
+        return verdict or item.undecided().given_up(met)  # what was decided stays so
 
 
 @contextlib.contextmanager

@@ -20,8 +20,8 @@ from multiprocessing.process import BaseProcess
 from workbench.cli.problem import Problem, problem
 from workbench.errors import EngineMissing, WorkbenchError
 from workbench.language import Source, parse_property, read_file
-from workbench.verify.check import Settings
-from workbench.verify.verdict import Outcome, Verdict
+from workbench.verify.check import Settings, undecided
+from workbench.verify.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,6 @@ def source(path: str) -> Source:
     return read_file(path)
 
 
-def undecided(task: Task, text: str, reason: str) -> Verdict:
-    """The verdict on a property that could not be decided at all."""
-    s = task.settings
-    return Verdict(task.pipeline, text, Outcome.UNKNOWN, "none", 0.0, 0.0, s.q, s.n, str(s.integers), (), reason=reason)
-
-
 def decide(task: Task) -> Verdict:
     """The verdict on a task; an error is the reason of an `unknown`, except that there is no engine."""
     text = str(task.asked)
@@ -63,7 +57,7 @@ def decide(task: Task) -> Verdict:
     except EngineMissing:
         raise
     except WorkbenchError as error:
-        return undecided(task, text, error.message)
+        return undecided(task.pipeline, text, task.settings, error.message)
 
 
 def _serve(connection: Connection) -> None:
@@ -177,7 +171,8 @@ def _received(member: _Member, tasks: Sequence[Task]) -> tuple[int, Verdict]:
     except (EOFError, OSError):
         member.process.join(5)
         task = tasks[number]
-        return number, undecided(task, str(task.asked), f"the process died (status {member.process.exitcode})")
+        reason = f"the process died (status {member.process.exitcode})"
+        return number, undecided(task.pipeline, str(task.asked), task.settings, reason)
     if isinstance(answer, WorkbenchError):
         raise answer
     assert isinstance(answer, Verdict)

@@ -16,8 +16,8 @@ from workbench.ir.compose import outline
 from workbench.ir.system import System
 from workbench.language import Loaded, PipelineReference, PropertySyntax
 from workbench.processors.group import flatten
-from workbench.verify.check import Settings, check
-from workbench.verify.equivalence import Mode, equivalent, side_by_side
+from workbench.verify.check import Settings, check, undecided
+from workbench.verify.equivalence import NAMES, Mode, equivalent, side_by_side
 from workbench.verify.from_syntax import EQUIVALENCES, property_from, sides
 from workbench.verify.properties import Property
 from workbench.verify.tolerance import TOLERATES, faultless
@@ -40,6 +40,9 @@ class Problem(Protocol):
 
     def validate(self) -> None:
         """Raise what is wrong with the question, before an engine is asked."""
+
+    def undecided(self) -> Verdict:
+        """The verdict as long as there is none."""
 
     def decide(self) -> Verdict:
         """The verdict."""
@@ -118,6 +121,10 @@ class Single:
         verdict = check(self.loaded.pipeline, property_from(self.syntax), self.settings)
         return replace(verdict, property=self.text)
 
+    def undecided(self) -> Verdict:
+        """The verdict as long as there is none."""
+        return undecided(self.loaded.pipeline.name, self.text, self.settings)
+
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""
         from workbench.verify.examine import examined
@@ -168,6 +175,11 @@ class Comparison:
         """The verdict."""
         verdict = equivalent(self.left.pipeline, self.right.pipeline, self.mode, self.settings)
         return replace(verdict, pipeline=self.title or verdict.pipeline, property=self.text or verdict.property)
+
+    def undecided(self) -> Verdict:
+        """The verdict as long as there is none."""
+        title = self.title or f"{self.left.loaded.pipeline.name}, {self.right.loaded.pipeline.name}"
+        return undecided(title, self.text or NAMES[self.mode], self.given)
 
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""

@@ -8,15 +8,18 @@ import threading
 import time
 from typing import Self
 
+from workbench.budget import work
+
 _PATIENCE = 1.0
 _INTERVAL = 0.2
 
 
 class Progress:
-    """Shows a text and the elapsed seconds on stderr, if it is a terminal; cleared at the end."""
+    """Shows a text, the phase and the elapsed seconds on stderr, if it is a terminal; cleared at the end."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str = "") -> None:
         self.text = text
+        self._work = work()
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         self._shown = False
@@ -40,7 +43,8 @@ class Progress:
             self._shown = True
             wait = _INTERVAL
             width = shutil.get_terminal_size().columns - 12
-            sys.stderr.write(f"\r\x1b[K{self.text[:width]}  {time.monotonic() - begin:.0f} s")
+            text = f"{self.text}, {self._work.phase}".removesuffix(", ").removeprefix(", ")
+            sys.stderr.write(f"\r\x1b[K{text[:width]}  {time.monotonic() - begin:.0f} s")
             sys.stderr.flush()
 
     def __exit__(self, *_: object) -> None:

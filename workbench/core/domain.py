@@ -333,6 +333,10 @@ class Label(str):
         return made
 
 
+MOST_SCALARS = 100_000
+"""The most values in one event."""
+
+
 @dataclass(frozen=True)
 class Tuple(Domain):
     """Fixed-length tuples, one domain a field. A value is a Python tuple."""
@@ -341,6 +345,18 @@ class Tuple(Domain):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", tuple(self.fields))
+        count = sum(field.scalars if isinstance(field, Tuple) else 1 for field in self.fields)
+        if count > MOST_SCALARS:  # every reader of a value goes through them
+            raise DomainError(
+                f"an event of {count} numbers, truth values and texts; it can hold {MOST_SCALARS}",
+                hint="a tuple of tuples of tuples grows fast: keep on a pipe what is needed behind it",
+            )
+        object.__setattr__(self, "_scalars", count)
+
+    @property
+    def scalars(self) -> int:
+        """How many values that are no tuples are in it, at any depth."""
+        return self.__dict__["_scalars"]  # type: ignore[no-any-return]
 
     @property
     def size(self) -> int | None:

@@ -23,6 +23,9 @@ from workbench.errors import Location, PipelineError, WorkbenchError
 if TYPE_CHECKING:
     import networkx as nx
 
+_LONG = 200
+"""The most signs that an error shows of the domains of inputs."""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -373,6 +376,7 @@ def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processo
         domains.update(zip(node.outputs, typed.results(inputs), strict=True))
     except WorkbenchError as error:
         carried = ", ".join(f"{p}: {d}" for p, d in zip(node.inputs, inputs, strict=True))
+        carried = carried if len(carried) <= _LONG else f"{carried[:_LONG]}..."
         what = f"pipeline {pipeline}: processor '{node.name}' on {carried}: {error.what}"
         raise error.retold(what, where=error.where or node.where) from error
     return typed

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from workbench.budget import phase
 from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals
 from workbench.core.fields import parts, scalars, within
 from workbench.core.finite import obstacle
@@ -34,6 +35,7 @@ _WAITING = "say how many positions may wait: pending = 4"
 """The queue capacity where none is chosen, as in the paper's examples."""
 
 
+@phase("composing the model")
 def compose(
     pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, compiled: bool = False
 ) -> System:
@@ -54,6 +56,7 @@ def compose(
     return outline(pipeline, capacity, compiled=compiled).whole()
 
 
+@phase("composing the model")
 def outline(
     pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, compiled: bool = False
 ) -> System:

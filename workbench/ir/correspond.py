@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.budget import phase
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves
 from workbench.core.ops import as_term
@@ -52,6 +53,7 @@ class Correspondence:
         return map_leaves(_Canonical(dict(self.equal)), self.system.inlined(value))
 
 
+@phase("comparing registers")
 def correspond(system: System, kept: Iterable[str] = ()) -> Correspondence:
     """The variables of a system that are always equal, as far as structure shows it.
 

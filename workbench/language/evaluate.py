@@ -228,9 +228,11 @@ def _defined(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Map
 
 def walk(e: s.Expression) -> Iterator[s.Expression]:
     """An expression and everything in it, outermost first."""
-    yield e
-    for part in e.parts:
-        yield from walk(part)
+    todo = [e]
+    while todo:
+        found = todo.pop()
+        yield found
+        todo += reversed(found.parts)
 
 
 def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:

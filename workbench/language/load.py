@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.budget import phase
 from workbench.errors import InputError
 from workbench.language.parser import parse_expression, parse_file
 
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
 def parse(text: str, file: str = "<text>", functions: Mapping[str, Function] | None = None) -> Source:
     """The pipelines of a text. `functions` are Python functions that it may use by name."""
-    tree = parse_file(text, file)
-    from workbench.language.source import Source
+    with phase(f"reading {file}"):
+        tree = parse_file(text, file)
+        from workbench.language.source import Source
 
-    source = Source(file, text, tree, dict(functions or {}))
-    source.check_definitions()
+        source = Source(file, text, tree, dict(functions or {}))
+        source.check_definitions()
     return source
 
 

@@ -7,15 +7,18 @@ except that a name is not defined twice in one file.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from itertools import pairwise
 from typing import Any
 
-from lark import Token, Transformer, UnexpectedInput, v_args
+from lark import Token, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 from lark.tree import Meta
+from lark.visitors import Transformer_NonRecursive
 
 from workbench.errors import LanguageError, Location
 from workbench.language import syntax as s
+from workbench.language.depth import make_room, refuse_brackets, refuse_depth
 from workbench.language.findings import Findings
 from workbench.language.grammar import grammar
 from workbench.language.mistakes import explain
@@ -23,6 +26,8 @@ from workbench.language.mistakes import explain
 
 def read(text: str, file: str, start: str) -> Any:
     """The tree of `text` as the grammar's `start`; LanguageError where it cannot be read."""
+    make_room()
+    refuse_brackets(text, file)
     try:
         tree = grammar().parse(text, start=start)
     except UnexpectedInput as error:
@@ -32,8 +37,10 @@ def read(text: str, file: str, start: str) -> Any:
             raise mistakes(error, text, file) from None
         raise explain(error, text, file) from None
     findings = Findings()
+    builder = _Builder(text, file, findings)
+    refuse_depth(tree, builder._place)
     try:
-        made = _Builder(text, file, findings).transform(tree)
+        made = builder.transform(tree)
     except VisitError as error:  # lark's wrapper around what the builder raised
         raise error.orig_exc from None
     findings.refuse()
@@ -72,7 +79,7 @@ _SPELLINGS = {"&": "and", "|": "or", "!": "not"}
 
 
 @v_args(meta=True)
-class _Builder(Transformer[Token, Any]):
+class _Builder(Transformer_NonRecursive[Token, Any]):
     """One method per rule (or alias) of the grammar."""
 
     def __init__(self, text: str, file: str, findings: Findings) -> None:
@@ -286,10 +293,21 @@ class _Builder(Transformer[Token, Any]):
     # --- expressions ---
 
     def integer(self, meta: Meta, children: list[Any]) -> s.Literal:
-        return s.Literal(int(children[0]), where=self._place(meta))
+        return s.Literal(self._whole(children[0]), where=self._place(meta))
+
+    def _whole(self, token: Token) -> int:
+        most = sys.get_int_max_str_digits()
+        if most and len(token) > most:
+            where = self._place(token)
+            raise LanguageError(
+                f"a whole number of {len(token)} digits; at most {most} can be read",
+                where=Location(where.file, where.line, where.column),  # no line: it is too long to be shown
+                hint="write it as a product, or let Python read more: PYTHONINTMAXSTRDIGITS=0",
+            )
+        return int(token)
 
     def negative(self, meta: Meta, children: list[Any]) -> s.Operation:
-        inner = s.Literal(int(children[1]), where=self._place(children[1]))
+        inner = s.Literal(self._whole(children[1]), where=self._place(children[1]))
         return s.Operation("neg", (inner,), where=self._place(meta))
 
     def real(self, meta: Meta, children: list[Any]) -> s.Literal:

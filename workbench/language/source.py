@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
 
+from workbench.budget import phase
 from workbench.core.domain import Value
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
@@ -90,7 +91,8 @@ class Source:
         syntax = self._syntax(name)
         self._elaborator.again()
         try:
-            return self._loaded(syntax, params)
+            with phase(f"building pipeline '{syntax.name}'"):
+                return self._loaded(syntax, params)
         except FollowUp:
             self._refuse()
 

@@ -22,7 +22,7 @@ from workbench.core.domain import (
 )
 from workbench.errors import LanguageError
 from workbench.language import syntax as s
-from workbench.language.evaluate import at, suggestion
+from workbench.language.evaluate import at, suggestion, walk
 
 PLAIN: dict[str, Domain] = {"bool": BOOL, "int": INT, "float": FLOAT, "str": STR, "any": ANY}
 """The types that are one word."""
@@ -84,11 +84,14 @@ def is_type(e: s.Expression) -> bool:
 
 def enumerations(e: s.Expression) -> list[Enum]:
     """The enumerations in a type, or in the types of an expression."""
-    if isinstance(e, s.EnumType):
-        with at(e.where):
-            return [Enum(e.labels)]
-    parts = [p.type for p in e.ports] if isinstance(e, s.RecordType) else e.parts
-    return [found for part in parts for found in enumerations(part)]
+    found: list[Enum] = []
+    for part in walk(e):
+        if isinstance(part, s.RecordType):
+            found += [each for port in part.ports for each in enumerations(port.type)]
+        elif isinstance(part, s.EnumType):
+            with at(part.where):
+                found.append(Enum(part.labels))
+    return found
 
 
 def constants(*groups: Iterable[Enum]) -> dict[str, str]:
@@ -99,10 +102,12 @@ def constants(*groups: Iterable[Enum]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for group in groups:
-        kinds = dict.fromkeys(group)
-        for label in dict.fromkeys(label for kind in kinds for label in kind.labels):
-            having = [kind for kind in kinds if label in kind.labels]
-            found.setdefault(label, Label.of(label, having[0]) if len(having) == 1 else label)
+        having: dict[str, list[Enum]] = {}
+        for kind in dict.fromkeys(group):
+            for label in kind.labels:
+                having.setdefault(label, []).append(kind)
+        for label, kinds in having.items():
+            found.setdefault(label, Label.of(label, kinds[0]) if len(kinds) == 1 else label)
     return found
 
 

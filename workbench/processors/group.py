@@ -36,11 +36,14 @@ from workbench.core.processor import (
 )
 from workbench.core.strict import computed, when
 from workbench.core.term import FALSE, TRUE
-from workbench.errors import Refused, TypingError
+from workbench.errors import PipelineError, Refused, TypingError
 from workbench.faults.inject import inject
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.together import Member, together
+
+MOST = 50_000
+"""The most processors of a pipeline."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class Group(Processor):
     """The pipeline `body` as a processor of the same arity."""
 
     body: Pipeline
+
+    @cached_property
+    def size(self) -> int:
+        """How many processors there are in the body, with those in its groups."""
+        return sum(node.processor.size if isinstance(node.processor, Group) else 1 for node in self.body.nodes)
 
     @cached_property
     def flat(self) -> Pipeline:
@@ -322,6 +330,12 @@ def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
     A capacity that the pipeline itself gives to a queue inside a group comes before the group's own. The faults that
     it and its groups have are injected (`faults.inject`), or else left out.
     """
+    size = Group(pipeline).size
+    if size > MOST:
+        raise PipelineError(
+            f"pipeline {pipeline.name} has {size} processors, with those of the pipelines in it; it can have {MOST}",
+            hint="a pipeline that uses another twice is twice as large, and one that uses that twice four times",
+        )
     nodes: list[Node] = []
     capacities: dict[str, int] = {}
     for node in pipeline.nodes:

@@ -8,22 +8,24 @@ everything; only what then happens counts.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from workbench.backends.smv import SmvModel, print_model
+from workbench.budget import phase, share
 from workbench.core.domain import BOOL, Value
 from workbench.core.ops import AND, GT, NOT, disjunction
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, Term, var
+from workbench.errors import LimitMet
 from workbench.ir.compose import compose, outline
 from workbench.ir.reduce import Model, focus
 from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
 from workbench.verify.check import Settings
 from workbench.verify.deciders import get_decider
+from workbench.verify.decision import limits_left
 from workbench.verify.engines import Answer, Limits
 from workbench.verify.formula import atom
 from workbench.verify.part import Asked, Part
@@ -137,7 +139,7 @@ class Search:
     pipeline: flat and resolved.
     queue: the queue.
     proven: capacities known to be enough, of other queues.
-    settings: how to ask; its seconds are for this queue.
+    settings: how to ask; what is left to the work that this belongs to limits it.
     most: the largest capacity to ask about.
     """
 
@@ -153,16 +155,18 @@ class Search:
         self.most = most
         self.room = 1
         """The capacity of open queues: with more, the model allows fewer runs that there are not."""
-        self.end = None if settings.seconds is None else time.monotonic() + settings.seconds
         self.found = Found()
 
     def run(self) -> Found:
         """Everything that can be found out within the limits."""
         try:
-            self._bracket()
-            self._narrow()
+            with share(1), phase(f"looking for the capacity of queue '{self.queue}'"):
+                self._bracket()
+                self._narrow()
         except GivenUp as end:
             self.found.reason = str(end)
+        except LimitMet as met:
+            self.found.reason = met.what
         return self.found
 
     # --- steps of the search ------------------------------------------------------------------------------
@@ -272,12 +276,10 @@ class Search:
         return opened(self.pipeline, system, self.open), asked
 
     def _limits(self) -> Limits:
-        if self.end is None:
-            return Limits(None, self.settings.memory_mb)
-        left = self.end - time.monotonic()
-        if left <= 0:
-            raise GivenUp(f"no time left after {self.settings.seconds} s")
-        return Limits(left, self.settings.memory_mb)
+        left = limits_left()
+        if left.seconds == 0.0:
+            raise GivenUp(left.time)
+        return left
 
     def _longer(self, system: System, smv: SmvModel, answer: Answer) -> Longer:
         if answer.truth is None:

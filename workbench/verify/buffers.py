@@ -15,11 +15,12 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.backends.reference import Reference
+from workbench.budget import Budget, share
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
-from workbench.errors import DomainError, Overflow, PipelineError
+from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
 from workbench.processors.group import flatten, with_room
 from workbench.verify.buffer_region import Regions
 from workbench.verify.buffer_search import Found, Inputs, Search, upstream
@@ -174,7 +175,7 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
 
     Parameters
     ----------
-    settings: domain, inputs, engine and limits, the seconds being those of one queue; its `q` plays no part, nor do
+    settings: domain, inputs, engine and limits, of which each queue gets its share; its `q` plays no part, nor do
         capacities that the pipeline has.
     most: the largest capacity to ask about, in events.
 
@@ -199,28 +200,39 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
 
 def _buffers(pipeline: Pipeline, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
-    flat = flatten(pipeline.resolve(settings.domain))
-    flat = flat.with_capacities({})
-    regions = Regions(flat)
-    proven: dict[str, int] = {}
-    found: list[Buffer] = []
-    for node in flat.nodes:
-        if node.pending and node.processor.room is None:  # which its queues do not depend on
-            regions = Regions(with_room(flat, {node.pending: 1}))
-        for queue in node.queues:
-            found.append(_buffer(regions, queue, proven, settings, most))
-        proven |= _proven(found)
-        if node.pending:
-            found.append(_inside(flat, node.pending, proven, settings, most))
-            proven |= _proven(found)
-            flat = with_room(flat, {node.pending: proven[node.pending]} if node.pending in proven else {})
-            regions = Regions(flat)
+    with Budget(settings.seconds, settings.memory_mb):
+        flat = flatten(pipeline.resolve(settings.domain))
+        found = _each(flat.with_capacities({}), settings, most)
     elapsed = time.monotonic() - start
     return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
 
 
-def _proven(found: Sequence[Buffer]) -> dict[str, int]:
-    return {buffer.queue: buffer.capacity for buffer in found if buffer.capacity is not None}
+def _each(flat: Pipeline, settings: Settings, most: int) -> list[Buffer]:
+    """The queues, each asked about with what is proven of those before it."""
+    found: list[Buffer] = []
+    names = [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
+    regions = Regions(flat)
+    for node, queue in names:
+        proven = {each.queue: each.capacity for each in found if each.capacity is not None}
+        inside = queue == node.pending
+        if not inside and node.pending and node.processor.room is None:  # its queues do not depend on it
+            regions = Regions(with_room(flat, {node.pending: 1}))
+        try:
+            with share(len(names) - len(found)):
+                if inside:
+                    found.append(_inside(flat, queue, proven, settings, most))
+                else:
+                    found.append(_buffer(regions, queue, proven, settings, most))
+        except LimitMet as met:
+            bits = 0 if inside else event_bits(flat.domains[flat.sources[queue]])
+            found.append(
+                Buffer(queue, Status.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what, inside)
+            )
+        if inside:
+            capacity = found[-1].capacity
+            flat = flat if capacity is None else with_room(flat, {queue: capacity})
+            regions = Regions(flat)
+    return found
 
 
 def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:

@@ -10,21 +10,22 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from workbench.budget import Budget, phase, remaining, share
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.fault import Fault
 from workbench.core.fold import substitute
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
-from workbench.errors import Disagreement
+from workbench.errors import Disagreement, LimitMet
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.language.faults import faulty
 from workbench.verify.advice import advise
 from workbench.verify.deciders import get_decider
-from workbench.verify.decision import Decision
-from workbench.verify.engines import Answer, Limits
+from workbench.verify.decision import Decision, limits_left
+from workbench.verify.engines import Answer
 from workbench.verify.environment import Environment
 from workbench.verify.formula import atom, weaken
 from workbench.verify.part import Asked, Part
@@ -48,7 +49,8 @@ class Settings:
     integers: what integer arithmetic does at the ends of the domain.
     environment: what is assumed of the inputs.
     engine: `auto`, `all`, or the name of one (`deciders.NAMES`).
-    seconds, memory_mb: limits of one property; None: none.
+    seconds, memory_mb: limits of one call, with all that it does: by how much this process may grow, and what an engine
+        may have of what is left of that. None: none.
     count_states: also report the number of reachable states.
     """
 
@@ -177,11 +179,29 @@ def check(
     """
     settings = settings or Settings()
     start = time.monotonic()
-    resolved = faulty(pipeline, *faults).resolve(settings.domain)
-    prepared = prepare(resolved, prop, settings)
-    answers, result = _asked(prepared, settings)
-    verdict = _verdict(resolved, prop, settings, prepared, answers, result)
+    try:
+        with Budget(settings.seconds, settings.memory_mb):
+            if remaining().seconds == 0.0:  # many questions, and nothing left for this one
+                raise LimitMet(limits_left().time, "other properties were decided")
+            verdict = _checked(pipeline, prop, settings, faults)
+    except LimitMet as met:
+        verdict = undecided(pipeline.name, str(prop), settings).given_up(met)
     return replace(verdict, pipeline=pipeline.name, seconds=time.monotonic() - start)
+
+
+def undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *, system: str = "") -> Verdict:
+    """The verdict on a property that could not be decided."""
+    q = settings.q if isinstance(settings.q, int) else dict(settings.q)
+    bounds = q, settings.n, str(settings.integers)
+    return Verdict(pipeline, prop, Outcome.UNKNOWN, "none", 0.0, 0.0, *bounds, (), reason=reason, system=system)
+
+
+def _checked(pipeline: Pipeline, prop: Property, settings: Settings, faults: Sequence[str | Fault]) -> Verdict:
+    resolved = faulty(pipeline, *faults).resolve(settings.domain)
+    with phase("preparing the question"):
+        prepared = prepare(resolved, prop, settings)
+    answers, result = _asked(prepared, settings)
+    return _verdict(resolved, prop, settings, prepared, answers, result)
 
 
 def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], Decision]:
@@ -190,10 +210,10 @@ def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], D
         roles = ("property", "overflow", "wraps", "clamps")
         return dict.fromkeys(roles, Answer(True)), Decision({}, "none needed")
     decider = get_decider(settings.engine)
-    limits = Limits(settings.seconds, settings.memory_mb)
     result = Decision({}, "")
     if prepared.main.asked or settings.count_states:
-        result = decider.decide(prepared.main, limits, count_states=settings.count_states)
+        with phase(f"deciding with {decider.name}"):
+            result = decider.decide(prepared.main, limits_left(), count_states=settings.count_states)
     answers = dict(result.answers)
     if prepared.structure:
         if answers.get("property", Answer(True)).truth is False:
@@ -201,9 +221,8 @@ def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], D
         answers["property"] = Answer(True)
         result = replace(result, engine=", ".join(filter(None, ("structure", result.engine))))
     if prepared.bound:
-        if limits.seconds is not None:
-            limits = replace(limits, seconds=max(0.0, limits.seconds - result.wall_seconds))
-        second = decider.decide(prepared.bound, limits)
+        with phase(f"deciding whether the bounds are met with {decider.name}"):
+            second = decider.decide(prepared.bound, limits_left())
         answers |= second.answers
         result = replace(result, cpu_seconds=result.cpu_seconds + second.cpu_seconds)
     return answers, result
@@ -222,6 +241,8 @@ def _verdict(
     env = settings.environment
     question = prepared.question
 
+    late: list[str] = []
+
     def trace(role: str, shows: str) -> Trace | None:
         answer = answers.get(role)
         if answer is None or answer.trace is None:
@@ -229,8 +250,17 @@ def _verdict(
         from workbench.verify.replay import decode  # the reference executor, for verdicts that show a run
 
         part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
-        return decode(pipeline, question.system, part.model, part.smv, answer.trace, env, shows, answer.shortest)
+        try:
+            with share(1):  # a budget of its own: what is decided stays so
+                return decode(
+                    pipeline, question.system, part.model, part.smv, answer.trace, env, shows, answer.shortest
+                )
+        except LimitMet as met:
+            late.append(f"an engine found a run that shows it, which is not shown: {met.what}")
+            return None
 
+    run = trace("property", question.failure) if outcome is Outcome.FAILS else None
+    witness = trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None
     return Verdict(
         pipeline=pipeline.name,
         property=str(prop),
@@ -242,9 +272,10 @@ def _verdict(
         n=settings.n,
         integers=str(settings.integers),
         rests_on=explain(prepared.model, findings, settings.domain) + _assumptions(prepared, env, outcome),
-        counterexample=trace("property", question.failure) if outcome is Outcome.FAILS else None,
-        witness=trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None,
-        reason=_reason(outcome, answers),
+        counterexample=run,
+        witness=witness,
+        reason="; ".join([*filter(None, [_reason(outcome, answers)]), *late]),
+        phase="deciding" if outcome is Outcome.UNKNOWN else "",
         reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
         advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
         wraps=findings.wraps,

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from workbench.budget import phase
 from workbench.core.domain import Bool, Range
 from workbench.errors import Disagreement, EngineMissing, FormulaTooLong
 from workbench.verify.decision import Decider, Decision
@@ -91,9 +92,10 @@ class AutoDecider:
             decided = all(found.answers[role].truth is not None for role in part.required)
             if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
                 break  # who has said that it is false has had its time for a counterexample
-            given = replace(limits, seconds=_least(turn, left))
+            given = limits.within(_least(turn, left))
             rest = part.without([role for role, answer in found.answers.items() if not answer.open])
-            found = _joined(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
+            with phase(f"deciding with {decider.name}"):
+                found = _joined(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
             tried.append(decider.name)
             if not any(found.answers[role].open for role in part.required):
                 return replace(_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
@@ -106,8 +108,7 @@ def _besides(part: Part, found: Decision, limits: Limits) -> Decision:
     if not rest.asked:
         return found
     try:
-        given = replace(limits, seconds=_least(Turn("bmc", 0.25, patience(0)), limits.seconds))
-        more = get_decider("bmc").decide(rest, given)
+        more = get_decider("bmc").decide(rest, limits.within(_least(Turn("bmc", 0.25, patience(0)), limits.seconds)))
     except EngineMissing:
         return found
     joined = _joined(part, found, more, "bmc")
@@ -177,7 +178,7 @@ def _exhausted(found: Decision, limits: Limits, tried: list[str], begin: float) 
     if limits.seconds is not None and time.monotonic() - begin >= 0.9 * limits.seconds:
         for role, answer in answers.items():
             if answer.truth is None:
-                answers[role] = replace(answer, reason=f"time limit of {limits.seconds:g} s (tried {names})")
+                answers[role] = replace(answer, reason=f"{limits.time} (tried {names})")
     return replace(found, answers=answers, engine=found.engine or names)
 
 
@@ -205,8 +206,9 @@ class AllDecider:
             if decider.name in (*INCOMPLETE, ALGEBRA):
                 longest = max((each.wall_seconds for each in found.values()), default=0.0)
                 share = min(max(5.0, 4 * longest), share or math.inf)
-            given = replace(limits, seconds=share)
-            found[decider.name] = decider.decide(part, given, count_states=count_states)
+            given = limits.within(share)
+            with phase(f"deciding with {decider.name}"):
+                found[decider.name] = decider.decide(part, given, count_states=count_states)
             _refuse_disagreement(part, found, decider.name)
         return Decision(
             {role: _best([each.answers[role] for each in found.values()], found) for role in part.asked},

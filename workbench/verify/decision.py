@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from workbench.budget import remaining
 from workbench.verify.engines import Answer, Limits
 from workbench.verify.part import Part
 
@@ -22,6 +23,12 @@ class Decision:
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
     reachable_states: int | None = None
+
+
+def limits_left() -> Limits:
+    """What an engine may use: what is left to the work that asks it."""
+    left = remaining()
+    return Limits(left.seconds, left.memory_mb, Limits(left.of_seconds, left.of_memory_mb))
 
 
 class Decider(Protocol):

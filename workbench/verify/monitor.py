@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from workbench.budget import Budget, phase
 from workbench.core.pipeline import Pipeline
-from workbench.errors import InputError
+from workbench.errors import InputError, LimitMet
 from workbench.processors.group import flatten
 from workbench.verify.binding import Undecided, drive
-from workbench.verify.check import Settings, check
+from workbench.verify.check import Settings, check, undecided
+from workbench.verify.decision import limits_left
 from workbench.verify.driven import Driven
-from workbench.verify.engines import Limits
 from workbench.verify.environment import Environment
 from workbench.verify.properties import Property, never_false, silent
 from workbench.verify.smv_system import SmvSystem, read_system
@@ -51,10 +52,10 @@ def monitor(
     source = system if isinstance(system, SmvSystem) else read_system(system)
     prop = prop or never_false()
     try:
-        environment = driven(source, pipeline, bind, when, settings)
-    except Undecided as error:
-        return undecided(source.path, pipeline, prop, settings, error)
-    return monitored(pipeline, environment, prop, settings)
+        with Budget(settings.seconds, settings.memory_mb):
+            return monitored(pipeline, driven(source, pipeline, bind, when, settings), prop, settings)
+    except (Undecided, LimitMet) as error:
+        return unbound(source.path, pipeline, prop, settings, error)
 
 
 def driven(
@@ -70,8 +71,9 @@ def driven(
             "the system says when inputs carry events, so nothing else can be assumed of them",
             hint="say it with when, or leave --inputs and --fair out",
         )
-    limits = Limits(settings.seconds, settings.memory_mb)
-    return drive(source, flatten(pipeline.resolve(settings.domain)), bind, when, settings.engine, limits)
+    flat = flatten(pipeline.resolve(settings.domain))
+    with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
+        return drive(source, flat, bind, when, settings.engine, limits_left())
 
 
 def monitored(pipeline: Pipeline, environment: Driven, prop: Property, settings: Settings) -> Verdict:
@@ -89,22 +91,10 @@ def monitored(pipeline: Pipeline, environment: Driven, prop: Property, settings:
     )
 
 
-def undecided(path: str, pipeline: Pipeline, prop: Property, settings: Settings, error: Undecided) -> Verdict:
+def unbound(path: str, pipeline: Pipeline, prop: Property, settings: Settings, error: Undecided | LimitMet) -> Verdict:
     """The verdict where even the inputs could not be bound."""
-    return Verdict(
-        pipeline=pipeline.name,
-        property=str(prop),
-        outcome=Outcome.UNKNOWN,
-        engine=settings.engine,
-        seconds=0.0,
-        cpu_seconds=0.0,
-        q=settings.q if isinstance(settings.q, int) else dict(settings.q),
-        n=settings.n,
-        integers=str(settings.integers),
-        rests_on=(),
-        reason=error.what,
-        system=path,
-    )
+    verdict = replace(undecided(pipeline.name, str(prop), settings, error.what, system=path), engine=settings.engine)
+    return verdict.given_up(error) if isinstance(error, LimitMet) else verdict
 
 
 def _heard(verdict: Verdict) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 from workbench.backends.base import StepRecord
 from workbench.backends.reference import Reference
 from workbench.backends.smv import SmvModel
+from workbench.budget import phase
 from workbench.core.domain import Overflowing, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -30,6 +31,7 @@ from workbench.verify.waiting import Waiting
 CONFIRMED = "confirmed by execution"
 
 
+@phase("replaying the run that was found")
 def decode(
     pipeline: Pipeline,
     system: System,

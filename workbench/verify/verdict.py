@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Map, Record, Tuple, Value
 from workbench.core.pipeline import Pipeline
+from workbench.errors import LimitMet
 from workbench.faults.struck import place, struck
 from workbench.processors.group import flatten
 
@@ -197,6 +198,8 @@ class Verdict:
     wraps: bool | None = None
     for_every_n: bool = False
     reachable_states: int | None = None
+    phase: str = ""
+    """What was being done when it was given up, where the outcome is `unknown`."""
     system: str = ""
     """The file of the SMV system that the pipeline monitors, if it does."""
     length: int | None = None
@@ -209,6 +212,10 @@ class Verdict:
     def run(self) -> Trace | None:
         """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
         return self.counterexample or self.witness
+
+    def given_up(self, met: LimitMet) -> Verdict:
+        """This, of what is undecided because a limit was met."""
+        return replace(self, reason=met.what, phase=met.phase, advice=(met.hint,))
 
     def to_html(self) -> str:
         """A page that needs nothing but itself, on which the run can be walked through (`verify.explorer`)."""
@@ -241,6 +248,8 @@ class Verdict:
             found["rests_on_checked"] = [item.to_json() for item in self.examined]
         if self.reason:
             found["reason"] = self.reason
+        if self.phase:
+            found["phase"] = self.phase
         if self.outcome is Outcome.UNKNOWN:
             found |= {"reached": [str(each) for each in self.reached], "advice": list(self.advice)}
         if self.length is not None:

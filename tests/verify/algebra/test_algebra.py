@@ -57,7 +57,9 @@ def pipeline(name: str) -> wb.Pipeline:
 # --- identities -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [3, 256, 10**6, 2**32])
+@pytest.mark.parametrize(
+    "n", [3, pytest.param(256, marks=pytest.mark.slow), pytest.param(10**6, marks=pytest.mark.slow), 2**32]
+)
 @pytest.mark.parametrize(
     ("left", "right"),
     [

@@ -85,7 +85,7 @@ def test_a_lasso_is_found_where_there_is_one(seed: int) -> None:
     random.seed(seed)
     outcomes = set()
     for _ in range(150):
-        edges = {(a, b) for a in range(SIZE) for b in range(SIZE) if random.random() < 0.3}
+        edges = {(a, b) for a, b in itertools.product(range(SIZE), repeat=2) if random.random() < 0.3}
 
         def some() -> States:
             return States(random.randrange(ALL + 1))

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from workbench.budget import memory_limit, time_limit
+
 Kind = Literal["invar", "ctl", "ltl", "longest"]
 State = Mapping[str, str]
 """A full valuation: variable name to value text, as NuSMV prints it (`TRUE`, `3`, `0ud4_7`, `idle`)."""
@@ -69,10 +71,31 @@ class Task:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one check may use: wall-clock seconds, and megabytes (2**20 bytes) of memory. None: no limit."""
+    """What one check may use: wall-clock seconds, and megabytes (2**20 bytes) of memory. None: no limit.
+
+    `of` are the limits that were given, where these are what is left of them: they are what messages speak of.
+    """
 
     seconds: float | None = None
     memory_mb: int | None = None
+    of: Limits | None = None
+
+    def within(self, seconds: float | None) -> Limits:
+        """A turn of so many seconds, which is a limit of its own."""
+        whole = self.seconds is not None and seconds is not None and seconds >= self.seconds
+        return Limits(seconds, self.memory_mb, self.of if whole else None)
+
+    @property
+    def time(self) -> str:
+        """The limit of time in words; empty if there is none."""
+        seconds = (self.of or self).seconds
+        return "" if seconds is None else time_limit(seconds)
+
+    @property
+    def memory(self) -> str:
+        """The limit of memory in words; empty if there is none."""
+        megabytes = (self.of or self).memory_mb
+        return "" if megabytes is None else memory_limit(megabytes)
 
 
 def patience(seconds: float) -> float:

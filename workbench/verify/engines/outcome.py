@@ -68,14 +68,12 @@ class Ending:
         if self.timed_out == PATIENCE:
             return "a side question that took much longer than the others"
         if self.timed_out:
-            return f"time limit of {self.limits.seconds:.3g} s"
+            return self.limits.time
         if self.gone:
             return self.gone
         died = f"signal {_signal_name(-self.status)}" if self.status < 0 else f"exit status {self.status}"
         if self.memory_limit_met():
-            limit = self.limits.memory_mb
-            what = "out of memory" if limit is None else f"memory limit of {limit} MB"
-            return f"{what} (reached {self.peak_mb:.0f} MB, {died})"
+            return f"{self.limits.memory or 'out of memory'} (reached {self.peak_mb:.0f} MB, {died})"
         words = "; ".join(_words(self.log)[-_LAST_WORDS:])
         return f"the engine crashed ({died})" + (f": {words}" if words else "")
 

@@ -77,7 +77,7 @@ class _Run:
         self.part, self.plan, self.limits = part, plan, limits
         self.begin = time.monotonic()
         self.deadline = None if limits.seconds is None else self.begin + limits.seconds
-        self.too_late = f"time limit of {limits.seconds:g} s" if limits.seconds is not None else ""
+        self.too_late = limits.time
         self.plain_seconds = plain_seconds
         self.switch: float | None = None
         self.memory_mb = limits.memory_mb or _free_mb() / 2

@@ -1,0 +1,158 @@
+"""`--timeout` and `--memory` bound the whole command: it ends in time, with exit code 3, and says what it was doing.
+
+Where nothing is asserted about seconds, the work itself would take minutes at least: a command that is not bounded runs
+into the time limit of the test.
+"""
+
+import json
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT, Ended, Run, program
+
+Pipe = Callable[[str], Path]
+MARGIN = 15.0
+"""Seconds beyond the limit that a loaded machine may need; what is tested would take far longer."""
+
+
+def deep(count: int, first: str, each: str, last: str) -> str:
+    """`count` definitions, each of which uses the one before."""
+    return "\n".join([first, *(each.format(i=i, before=i - 1) for i in range(1, count + 1)), last.format(i=count)])
+
+
+WIDE = "pipeline p(x: int) -> int { return window(x, 1000000000, cumulate(+)) }"
+HARD = {
+    "a wide window": WIDE,
+    "pipelines": deep(30, "pipeline p0(x: int) -> int { return x + 1 }",
+                      "pipeline p{i}(x: int) -> int {{ return p{before}(p{before}(x)) }}", ""),
+    "functions": deep(30, "function f0(x) = x + 1", "function f{i}(x) = f{before}(x) * f{before}(x + {i})",
+                      "pipeline p(x: int) -> int {{ return f{i}(x) }}"),
+}  # fmt: skip
+"""Pipelines that no machine can make a model of."""
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_the_limit_of_time_is_that_of_all_phases(pipe: Pipe, case: str) -> None:
+    begin = time.monotonic()
+    done = program("check", pipe(HARD[case]), "-p", "liveness", "--timeout", 2, "--json")
+    assert time.monotonic() - begin < 2 + MARGIN
+    (found,) = done.objects
+    assert (done.code, found["verdict"]) == (3, "unknown")
+    assert found["phase"]
+    assert found["reason"] == f"time limit of 2 s met while {found['phase']}"
+
+
+def test_the_limit_of_memory_is_that_of_all_phases(pipe: Pipe) -> None:
+    done = program("check", pipe(WIDE), "-p", "liveness", "--memory", 100)
+    assert done.code == 3
+    assert "memory limit of 100 MB met while composing the model" in done.out + done.err
+
+
+@pytest.mark.parametrize("command", ["export", "buffers", "analyse"])
+def test_other_commands_too(workbench: Run, pipe: Pipe, command: str) -> None:
+    done = workbench(command, pipe(HARD["pipelines"]), "--timeout", 1)
+    assert done.code == 3
+    assert "time limit of 1 s met while building pipeline 'p30'" in done.err
+
+
+def test_analyses_and_queues_that_take_too_long_are_not_known(workbench: Run, pipe: Pipe) -> None:
+    wide = pipe(WIDE.replace("return", "return x +"))
+    done = workbench("analyse", wide, "--only", "silence,latency", "--timeout", 2)
+    assert done.code == 3
+    assert done.out.count("? ") == 2
+    done = workbench("buffers", wide, "--timeout", 2, "--quiet")
+    assert done.code == 3
+    assert "? add.left  unknown" in done.out
+
+
+def test_what_is_decided_is_not_lost(workbench: Run, pipe: Pipe) -> None:
+    """Each property gets its share of the time that is left, and the one that takes more does not cost the others."""
+    file = pipe("pipeline p(x: int) -> int { return cumulate(x, +) }\ncheck liveness\ncheck equivalent(q)\n"
+                "pipeline q(x: int) -> int { return window(x, 1000000000, cumulate(+)) }\ncheck liveness")  # fmt: skip
+    done = workbench("check", f"{file}:p", "--timeout", 4, "--json")
+    assert [found["verdict"] for found in done.objects] == ["holds", "unknown"]
+    assert done.code == 3
+
+
+# --- what no thread can interrupt ----------------------------------------------------------------------------------
+
+
+def attended(body: str, seconds: float | None, memory_mb: int | None) -> Ended:
+    """A program whose work keeps Python's lock."""
+    code = f"""
+        import sys
+        from workbench.budget import phase
+        from workbench.cli import attended, main
+        def execute(args):
+            {body}
+        main._executed = execute
+        sys.argv = ["workbench", "check", "no file"]
+        sys.argv += [{f'"--timeout", "{seconds}"' if seconds else f'"--memory", "{memory_mb}"'}]
+        sys.exit(main.main())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def test_foreign_code_is_killed() -> None:
+    done = attended('with phase("counting"): sum(range(10 ** 12))', 0.5, None)
+    assert done.code == 3
+    assert "workbench: time limit of 0.5 s met while counting" in done.err
+
+
+def test_foreign_code_that_takes_memory_is_killed() -> None:
+    done = attended('with phase("filling"): set(range(10 ** 10))', None, 100)
+    assert done.code == 3
+    assert "workbench: memory limit of 100 MB met while filling" in done.err
+
+
+def test_verdicts_of_a_process_that_is_killed() -> None:
+    """They are well-formed objects, and one that fails still decides the exit code."""
+    body = """attended.report_missing([{"property": "p", "verdict": "unknown"}], 1)
+            with phase("counting"): sum(range(10 ** 12))"""
+    done = attended(body, 0.5, None)
+    assert [json.loads(line) for line in done.out.splitlines()] == [
+        {
+            "property": "p",
+            "verdict": "unknown",
+            "reason": "time limit of 0.5 s met while counting",
+            "phase": "counting",
+        }
+    ]
+    assert done.code == 1
+
+
+def test_a_process_that_dies() -> None:
+    done = attended("import os; os.kill(os.getpid(), 9)", 30, None)
+    assert done.code == 3
+    assert "killed by signal 9 while starting" in done.err
+
+
+def test_a_process_is_interrupted_as_one(hard: Path) -> None:
+    from .conftest import busy, command
+
+    process = subprocess.Popen(
+        command(["check", hard, "-N", "4096", "--timeout", "60"]),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    children = busy(process.pid, 3)  # the command, and an engine
+    process.send_signal(2)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+    assert not any(_runs(child) for child in children)
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there, and not only its end waits to be noticed."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

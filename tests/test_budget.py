@@ -1,0 +1,141 @@
+"""Budgets: what is done in one ends, in whatever code and thread, and nothing is thrown after its end."""
+
+import contextlib
+import threading
+import time
+
+import pytest
+
+import workbench as wb
+from workbench.budget import AGAIN, GRACE, Budget, phase, remaining, share, work
+from workbench.errors import LimitMet
+from workbench.ir.system import System
+from workbench.verify.properties import Property, Question
+
+LONG = 60.0
+"""Seconds after which a test that waits for an interrupt gives up."""
+
+
+def busy() -> None:
+    """Work that goes on, and takes every exception for its own."""
+    end = time.monotonic() + LONG
+    while time.monotonic() < end:
+        with contextlib.suppress(Exception):
+            sum(range(100))
+
+
+def test_time() -> None:
+    with pytest.raises(LimitMet) as met, Budget(0.1), phase("outside"), phase("counting"):
+        busy()
+    assert (met.value.limit, met.value.phase, met.value.exit_code) == ("time limit of 0.1 s", "counting", 3)
+    assert met.value.what == "time limit of 0.1 s met while counting"
+    assert (work().phases, work().budgets) == ([], [])
+
+
+def test_memory() -> None:
+    with pytest.raises(LimitMet) as met, Budget(LONG, 40), phase("filling"):
+        _ = [bytes(10_000) for _ in iter(int, 1)]
+    assert (met.value.limit, met.value.phase) == ("memory limit of 40 MB", "filling")
+
+
+def test_no_memory_at_all() -> None:
+    with pytest.raises(LimitMet, match="end of the memory met while asking"), phase("asking"):
+        bytearray(1 << 62)
+
+
+def test_in_a_thread() -> None:
+    found = []
+
+    def run() -> None:
+        try:
+            with Budget(0.1), phase("elsewhere"):
+                busy()
+        except LimitMet as met:
+            found.append(met.phase)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(LONG)
+    assert found == ["elsewhere"]
+
+
+def test_the_inner_one_is_met_first() -> None:
+    """Both are met; who is inside gets to say what it knows, and who is outside then ends, too."""
+    found = []
+
+    def one_after_the_other() -> None:
+        with Budget(0.11):
+            try:
+                with Budget(0.1):
+                    busy()
+            except LimitMet as met:
+                found.append(met.limit)
+            busy()
+
+    with pytest.raises(LimitMet, match=r"0\.11 s"):
+        one_after_the_other()
+    assert found == ["time limit of 0.1 s"]
+
+
+def test_an_inner_one_that_has_time_does_not_hide_the_outer_one() -> None:
+    with pytest.raises(LimitMet, match=r"0\.1 s"), Budget(0.1), Budget(LONG):
+        busy()
+
+
+def test_nothing_comes_after_the_end() -> None:
+    for _ in range(20):
+        with Budget(0.001):
+            pass
+    with Budget(0.01, 1000), contextlib.suppress(LimitMet), share(1):
+        pass
+    time.sleep(GRACE + 2 * AGAIN)
+
+
+def test_what_is_left() -> None:
+    assert remaining().seconds is None
+    with Budget(100, 50), Budget(10):
+        left = remaining()
+        assert left.seconds is not None
+        assert 9 < left.seconds <= 10
+        assert (left.of_seconds, left.of_memory_mb) == (10, 50)
+        with share(5):
+            third = remaining().seconds
+            assert third is not None
+            assert 1 < third <= 2
+    with Budget(1e-9):
+        assert remaining().seconds == 0.0
+
+
+SOURCE = "pipeline p(x: int) -> int { return x + trim(x, 1) }"
+
+
+def thinking(system: System) -> Question:
+    with phase("thinking"):
+        busy()
+    raise AssertionError(system)
+
+
+def test_a_check_is_bounded_as_a_whole() -> None:
+    """Not only its engine: here the limit is met before there is anything to decide."""
+    verdict = wb.check(wb.parse(SOURCE).get().pipeline, Property("hard", thinking), wb.Settings(seconds=0.2))
+    assert verdict.outcome is wb.Outcome.UNKNOWN
+    assert (verdict.phase, verdict.reason) == ("thinking", "time limit of 0.2 s met while thinking")
+    assert verdict.to_json()["phase"] == "thinking"
+
+
+def test_what_is_decided_is_not_lost_in_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.verify.replay.decode", lambda *_: busy())
+    pipeline = wb.parse(SOURCE).get().pipeline
+    verdict = wb.check(pipeline, wb.no_overflow(), wb.Settings(seconds=5, q=0, engine="explicit"))
+    assert verdict.outcome is wb.Outcome.FAILS
+    assert verdict.counterexample is None
+    assert "is not shown: time limit of 5 s met" in verdict.reason
+
+
+def test_queues_share_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first takes all it can get; the second is asked about all the same."""
+    source = "pipeline p(x: int) -> int { a = x + trim(x, 1)\n return a + trim(a, 2) }"
+    monkeypatch.setattr("workbench.verify.buffer_search.Search._bracket", lambda _: busy())
+    found = wb.buffers(wb.parse(source).get().pipeline, wb.Settings(seconds=0.5))
+    assert [str(each.status) for each in found.queues] == ["unknown"] * 4
+    assert "met while looking for the capacity of queue 'a.left'" in found.queues[0].reason

@@ -1,0 +1,297 @@
+"""Time and memory that a piece of work may use, and what it is doing: the one place where limits are met.
+
+The rule of this module: a `Budget` bounds everything that is done in its `with` block, whoever does it. What looks at
+the clock by itself (an engine, a search) asks what `remaining()` is, and says in its own words how far it came.
+Everything else, plain Python that reads, composes, prints or replays, is interrupted by a thread that watches it, and
+ends in `LimitMet`, which names the phase. What no thread can interrupt, foreign code that keeps Python's lock, ends
+with its process: `cli.attended` kills it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import gc
+import os
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Self
+
+from workbench.errors import LimitMet
+
+GRACE = 0.3
+"""Seconds after its limit that work is interrupted, at most half as many as it had: what stops by itself comes first,
+since it can say more."""
+AGAIN = 0.5
+"""Seconds until work is interrupted again: one interrupt may get lost, and an outer budget leaves an inner one time."""
+GLANCE = 0.05
+"""Seconds between two looks at the memory in use."""
+
+
+class Interrupt(BaseException):
+    """Thrown into a thread whose budget is spent; no `except Exception` on the way may take it for its own.
+
+    `met` is what it means. The block ends in that, unless it comes in the very moment in which the block is left.
+    """
+
+    met: LimitMet
+
+
+class _Work:
+    """What a thread does: its phases and budgets, outermost first, and who is told of a new phase."""
+
+    def __init__(self) -> None:
+        self.phases: list[str] = []
+        self.budgets: list[Budget] = []
+        self.listener: Callable[[str], None] | None = None
+
+    @property
+    def phase(self) -> str:
+        """The innermost phase."""
+        return self.phases[-1] if self.phases else ""
+
+    def tell(self) -> None:
+        if self.listener is not None:
+            self.listener(self.phase)
+
+
+_local = threading.local()
+_LOCK = threading.Lock()
+"""Held while a thread is interrupted, and while a budget ends: nothing is thrown after the end."""
+
+
+def work() -> _Work:
+    """What the current thread does."""
+    if not hasattr(_local, "work"):
+        _local.work = _Work()
+    found: _Work = _local.work
+    return found
+
+
+class phase(ContextDecorator):  # noqa: N801 - it is used like a function
+    """Say what is being done in this block or function, as it reads after "while": `composing the model`.
+
+    Raises
+    ------
+    LimitMet: there is no memory left for it.
+    """
+
+    def __init__(self, doing: str) -> None:
+        self.doing = doing
+
+    def __enter__(self) -> None:
+        mine = work()
+        mine.phases.append(self.doing)
+        mine.tell()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        mine = work()
+        if mine.phases:  # an interrupt may have come before it was said
+            mine.phases.pop()
+        mine.tell()
+        if kind is not None and issubclass(kind, MemoryError):
+            raise LimitMet("the end of the memory", self.doing) from None
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What is left of the tightest budgets of the current thread, and of how much it is left; None: no limit."""
+
+    seconds: float | None = None
+    memory_mb: int | None = None
+    of_seconds: float | None = None
+    of_memory_mb: int | None = None
+
+
+def remaining() -> Remaining:
+    """What the current thread may still use."""
+    budgets = [b for b in work().budgets if b.limited and _under_way(threading.get_ident(), b._frame)]
+    timed = min((b for b in budgets if b.deadline is not None), key=lambda b: b.left, default=None)
+    sized = min((b for b in budgets if b.memory_mb is not None), key=lambda b: b.room, default=None)
+    return Remaining(
+        timed.left if timed else None,
+        max(1, int(sized.room)) if sized else None,
+        timed.said[0] if timed else None,
+        sized.said[1] if sized else None,
+    )
+
+
+def share(parts: int) -> Budget:
+    """One of so many equal parts of the time that is left, and all the memory."""
+    rest = remaining()
+    found = Budget(None if rest.seconds is None else rest.seconds / parts, rest.memory_mb)
+    found.said = rest.of_seconds if parts == 1 else found.seconds, rest.of_memory_mb
+    return found
+
+
+class Budget:
+    """What the work in a `with` block may use.
+
+    Parameters
+    ----------
+    seconds: wall-clock time. None: any.
+    memory_mb: megabytes (2**20 bytes) by which resident memory of this process may grow. None: any.
+
+    Raises
+    ------
+    LimitMet: at the end of the block that was interrupted. Budgets nest; an inner one is met before an outer one.
+    """
+
+    def __init__(self, seconds: float | None = None, memory_mb: int | None = None) -> None:
+        self.seconds, self.memory_mb = self.said = seconds, memory_mb
+        """`said`: the limits as messages speak of them, those of which these are what is left."""
+        self.deadline: float | None = None
+        self._open = False
+        """Whether the block is worked on; the last thing that `__enter__` says, and the first that its end does."""
+        self._gate = threading.Lock()
+        """Held until the end. A plain lock, since an interrupt may leave those of Python's other primitives locked."""
+        self._frame: FrameType | None = None
+        self._interrupt: type[Interrupt] = type("Interrupt", (Interrupt,), {})  # nobody else's is taken for it
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return float("inf") if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    @property
+    def grace(self) -> float:
+        """Seconds that who looks at the clock by itself has for saying how far it came."""
+        return min(GRACE, (self.seconds or 0.0) / 2)
+
+    @property
+    def room(self) -> float:
+        """Megabytes that are left."""
+        return float("inf") if self.memory_mb is None else self._begun_mb + self.memory_mb - resident_mb()
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any limit."""
+        return self.seconds is not None or self.memory_mb is not None
+
+    def __enter__(self) -> Self:
+        self._work, self._thread, self._frame = work(), threading.get_ident(), sys._getframe(1)
+        self._depth = len(self._work.phases)
+        self._begun_mb = resident_mb() if self.memory_mb is not None else 0.0
+        self.deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        self._work.budgets.append(self)
+        if self.limited:
+            import ctypes  # noqa: F401 - so that no interrupt comes while it is imported
+
+            self._gate.acquire()
+            begun = threading.Lock()
+            begun.acquire()
+            with _LOCK:  # what is thrown while a thread begins may come to that one
+                _thread.start_new_thread(self._watch, (begun,))
+                begun.acquire()
+        self._open = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        while True:
+            try:
+                self._leave()
+                break
+            except self._interrupt:  # it came on the way out, where the work was done
+                continue
+        if kind is self._interrupt:
+            raise self._interrupt.met from None
+
+    def _leave(self) -> None:
+        self._open = False
+        mine = self._work.budgets
+        with _LOCK:
+            for each in mine[mine.index(self) :] if self in mine else []:  # an interrupt may have left inner ones open
+                each._open, each._frame = False, None
+                mine.remove(each)
+            if self.limited:
+                _set(self._thread, None)
+                if self._gate.locked():
+                    self._gate.release()
+        del self._work.phases[self._depth :]  # where an interrupt came between saying so and the block
+        self._work.tell()
+
+    # --- in the thread that watches ---
+
+    def _watch(self, begun: threading.Lock) -> None:
+        begun.release()
+        glances = self.memory_mb is not None
+        pause, since = GLANCE if glances else self.left + self.grace, 0.0
+        while not self._gate.acquire(timeout=pause) and self._frame is not None:
+            limit, now = self._exceeded(), time.monotonic()
+            since = (since or now) if limit else 0.0
+            pause = GLANCE if glances or limit else self.left + self.grace
+            if limit and now >= since + AGAIN * self._inside() and self._throw(limit):
+                since, pause = 0.0, AGAIN
+
+    def _throw(self, limit: str) -> bool:
+        """Interrupt the work; not where an interrupt would be lost."""
+        with _LOCK:
+            place = _under_way(self._thread, self._frame) if self._open else None
+            if place is None or _deaf(place):
+                return False
+            self._interrupt.met = LimitMet(limit, self._work.phase)
+            _set(self._thread, self._interrupt)
+            return True
+
+    def _exceeded(self) -> str:
+        """The limit that is met; empty if none is."""
+        if self.deadline is not None and time.monotonic() >= self.deadline + self.grace:
+            return time_limit(self.said[0] or 0.0)
+        return memory_limit(self.said[1] or 0) if self.room < 0 else ""
+
+    def _inside(self) -> int:
+        """How many budgets with limits lie inside this one: they are met first."""
+        mine = self._work.budgets
+        return sum(each.limited for each in mine[mine.index(self) + 1 :]) if self in mine else 0
+
+
+def time_limit(seconds: float) -> str:
+    """A limit of time in words."""
+    return f"time limit of {round(seconds, 2) or seconds:g} s"
+
+
+def memory_limit(megabytes: int) -> str:
+    """A limit of memory in words."""
+    return f"memory limit of {megabytes} MB"
+
+
+def _set(thread: int, error: type[BaseException] | None) -> None:
+    """Let a thread meet an error at its next step; None: not any more."""
+    import ctypes  # not at the top: it is not needed where there are no limits
+
+    thrown = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), thrown)
+
+
+def _deaf(frame: FrameType) -> bool:
+    """Whether no interrupt is caught there: at the first step out of a block, and in what Python calls by itself.
+
+    That is what is called when garbage is collected, and when an object goes to which there are weak references.
+    """
+    code = frame.f_code
+    unasked = code.co_filename == weakref.__file__ or code.co_name == "__del__"
+    return unasked or code in (Budget.__exit__.__code__, *(getattr(each, "__code__", None) for each in gc.callbacks))
+
+
+def _under_way(thread: int, frame: FrameType | None) -> FrameType | None:
+    """Where a thread is, if it still runs a function, or what that calls: a block may be left without its end."""
+    top = found = sys._current_frames().get(thread)
+    while found is not None and found is not frame:
+        found = found.f_back
+    return top if found is not None else None
+
+
+def resident_mb(pid: int | str = "self") -> float:
+    """Resident memory of a process in megabytes; 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    except (OSError, IndexError):
+        return 0.0
