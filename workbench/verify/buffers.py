@@ -18,7 +18,7 @@ from workbench.backends.reference import Reference
 from workbench.budget import Budget, share
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import scalars
-from workbench.core.pipeline import Pipeline
+from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
 from workbench.processors.group import flatten, with_room
@@ -200,17 +200,34 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
 
 def _buffers(pipeline: Pipeline, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
-    with Budget(settings.seconds, settings.memory_mb):
-        flat = flatten(pipeline.resolve(settings.domain))
-        found = _each(flat.with_capacities({}), settings, most)
+    found: list[Buffer] = []
+    flat: Pipeline | None = None
+    try:
+        with Budget(settings.seconds, settings.memory_mb):
+            flat = flatten(pipeline.resolve(settings.domain)).with_capacities({})
+            _each(flat, settings, most, found)
+    except LimitMet as met:  # between two queues
+        if flat is None:
+            raise
+        found += [_undecided(flat, queue, met) for _, queue in _queues(flat)[len(found) :]]
     elapsed = time.monotonic() - start
     return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
 
 
-def _each(flat: Pipeline, settings: Settings, most: int) -> list[Buffer]:
-    """The queues, each asked about with what is proven of those before it."""
-    found: list[Buffer] = []
-    names = [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
+def _queues(flat: Pipeline) -> list[tuple[Node, str]]:
+    """All queues with their processors, those inside them too."""
+    return [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
+
+
+def _undecided(flat: Pipeline, queue: str, met: LimitMet) -> Buffer:
+    pipe = flat.sources.get(queue)
+    bits = event_bits(flat.domains[pipe]) if pipe else 0
+    return Buffer(queue, Status.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what, pipe is None)
+
+
+def _each(flat: Pipeline, settings: Settings, most: int, found: list[Buffer]) -> None:
+    """Find the queues, each asked about with what is proven of those before it."""
+    names = _queues(flat)
     regions = Regions(flat)
     for node, queue in names:
         proven = {each.queue: each.capacity for each in found if each.capacity is not None}
@@ -224,15 +241,11 @@ def _each(flat: Pipeline, settings: Settings, most: int) -> list[Buffer]:
                 else:
                     found.append(_buffer(regions, queue, proven, settings, most))
         except LimitMet as met:
-            bits = 0 if inside else event_bits(flat.domains[flat.sources[queue]])
-            found.append(
-                Buffer(queue, Status.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what, inside)
-            )
+            found.append(_undecided(flat, queue, met))
         if inside:
             capacity = found[-1].capacity
             flat = flat if capacity is None else with_room(flat, {queue: capacity})
             regions = Regions(flat)
-    return found
 
 
 def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
