@@ -18,9 +18,8 @@ import time
 import weakref
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from dataclasses import dataclass
 from types import FrameType, TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from workbench.errors import LimitMet
 
@@ -98,8 +97,7 @@ class phase(ContextDecorator):  # noqa: N801 - it is used like a function
             raise LimitMet("the end of the memory", self.doing) from None
 
 
-@dataclass(frozen=True)
-class Remaining:
+class Remaining(NamedTuple):
     """What is left of the tightest budgets of the current thread, and of how much it is left; None: no limit."""
 
     seconds: float | None = None

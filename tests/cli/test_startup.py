@@ -46,17 +46,17 @@ def packages(modules: set[str]) -> set[str]:
 def test_the_list_of_commands_imports_nothing() -> None:
     for code, modules in after(["--help"], ["--version"]).values():
         assert code == 0
-        assert parts(modules) <= {"cli", "errors"}
+        assert parts(modules) <= {"budget", "cli", "errors"}
         assert not packages(modules) & {*HEAVY, "lark", "dataclasses", "subprocess"}
         assert {name for name in modules if name.startswith("workbench.cli.")} <= {
-            "workbench.cli.main", "workbench.cli.about"
+            "workbench.cli.main", "workbench.cli.about", "workbench.cli.attended"
         }  # fmt: skip
 
 
 def test_the_options_of_every_command_are_shown_without_its_work() -> None:
     for line, (code, modules) in after(*([name, "--help"] for name in COMMANDS)).items():
         assert code == 0, line
-        assert parts(modules) <= {"cli", "errors"}, line
+        assert parts(modules) <= {"budget", "cli", "errors"}, line
         assert not packages(modules) & {*HEAVY, "lark"}, line
 
 
