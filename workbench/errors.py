@@ -119,7 +119,10 @@ class NoCapacity(_OfQueue, Refused):
 
 
 class Overflow(_OfQueue, RuntimeError):
-    """An event arrived at a full queue, or a number left a checked domain (`queue` is empty), in a running pipeline."""
+    """An event arrived at a full queue, or a number left a checked domain (`queue` is empty), in a running pipeline.
+
+    Of a queue inside a processor that is inside another one, `queue` is the name without those of the processors.
+    """
 
 
 class InputError(WorkbenchError, ValueError):

@@ -16,7 +16,7 @@ from workbench.core.ops import ADD, MIN, MUL, SUB
 from workbench.errors import Overflow, TypingError
 from workbench.processors.cast import Cast
 from workbench.processors.cumulate import FURTHEST, Cumulate
-from workbench.processors.window import Window
+from workbench.processors.window import Encoding, Window
 
 EVENTS = (Range(0, 2), Range(-1, 1), Range(2, 4), Range(-3, -2))
 TWICE = Function("twice", 2, lambda total, x: SUB(ADD(total, MUL(2, x)), 1))
@@ -39,7 +39,7 @@ def test_every_window_is_in_the_range(function: Function, start: int, width: int
 
 @pytest.mark.parametrize("encoding", ["events", "copies"])
 @pytest.mark.parametrize(("function", "start"), FUNCTIONS)
-def test_machines_agree_with_the_denotation(function: Function, start: int, encoding: str) -> None:
+def test_machines_agree_with_the_denotation(function: Function, start: int, encoding: Encoding) -> None:
     for events in EVENTS:
         window = typed(Window(3, Cumulate(function, start), encoding), events)
         for chosen in itertools.product(events.values(), repeat=4):

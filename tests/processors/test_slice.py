@@ -21,6 +21,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.group import Group
+from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.slice import Slice
 from workbench.processors.slice_last import SliceLast
@@ -68,6 +69,8 @@ def test_every_slice_is_the_inner_processor_on_its_part(stream, inner):
     assert stepped(slice, [stream]) == machined(slice, [N4], [stream]) == (expected,)
 
 
+IS_3 = Function("is 3", 1, lambda a: EQ(a, 3))
+
 EXAMPLES = [
     # what goes to all slices goes to those there are
     (Slice(EVEN, SUM, to_all=ZERO), [0, 1, 0, 2, 0, 3],
@@ -75,10 +78,15 @@ EXAMPLES = [
     (Slice(EVEN, Cumulate(Function("count", 2, lambda n, _: n + 1, start=0)), to_all=ZERO), [1, 0, 2, 0],
      [M({False: 1}), M({False: 2}), M({False: 2, True: 1}), M({False: 3, True: 2})]),
     # a slice that has ended starts afresh; its last event stays, or not
-    (Slice(EVEN, SUM, until=Function("is 3", 1, lambda a: EQ(a, 3))), [1, 2, 2, 3, 1],
+    (Slice(EVEN, SUM, until=IS_3), [1, 2, 2, 3, 1],
      [M({False: 1}), M({False: 1, True: 2}), M({False: 1, True: 0}), M({False: 0, True: 0}), M({False: 1, True: 0})]),
     (Slice(EVEN, SUM, until=f.ODD), [1, 1, 2], [M({False: 1}), M({False: 1}), M({False: 1, True: 2})]),
     (Slice(EVEN, SUM, until=f.ODD, forget=True), [1, 2, 3, 2], [M(), M({True: 2}), M({True: 2}), M({True: 0})]),
+    # of several events at once the last one decides whether a slice ends: 3 and 1 do not end it, 3 does
+    (Slice(EVEN, Insert(3), until=IS_3, forget=True), [1, 3, 1], [M({False: 1}), M(), M({False: 1})]),
+    # a slice that has ended is not among those there are: 0, for all, does not start it afresh
+    (Slice(EVEN, SUM, to_all=ZERO, until=f.ODD), [1, 0, 2, 0, 1],
+     [M({False: 1}), M({False: 1}), M({False: 1, True: 2}), M({False: 1, True: 2}), M({False: 1, True: 2})]),
     # slices speak at the end
     (Slice(EVEN, KeepLast()), [1, 2, 3], [M(), M(), M(), M({False: 3, True: 2})]),
     (Slice(EVEN, CountDecimate(2, last=True)), [1, 2, 3], [M({False: 1}), M({False: 1, True: 2}),
@@ -102,6 +110,8 @@ LAST = [
     (SliceLast(EVEN, SUM, to_all=ZERO), [1, 0, 2, 0], [(F, 1), (F, 1), (T, 2), (F, 1), (T, 2)]),
     (SliceLast(EVEN, Trim(1)), [1, 2, 3, 3], [(F, 3), (F, 3)]),
     (SliceLast(EVEN, SUM, until=f.ODD), [2, 1, 1, 2], [(T, 2), (F, 1), (F, 1), (T, 0)]),
+    (SliceLast(EVEN, Insert(1), until=f.ODD), [2, 2, 1, 1], [(T, 2), (T, 2), (F, 1), (F, 1)]),
+    (SliceLast(EVEN, SUM, to_all=ZERO, until=f.ODD), [1, 0, 2, 0], [(F, 1), (T, 2), (T, 2)]),
     (SliceLast(EVEN, KeepLast()), [1, 2, 3], [(F, 3), (T, 2)]),
     (SliceLast(Function("same", 1, lambda a: a), SUM), [3, 3], [(3, 3), (3, 2)]),
 ]

@@ -167,7 +167,7 @@ def test_more_positions_than_may_wait():
     running = Reference(pipeline)
     running.push(True)
     running.push(True)
-    with pytest.raises(Overflow, match="more than 2 positions wait"):
+    with pytest.raises(Overflow, match=r"queue .globally.pending. overflows: its capacity is 2"):
         running.push(True)
     assert running.push(False) == [False] * 3
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 import workbench as wb
 from tests.verify.engines.conftest import engine_or_skip
 from tests.verify.engines.models import HARD, long
 from workbench.cli.output import block
 from workbench.cli.problem import problem
-from workbench.verify.engines import Limits, Query, Task
+from workbench.verify.engines import Limits, Query, Reached, Task
 
 SOURCE = """
 pipeline products(x: int, y: int) -> int {
@@ -18,10 +22,10 @@ pipeline products(x: int, y: int) -> int {
 
 
 def undecided(**settings: object) -> wb.Verdict:
-    """A verdict for which there was no time at all."""
+    """A verdict of who refutes nothing, on what does not hold."""
     pipeline = wb.parse(SOURCE).get().pipeline
     prop = wb.property_from(wb.parse_property("always (out != 1)"))
-    return wb.check(pipeline, prop, wb.Settings(engine="explicit", seconds=0.0, **settings))
+    return wb.check(pipeline, prop, wb.Settings(engine="algebra", seconds=60.0, **settings))
 
 
 def test_advice_names_what_can_be_smaller() -> None:
@@ -34,7 +38,7 @@ def test_advice_names_what_can_be_smaller() -> None:
         "fewer integers: -N 8 (N = 16 now)",
         "shorter queues: -Q 1 (3 now)",
         "every engine in turn: --engine auto",
-        "more time: --timeout 0",
+        "more time: --timeout 600",
         "more memory: --memory 2000",
     ]
     assert verdict.to_json()["advice"] == [state, *others]
@@ -58,9 +62,19 @@ def test_a_decided_property_needs_none() -> None:
 def test_advice_is_printed_below_the_verdict() -> None:
     loaded = wb.parse(SOURCE).get()
     asked = problem(loaded, wb.parse_property("always (out != 3)"), wb.Settings(n=16))
-    text = block(undecided(n=16), asked)
+    text = block(replace(undecided(n=16), reached=(Reached("explicit", "states seen: 1,234"),)), asked)
     assert "    try fewer integers: -N 8 (N = 16 now)" in text
-    assert "    so far: explicit: states seen: 1" in text
+    assert "    so far: explicit: states seen: 1,234" in text
+
+
+def test_the_explicit_engine_says_how_many_states_it_has_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum has 64 values; there is memory for none of them after the first."""
+    monkeypatch.setattr("workbench.verify.explicit.decider.PLAIN_BYTES", 2**40)
+    total = wb.parse("pipeline total(x: int) -> int { return cumulate(x, +) }").get().pipeline
+    prop = wb.property_from(wb.parse_property("always (out <= 63)"))
+    verdict = wb.check(total, prop, wb.Settings(n=64, engine="explicit", memory_mb=4000))
+    assert verdict.reached == (Reached("explicit", "states seen: 1"),)
+    assert verdict.to_json()["reached"] == ["explicit: states seen: 1"]
 
 
 def test_bmc_says_how_many_steps_it_has_unrolled() -> None:

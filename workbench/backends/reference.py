@@ -30,7 +30,7 @@ from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe, State, carried, events_of
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, StateError
-from workbench.processors.group import flatten
+from workbench.processors.group import flatten, with_room
 
 
 class Reference:
@@ -52,7 +52,7 @@ class Reference:
         check_support(pipeline, self.name)
         self.pipeline = pipeline
         self.oracle = oracle
-        self.flat = flatten(pipeline)
+        self.flat = with_room(flatten(pipeline), capacities or {})
         self.capacities = self._checked(self.flat.capacities if capacities is None else capacities)
         self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
         slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
@@ -68,6 +68,9 @@ class Reference:
         self._sources = self.flat.inputs
         self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
+        self._inside = [
+            (index, cell.node.pending) for index, cell in enumerate(self._cells) if cell.node.pending in self.flat.rooms
+        ]
         self._bounded = [
             (queue, self.capacities[name], name)
             for cell in self._cells
@@ -77,6 +80,7 @@ class Reference:
         self.reset()
 
     def _checked(self, capacities: Mapping[str, int]) -> dict[str, int]:
+        capacities = {name: size for name, size in capacities.items() if name not in self.flat.rooms}
         for name, capacity in capacities.items():
             if name not in self.flat.queues:
                 raise PipelineError(
@@ -172,9 +176,10 @@ class Reference:
 
     def lengths(self) -> dict[str, int]:
         """Queue name to the number of events waiting now."""
-        return {
+        found = {
             name: len(queue) for cell in self._cells for queue, name in zip(cell.queues, cell.node.queues, strict=True)
         }
+        return found | {name: self._states[index][0] for index, name in self._inside} if self._inside else found
 
     @cached_property
     def lines(self) -> Mapping[str, deque[Value]]:
@@ -332,6 +337,7 @@ class Reference:
             f"step {step}: queue '{queue}' of pipeline {self.flat.name} overflows: "
             f"its capacity is {self.capacities[queue]} and {length} events would wait",
             hint="give it a larger capacity",
+            queue=queue,
         )
 
     # --- the end of streams -------------------------------------------------------------------------------

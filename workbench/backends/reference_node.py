@@ -15,7 +15,7 @@ from typing import Any
 from workbench.core.domain import Value
 from workbench.core.pipeline import Node
 from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, Tick, events_of
-from workbench.errors import PipelineError, WorkbenchError
+from workbench.errors import Overflow, PipelineError, WorkbenchError
 
 Results = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
@@ -215,6 +215,10 @@ def failure(when: int | str, node: Node, front: tuple[Value, ...], error: Except
     """An error in a processor's step, saying when, where and on which events."""
     shown = ", ".join(f"{port} = {value!r}" for port, value in zip(node.processor.ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
+    if isinstance(error, Overflow) and error.queue and node.pending:  # of this processor, and of none in it
+        room = node.processor.room
+        what = f"queue '{node.pending}' overflows: its capacity is {room} and more positions would wait"
+        return Overflow(f"{start}: {what}", where=error.where or node.where, hint=error.hint, queue=node.pending)
     if isinstance(error, WorkbenchError):
         return type(error)(f"{start}: {error.what}", where=error.where or node.where, hint=error.hint)
     if not _raised_in(error, type(node.processor)):

@@ -95,7 +95,7 @@ def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:
     from workbench.verify.timeline import render_timeline
 
     lines = [f"- {line}" for line in item.rests_on]
-    if item.capacity is not None:
+    if item.capacity is not None and not item.inside:
         lines.append(f"- {item.transient_capacity} in executors without steps, which hold an event while it passes")
     if item.capacity == 0 and item.engine != "none needed":
         lines.append("- no event ever waits")
@@ -112,7 +112,7 @@ def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:
 def _total(found: Buffers) -> list[str]:
     if found.total_bits is None:
         return ["total: not bounded" if found.exit_code == 1 else "total: not known"]
-    events = sum(found.capacities.values())
+    events = sum(item.capacity or 0 for item in found.queues if not item.inside)
     return [f"total: {_count(events, 'event')}, {_count(found.total_bits, 'bit')} at N = {found.n}"]
 
 

@@ -128,6 +128,8 @@ class Denoting:
         for node in self.pipeline.nodes:
             lengths = [len(streams[pipe]) for pipe in node.inputs]
             found.update(zip(node.queues, (n - min(lengths) for n in lengths), strict=False))
+            if node.pending in self.pipeline.rooms:
+                found[node.pending] = min(lengths) - len(streams[node.outputs[0]])
         return found
 
 

@@ -134,8 +134,8 @@ def _binary(draw: Draw, left: Domain, right: Domain) -> f.Function:
 
 def _windowed(draw: Draw, domain: Domain) -> Cumulate:
     """A cumulation for a window: it may be one that leaves every range without it."""
-    if isinstance(domain, Range) and draw(st.booleans()):
-        return draw(st.sampled_from([Cumulate(f.ADD), Cumulate(f.SUB), Cumulate(f.MUL)]))  # type: ignore[no-any-return]
+    if isinstance(domain, Range):
+        return Cumulate(draw(st.sampled_from([f.MAX, f.MIN, f.ADD, f.SUB, f.MUL])))
     return _cumulation(draw, domain)
 
 

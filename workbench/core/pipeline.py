@@ -45,6 +45,11 @@ class Node:
             return ()
         return tuple(f"{self.name}.{port}" for port in self.processor.ports)
 
+    @property
+    def pending(self) -> str:
+        """The name of the queue that its processor has in it, if it has one."""
+        return f"{self.name}.pending" if self.processor.waits else ""
+
 
 @dataclass(frozen=True)
 class Pipeline:
@@ -149,6 +154,11 @@ class Pipeline:
         """The names of its own queues (`add.left`), in topological order."""
         return tuple(queue for node in self.nodes for queue in node.queues)
 
+    @cached_property
+    def rooms(self) -> Mapping[str, int]:
+        """The queues inside its own processors (`until.pending`), with their capacities, where they have one."""
+        return {n.pending: n.processor.room for n in self.nodes if n.pending and n.processor.room is not None}
+
     @property
     def sources(self) -> dict[str, str]:
         """Queue name to the pipe whose events wait in it, for its own queues."""
@@ -160,7 +170,11 @@ class Pipeline:
         return tuple(
             queue
             for node in self.nodes
-            for queue in (*node.queues, *(f"{node.name}.{inner}" for inner in node.processor.inner_queues))
+            for queue in (
+                *node.queues,
+                *filter(None, (node.pending,)),
+                *(f"{node.name}.{inner}" for inner in node.processor.inner_queues),
+            )
         )
 
     @property

@@ -208,6 +208,7 @@ class Processor(ABC):
         inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
     lockstep: every front makes every output carry exactly one event.
     constants: the labels of enumerations that it makes itself; a text that calls it may use them.
+    waits: positions wait in it, as events do in a queue: in `queue(NAME.pending)`, whose capacity is `room`.
     clocked: it works on steps, not on fronts: it is stepped once in every step, and its front is a `Tick`. It says
         what it does in `unfold`; `denote` is what it does when its oracles are silent.
     refusals: backend name to the reason why it cannot run this processor; raised before the first event.
@@ -220,6 +221,7 @@ class Processor(ABC):
     merges: ClassVar[bool] = False
     lockstep: ClassVar[bool] = False
     constants: ClassVar[tuple[str, ...]] = ()
+    waits: ClassVar[bool] = False
     clocked: ClassVar[bool] = False
 
     # --- shape ---
@@ -267,6 +269,15 @@ class Processor(ABC):
         if self.in_arity == 2:
             return ("left", "right")
         return tuple(f"in{i}" for i in range(1, self.in_arity + 1))
+
+    @property
+    def room(self) -> int | None:
+        """How many positions may wait in a processor that `waits`; more are an overflow. None: any number."""
+        return None
+
+    def with_room(self, room: int) -> Self:
+        """The same processor with another `room`."""
+        raise PipelineError(f"'{self.keyword}' has no queue of its own, and so no room for {room}")
 
     @property
     def label(self) -> str:

@@ -16,7 +16,7 @@ from workbench.core.fields import parts, scalars, within
 from workbench.core.finite import obstacle
 from workbench.core.join import Join
 from workbench.core.memory import Cells, Store, gather
-from workbench.core.ops import AND, NOT, OR, as_term, both, ite
+from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, Tick, slots_of
 from workbench.core.ring import FEW, Ring
@@ -27,7 +27,7 @@ from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
 from workbench.ir.wires import Wires
-from workbench.processors.group import flatten
+from workbench.processors.group import flatten, with_room
 
 DEFAULT_CAPACITY = 2
 
@@ -61,7 +61,11 @@ def outline(
     pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, compiled: bool = False
 ) -> System:
     """The same system, with counters of queues only: what they hold is made for what looks at it (`System.seen`)."""
-    return _Crawl(flatten(pipeline), capacity, compiled).system()
+    flat = flatten(pipeline)
+    if not isinstance(capacity, int):
+        flat = with_room(flat, capacity)
+        capacity = {queue: size for queue, size in capacity.items() if queue not in flat.rooms}
+    return _Crawl(flat, capacity, compiled).system()
 
 
 class _Crawl:
@@ -213,10 +217,15 @@ class _Crawl:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
         state = before = tuple(var(f"{node.name}:{slot.name}", slot.domain) for slot in machine.slots)
         emitted: list[list[Maybe]] = [[] for _ in node.outputs]
+        full: list[Term] = []
         for number, (fires, front) in enumerate(rounds, 1):
             with strictly(fires) as found:
                 following, results = self._stepped(node, machine, state, front)
             self._escapes(f"{node.name}:inner_escape{number if number > 1 else ''}", found)
+            if node.pending in self.pipeline.rooms:
+                (count,), room = following, self.pipeline.rooms[node.pending]
+                full.append(AND(fires, GT(count, room)))
+                following = (held_in(count, Range(0, room)),)
             state = tuple(
                 _guarded(fires, new, old, slot.domain)
                 for slot, old, new in zip(machine.slots, state, following, strict=True)
@@ -233,6 +242,8 @@ class _Crawl:
                 slots += [Maybe(AND(fires, as_term(each.present, BOOL)), each.value) for each in slots_of(out)]
         for slot, old, new in zip(machine.slots, before, state, strict=True):
             self.wires.store(slot, old, new)
+        if full:
+            self._own_queue(node, state[0], disjunction(full))
         if machine.finish and self.ends.all:
             late, now = bool(self.pipeline.late.intersection(node.inputs)), self.ends.now(node)
             with strictly(now) as found:
@@ -240,6 +251,12 @@ class _Crawl:
             self._escapes(f"{node.name}:inner_escape_at_end", found)
             return [finishing(now, slots, slots_of(out), late=late) for slots, out in zip(emitted, last, strict=True)]
         return emitted
+
+    def _own_queue(self, node: Node, waiting: Any, overflow: Term) -> None:
+        """The queue inside a processor, as others are."""
+        length = self.wires.define(f"{node.name}:length_pending", waiting)
+        happens = self.wires.define(f"{node.name}:overflow_pending", overflow)
+        self.queues[node.pending] = Queue(node.pending, self.pipeline.rooms[node.pending], length, happens)
 
     def _ticked(self, node: Node, machine: Machine) -> list[list[Maybe]]:
         """Run a clocked machine on what the step brings, even if that is nothing; what it emits on each output."""
@@ -277,6 +294,10 @@ class _Crawl:
 
     def _machine(self, node: Node, domains: tuple[Domain, ...]) -> Machine:
         machine = self.pipeline.typed[node.name].machine(domains)
+        if node.pending in self.pipeline.rooms:
+            # what waits is counted exactly, and what finds no room is an overflow, as in other queues
+            (count,), room = machine.slots, self.pipeline.rooms[node.pending]
+            machine = machine._replace(slots=(count._replace(domain=Range(0, room)),))
         for what, domain in [*((f"state '{s.name}'", s.domain) for s in machine.slots)] + [
             (f"pipe '{pipe}'", self.pipeline.domains[pipe]) for pipe in node.outputs
         ]:

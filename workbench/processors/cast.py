@@ -45,8 +45,9 @@ class Cast(Processor):
         (value,) = front
         if not isinstance(value, Term):
             return state, (event(self._convert(value)),)
-        convert = Conversion.checked if isinstance(self.domain, Range) else Conversion.to
-        return state, (event(convert(value, self.domain)),)
+        if isinstance(self.domain, Range):
+            return state, (event(Conversion.checked(value, self.domain)),)
+        return state, (event(Conversion.to(value, self.domain)),)
 
     def _convert(self, value: Value) -> Value:
         checked = isinstance(self.domain, Integer) and self.domain.overflow is Overflowing.CHECKED

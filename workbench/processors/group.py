@@ -84,7 +84,7 @@ class Group(Processor):
 
     @property
     def inner_queues(self) -> tuple[str, ...]:
-        return self.flat.queues
+        return self.flat.every_queue
 
     @property
     def inner_pipes(self) -> Mapping[str, Domain]:
@@ -346,8 +346,24 @@ def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
         else:
             nodes.append(node)
     capacities.update(pipeline.capacities)
+    nodes = [_roomy(node, capacities) for node in nodes]
+    inside = {node.pending for node in nodes}
+    capacities = {queue: size for queue, size in capacities.items() if queue not in inside}
     flat = Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
     return inject(flat, planned(pipeline)) if faults else flat
+
+
+def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
+    """A flat pipeline whose processors have this room for positions that wait; other capacities are ignored."""
+    if not any(node.pending in capacities for node in flat.nodes):
+        return flat
+    nodes = tuple(_roomy(node, capacities) for node in flat.nodes)
+    return Pipeline(flat.name, flat.inputs, nodes, flat.outputs, flat.capacities, flat.doc)
+
+
+def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
+    room = capacities.get(node.pending)
+    return node if room is None else replace(node, processor=node.processor.with_room(room))
 
 
 def planned(pipeline: Pipeline) -> tuple[Fault, ...]:

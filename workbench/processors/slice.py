@@ -51,9 +51,10 @@ class Slice(Holder):
     ----------
     key: the slice of a front.
     inner: a processor, or a pipeline, with one output; each slice is a copy of it, made when its first front comes.
-    to_all: fronts at which this is true go to all slices there are, whatever their key; they make none.
-    until: a slice ends when this is true of an event it emits. Its last event stays in the map; its next front
-        starts it afresh.
+    to_all: fronts at which this is true go to all slices there are, whatever their key; they make none, and a slice
+        that has ended is not one of them.
+    until: a slice ends at a front when this is true of the last event it emits there. Its last event stays in the
+        map; the next front of its key starts it afresh.
     forget: a slice that ends leaves the map, too.
     """
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
@@ -102,9 +102,18 @@ class Streaming(Truth):
 
     pending: int | None = None
 
+    waits: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         if self.pending is not None and self.pending < 1:
             raise PipelineError(f"at least one position has to be able to wait, not {self.pending}")
+
+    @property
+    def room(self) -> int | None:
+        return self.pending
+
+    def with_room(self, room: int) -> Self:
+        return replace(self, pending=room)
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return None if self.pending is None else self.pending + 1
@@ -128,8 +137,11 @@ class Streaming(Truth):
         return out
 
     def _overflow(self) -> Overflow:
+        assert self.pending is not None
         return Overflow(
-            f"more than {self.pending} positions wait for their verdict", hint="let more wait: pending = ..."
+            f"queue 'pending' overflows: its capacity is {self.pending} and {self.pending + 1} positions would wait",
+            hint="let more wait: pending = ...",
+            queue="pending",
         )
 
     def initial(self) -> State:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from workbench.backends.smv import SmvModel, print_model
 from workbench.budget import phase, share
 from workbench.core.domain import BOOL, Value
-from workbench.core.ops import AND, GT, NOT
+from workbench.core.ops import AND, GT, NOT, disjunction
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import FALSE, Term, var
 from workbench.errors import LimitMet
@@ -120,7 +120,7 @@ def _at_most_one(pipeline: Pipeline, system: System, maker: Node, pipe: str) -> 
 
 def upstream(pipeline: Pipeline, queue: str) -> Pipeline:
     """The part of a flat pipeline that ends with the processor of this queue."""
-    last = next(node for node in pipeline.nodes if queue in node.queues)
+    last = next(node for node in pipeline.nodes if queue in (*node.queues, node.pending))
     wanted, kept = set(last.inputs), [last]
     for node in reversed(pipeline.nodes):
         if node is not last and wanted.intersection(node.outputs):
@@ -235,7 +235,9 @@ class Search:
     def _ask(self, capacity: int, lengths: Sequence[int]) -> list[Longer]:
         """Whether the queue can get longer than each of these lengths, none of them above `capacity`."""
         system, asked = self._system(capacity, lengths)
-        model = focus(replace(system, queues={}), asked)  # no other queue overflows: none needs the flag
+        # no other queue overflows, so none needs the flag, but those inside processors, whose room is given
+        inside = {name: system.queues[name] for name in self.pipeline.rooms}
+        model = focus(replace(system, queues=inside), asked)
         self.found.model = model
         env = self.settings.environment
         assume = tuple(env.assumptions(model.system, stutter_reduced=True))
@@ -246,7 +248,8 @@ class Search:
         )
         never = asked
         if model.overflow is not FALSE:  # nothing is concluded once a number has left its checked domain
-            never = [*(AND(term, NOT(model.overflow)) for term in asked), model.escapes]
+            beyond = disjunction([model.escapes, *(queue.overflow for queue in model.queues)])
+            never = [*(AND(term, NOT(model.overflow)) for term in asked), beyond]
         questions = {str(number): Asked("invar", atom(NOT(term))) for number, term in enumerate(never)}
         if model.wraps is not FALSE:
             questions["wraps"] = Asked("invar", atom(NOT(model.wraps)), side=True)
@@ -259,7 +262,9 @@ class Search:
         answers = [result.answers[str(number)] for number in range(len(asked))]
         overflows = all(answer.truth is False for answer in answers)
         if not overflows and model.overflow is not FALSE and result.answers[str(len(asked))].truth is not True:
-            raise GivenUp("a number can leave its checked domain, and nothing is concluded from what follows")
+            full = f"queue {', '.join(queue.name for queue in model.queues)} can overflow" if model.queues else ""
+            what = full or "a number can leave its checked domain"
+            raise GivenUp(f"{what}, and nothing is concluded from what follows")
         return [self._longer(system, smv, answer) for answer in answers]
 
     def _system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:

@@ -18,13 +18,14 @@ from workbench.backends.reference import Reference
 from workbench.budget import Budget, share
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import scalars
-from workbench.core.pipeline import Pipeline
+from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
-from workbench.processors.group import flatten
+from workbench.processors.group import flatten, with_room
 from workbench.verify.buffer_region import Regions
-from workbench.verify.buffer_search import Found, Inputs, Search
+from workbench.verify.buffer_search import Found, Inputs, Search, upstream
 from workbench.verify.check import Settings
+from workbench.verify.pending import waiting
 from workbench.verify.pumping import Pump
 from workbench.verify.replay import CONFIRMED, contents, heard
 from workbench.verify.rests_on import misfortunes
@@ -64,6 +65,7 @@ class Buffer:
     growth: by how many events each round of the cycle makes an unbounded queue longer.
     rests_on: one sentence per assumption.
     reason: why the status is unknown.
+    inside: it is inside a processor, which counts what waits and keeps none of it.
     """
 
     queue: str
@@ -78,11 +80,12 @@ class Buffer:
     engine: str
     seconds: float
     reason: str = ""
+    inside: bool = False
 
     @property
     def transient_capacity(self) -> int | None:
         """What an executor without steps needs: it holds an event while it passes, so one slot more."""
-        return None if self.capacity is None else self.capacity + 1
+        return None if self.capacity is None else self.capacity + (not self.inside)
 
     @property
     def bits(self) -> int | None:
@@ -197,30 +200,61 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
 
 def _buffers(pipeline: Pipeline, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
-    with Budget(settings.seconds, settings.memory_mb):
-        flat = flatten(pipeline.resolve(settings.domain))
-        found = _each(Regions(flat.with_capacities({})), settings, most)
+    found: list[Buffer] = []
+    flat: Pipeline | None = None
+    try:
+        with Budget(settings.seconds, settings.memory_mb):
+            flat = flatten(pipeline.resolve(settings.domain)).with_capacities({})
+            _each(flat, settings, most, found)
+    except LimitMet as met:  # between two queues
+        if flat is None:
+            raise
+        found += [_undecided(flat, queue, met) for _, queue in _queues(flat)[len(found) :]]
     elapsed = time.monotonic() - start
     return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
 
 
-def _each(regions: Regions, settings: Settings, most: int) -> list[Buffer]:
-    """The queues, each asked about with what is proven of those before it."""
-    found: list[Buffer] = []
-    for queue in regions.pipeline.queues:
+def _queues(flat: Pipeline) -> list[tuple[Node, str]]:
+    """All queues with their processors, those inside them too."""
+    return [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
+
+
+def _undecided(flat: Pipeline, queue: str, met: LimitMet) -> Buffer:
+    pipe = flat.sources.get(queue)
+    bits = event_bits(flat.domains[pipe]) if pipe else 0
+    return Buffer(queue, Status.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what, pipe is None)
+
+
+def _each(flat: Pipeline, settings: Settings, most: int, found: list[Buffer]) -> None:
+    """Find the queues, each asked about with what is proven of those before it."""
+    names = _queues(flat)
+    regions = Regions(flat)
+    for node, queue in names:
         proven = {each.queue: each.capacity for each in found if each.capacity is not None}
+        inside = queue == node.pending
+        if not inside and node.pending and node.processor.room is None:  # its queues do not depend on it
+            regions = Regions(with_room(flat, {node.pending: 1}))
         try:
-            with share(len(regions.pipeline.queues) - len(found)):
-                found.append(_buffer(regions, queue, proven, settings, most))
+            with share(len(names) - len(found)):
+                if inside:
+                    found.append(_inside(flat, queue, proven, settings, most))
+                else:
+                    found.append(_buffer(regions, queue, proven, settings, most))
         except LimitMet as met:
-            bits = event_bits(regions.pipeline.domains[regions.pipeline.sources[queue]])
-            found.append(Buffer(queue, Status.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what))
-    return found
+            found.append(_undecided(flat, queue, met))
+        if inside:
+            capacity = found[-1].capacity
+            flat = flat if capacity is None else with_room(flat, {queue: capacity})
+            regions = Regions(flat)
 
 
 def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
     start, pipeline = time.monotonic(), regions.pipeline
-    found = regions.found(queue, proven, settings, most) or Search(pipeline, queue, proven, settings, most).run()
+    boundless = [n.pending for n in upstream(pipeline, queue).nodes if n.pending and n.processor.room is None]
+    if boundless:
+        found = Found(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
+    else:
+        found = regions.found(queue, proven, settings, most) or Search(pipeline, queue, proven, settings, most).run()
     status, growth = Status.UNKNOWN, 0
     witness = None
     if found.pumping:
@@ -243,6 +277,33 @@ def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: S
         engine=found.engine,
         seconds=time.monotonic() - start,
         reason="" if found.pumping else found.reason,
+    )
+
+
+def _inside(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
+    """What is known of a queue inside a processor; its positions need no memory but their number."""
+    start = time.monotonic()
+    found = waiting(pipeline, queue, proven, settings, most)
+    status = Status.UNBOUNDED if found.pumping else Status.UNKNOWN if found.enough is None else Status.BOUNDED
+    verdict, witness = found.verdict, found.witness
+    if found.pumping:
+        inputs, pump = found.pumping
+        room = (ROUNDS + 1) * (found.at_least + pump.growth)
+        witness = pumping(with_room(found.part, {queue: room}), queue, inputs, pump)
+    return Buffer(
+        queue=queue,
+        status=status,
+        capacity=found.enough,
+        at_least=None if found.pumping else found.at_least,
+        for_every_n=verdict is not None and verdict.for_every_n,
+        event_bits=0,
+        witness=witness,
+        growth=found.pumping[1].growth if found.pumping else 0,
+        rests_on=verdict.rests_on[1:] if verdict else (),
+        engine=verdict.engine if verdict else "none needed",
+        seconds=time.monotonic() - start,
+        reason=found.reason,
+        inside=True,
     )
 
 
@@ -339,7 +400,7 @@ def _first_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: Input
         try:
             executor.step(events)
         except Overflow as error:
-            if f"queue '{queue}'" not in error.what:
+            if error.queue != queue:
                 return _escaped(step)
             return CONFIRMED if step == len(inputs) - 1 else f"model gap at step {step}"
     return f"model gap at step {len(inputs) - 1}"

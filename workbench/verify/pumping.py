@@ -62,7 +62,7 @@ class Course:
     ) -> None:
         self.queue = queue
         system = outline(pipeline, room)
-        cut = _cone(system, queue)
+        cut = cone(system, queue)
         self._places = {name: brim for name, brim in brims(pipeline, system).items() if name in cut.queues}
         joins = {instance_of(brim.level) for brim in self._places.values()}
         self._control = [i for i, v in enumerate(cut.variables) if instance_of(v.name) not in joins]
@@ -130,7 +130,7 @@ class Course:
         return all(_repeats(m[start : end + 1], self._rounds[name]) for name, m in self.moments.items())
 
 
-def _cone(system: System, queue: str) -> System:
+def cone(system: System, queue: str) -> System:
     """What decides the length of a queue, with the lengths of the other queues that matter for it."""
     asked = system.queues[queue]
     inside = {instance_of(name) for name in system.cone(asked.length)}

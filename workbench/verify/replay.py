@@ -212,7 +212,7 @@ def executed(
         try:
             record = executor.step(given)
         except Overflow as error:
-            if any(f"'{queue}'" in error.what for queue in step.overflows) or seen_escape:
+            if error.queue in step.overflows or seen_escape:
                 return CONFIRMED
             if any_escape:
                 return f"{CONFIRMED} up to step {position}, where a number the property does not see leaves its domain"

@@ -56,7 +56,7 @@ class TraceStep:
     overflows: tuple[str, ...] = ()
     """Queues at which an event arrived and found no room."""
     contents: Mapping[str, Sequence[Value]] = field(default_factory=dict)
-    """Queue to the events waiting in it at the end of the step, oldest first."""
+    """Queue to the events waiting in it at the end of the step, oldest first; one inside a processor keeps none."""
     ends: bool = False
     """All input streams end at this step."""
     outside: Mapping[str, str] = field(default_factory=dict)

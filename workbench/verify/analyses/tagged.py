@@ -57,6 +57,17 @@ class Tagged(Processor):
         return self.inner.merges
 
     @property
+    def waits(self) -> bool:  # type: ignore[override]
+        return self.inner.waits
+
+    @property
+    def room(self) -> int | None:
+        return self.inner.room
+
+    def with_room(self, room: int) -> Self:
+        return replace(self, inner=self.inner.with_room(room))
+
+    @property
     def ports(self) -> tuple[str, ...]:
         return self.inner.ports
 
