@@ -1,6 +1,8 @@
 """Budgets: what is done in one ends, in whatever code and thread, and nothing is thrown after its end."""
 
 import contextlib
+import subprocess
+import sys
 import threading
 import time
 
@@ -139,3 +141,23 @@ def test_queues_share_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     found = wb.buffers(wb.parse(source).get().pipeline, wb.Settings(seconds=0.5))
     assert [str(each.status) for each in found.queues] == ["unknown"] * 4
     assert "met while looking for the capacity of queue 'a.left'" in found.queues[0].reason
+
+
+PROFILED = """
+import cProfile
+from workbench.budget import Budget
+from workbench.errors import LimitMet
+for seconds in (60, 0.1):
+    try:
+        with Budget(seconds):
+            while seconds < 1:
+                pass
+    except LimitMet:
+        pass
+    cProfile.Profile().runcall(sorted, range(9), key=lambda x: -x)
+"""
+
+
+def test_what_comes_after_a_budget_can_be_profiled() -> None:
+    """In Python 3.11 that hangs where an interrupt was taken back."""
+    subprocess.run([sys.executable, "-c", PROFILED], check=True, timeout=60)

@@ -208,10 +208,10 @@ class Budget:
             for each in mine[mine.index(self) :] if self in mine else []:  # an interrupt may have left inner ones open
                 each._open, each._frame = False, None
                 mine.remove(each)
-            if self.limited:
-                _set(self._thread, None)
-                if self._gate.locked():
-                    self._gate.release()
+            if self.limited and self._gate.locked():
+                self._gate.release()
+        for _ in range(2):  # at the end of a round an interrupt comes that was thrown before, and then none is left
+            pass
         del self._work.phases[self._depth :]  # where an interrupt came between saying so and the block
         self._work.tell()
 
@@ -235,7 +235,7 @@ class Budget:
             if place is None or _deaf(place):
                 return False
             self._interrupt.met = LimitMet(limit, self._work.phase)
-            _set(self._thread, self._interrupt)
+            _throw_into(self._thread, self._interrupt)
             return True
 
     def _exceeded(self) -> str:
@@ -260,12 +260,15 @@ def memory_limit(megabytes: int) -> str:
     return f"memory limit of {megabytes} MB"
 
 
-def _set(thread: int, error: type[BaseException] | None) -> None:
-    """Let a thread meet an error at its next step; None: not any more."""
+def _throw_into(thread: int, error: type[BaseException]) -> None:
+    """Let a thread meet an error at its next step.
+
+    It is never taken back: in Python 3.11 a thread whose error was taken back (NULL) hangs as soon as it is traced or
+    profiled, since the flag that asks for its attention is never reset.
+    """
     import ctypes  # not at the top: it is not needed where there are no limits
 
-    thrown = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), thrown)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def _deaf(frame: FrameType) -> bool:
