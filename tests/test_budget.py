@@ -14,6 +14,9 @@ from workbench.errors import LimitMet
 from workbench.ir.system import System
 from workbench.verify.properties import Property, Question
 
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""An interrupt may come in what Python calls by itself when an object goes, and is lost there: another one follows."""
+
 LONG = 60.0
 """Seconds after which a test that waits for an interrupt gives up."""
 

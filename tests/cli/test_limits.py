@@ -16,6 +16,9 @@ import pytest
 
 from .conftest import ROOT, Ended, Run, program
 
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""An interrupt may come in what Python calls by itself when an object goes, and is lost there: another one follows."""
+
 Pipe = Callable[[str], Path]
 MARGIN = 15.0
 """Seconds beyond the limit that a loaded machine may need; what is tested would take far longer."""

@@ -303,7 +303,8 @@ def test_the_command_is_killed_and_started_again(files):
     process = program(files, *given, "--once")
     said = process.communicate(timeout=300)
     assert process.returncode == 0, said
-    assert len(list(out.glob("batch=*"))) == 30
+    # one file each, but for what Spark had planned and not begun when it was killed: that joins the batch after it
+    assert 28 <= len(list(out.glob("batch=*"))) <= 30
     assert rows_in(out) == expected(rows, pipeline(), end=False)
 
 
