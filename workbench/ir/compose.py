@@ -211,7 +211,7 @@ class _Crawl:
             return machine.on_symbols(state, front, node.processor.out_arity)
         except Refused as error:
             named = f"processor '{node.name}' ({node.processor}): {error.what}"
-            raise Refused(named, where=error.where or node.where, hint=error.hint) from error
+            raise error.retold(named, where=error.where or node.where) from error
 
     def _rounds(self, node: Node, machine: Machine, rounds: Sequence[Round]) -> list[list[Maybe]]:
         """Run the machine on the fronts of a step, one after the other; what it emits on each output."""
