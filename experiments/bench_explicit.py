@@ -24,15 +24,15 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.processors.group import flatten
-from workbench.verify.check import prepare
-from workbench.verify.deciders import get_decider
-from workbench.verify.engines import Limits, get_engine
-from workbench.verify.explicit import ExplicitDecider
-from workbench.verify.explicit.machine import CompiledSearch, version
-from workbench.verify.explicit.space import Space
-from workbench.verify.from_syntax import property_from
-from workbench.verify.part import Part
+from workbench.processors.held.group import flatten
+from workbench.smv.engines import Limits, get_engine
+from workbench.verify.answer.check import prepare
+from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.decide.deciders import get_decider
+from workbench.verify.decide.explicit import ExplicitDecider
+from workbench.verify.decide.explicit.machine import CompiledSearch, version
+from workbench.verify.decide.explicit.space import Space
+from workbench.verify.decide.part import Part
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = """
@@ -148,7 +148,7 @@ def small_checks() -> Iterator[tuple[str, float]]:
     """What a small check costs in a new process: in Python, and as machine code if that is wanted."""
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1]); from experiments.bench_explicit import part_of;"
-        "from workbench.verify.engines import Limits; from workbench.verify.explicit import ExplicitDecider;"
+        "from workbench.smv.engines import Limits; from workbench.verify.decide.explicit import ExplicitDecider;"
         f"part = {SMALL}; start = time.process_time();"
         "ExplicitDecider(eval(sys.argv[2])).decide(part, Limits()); print(time.process_time() - start)"
     )

@@ -63,7 +63,7 @@ def spark_session() -> Iterator[Any]:
 
     if shutil.which("java") is None:
         pytest.skip("there is no Java")
-    made = session("local[2]", **{"spark.python.daemon.module": "tests.spark.daemon"})
+    made = session("local[2]", **{"run/spark.python.daemon.module": "tests.spark.daemon"})
     made.sparkContext.setLogLevel("OFF")
     yield made
     made.stop()

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench.backends.compiled import decode, encode, step_code
-from workbench.conformance.models import whole
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.compare.models import whole
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
 from workbench.core.ops import ADD, EVEN, MUL, SUB
 from workbench.core.processor import END
@@ -20,6 +19,7 @@ from workbench.errors import Refused
 from workbench.ir.ends import END_NAME
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, Variable
+from workbench.run.compiled.code.step import decode, encode, step_code
 
 
 def function(source: str) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.backends.compiled_batch import Batch
 from workbench.errors import DomainError, EngineMissing, Overflow, PipelineError
+from workbench.run.compiled.gpu.batch import Batch
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = """
@@ -42,7 +42,7 @@ PROGRAM = """
 import sys, numpy as np, workbench as wb
 sys.path.insert(0, sys.argv[1])
 from tests.backends.test_compiled_batch import TEXT, compared, traces
-from workbench.backends.compiled_batch import Batch
+from workbench.run.compiled.gpu.batch import Batch
 from workbench.errors import Overflow
 pipeline = wb.parse(TEXT).get().pipeline
 for at_once in (None, 3):
@@ -149,7 +149,7 @@ def test_lists_of_lists() -> None:
 
 @pytest.mark.skipif("NUMBA_ENABLE_CUDASIM" in os.environ, reason="the simulator is a GPU")
 def test_without_a_gpu() -> None:
-    from workbench.backends.compiled_cuda import found
+    from workbench.run.compiled.gpu.cuda import found
 
     if found():
         pytest.skip("there is one")

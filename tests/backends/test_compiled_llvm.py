@@ -15,10 +15,10 @@ from workbench.core.term import Term, var
 pytest.importorskip("llvmlite")
 pytest.importorskip("numba")
 
-from workbench.backends.compiled import decode
 from workbench.ir.system import System, Variable
-from workbench.verify.explicit import kernels, native
-from workbench.verify.explicit.space import Space
+from workbench.run.compiled.code.step import decode
+from workbench.verify.decide.explicit import kernels, native
+from workbench.verify.decide.explicit.space import Space
 
 
 def computed(term: Term, given: dict[str, Domain], values: Sequence[tuple[Value, ...]]) -> list[Value]:

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.backends.compiled_parallel import Parallel
-from workbench.backends.compiled_run import Compiled
-from workbench.conformance.schedules import Schedule
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.compare.schedules import Schedule
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow, PipelineError, Refused, WorkbenchError
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.run.compiled.parallel.executor import Parallel
 
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = np.random.default_rng(7).integers(-50, 50, 2000)
@@ -237,8 +237,8 @@ PROGRAM = """
 import sys, numpy as np
 sys.path.insert(0, sys.argv[1])
 from tests.backends.test_compiled_parallel import EVENTS, parsed, shown
-from workbench.backends.compiled_blocks import ParallelGpu
-from workbench.backends.compiled_run import Compiled
+from workbench.run.compiled.gpu.parallel import ParallelGpu
+from workbench.run.compiled.execute.executor import Compiled
 for expression in sys.argv[2:]:
     pipeline = parsed(expression)
     one = Compiled(pipeline, patience=-1, machine=False)

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.backends.compiled_run import BLOCK, Compiled
-from workbench.backends.compiled_system import translate
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Integer, Overflowing, Tuple
 from workbench.core.function import user_function
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import DomainError, InputError, Overflow, PipelineError, Refused
+from workbench.run.compiled.execute.executor import BLOCK, Compiled
+from workbench.run.compiled.lower.system import translate
 
 MODELS = Path(__file__).resolve().parents[2] / "models" / "time2021"
 
@@ -107,7 +107,7 @@ def test_what_nearly_leaves_a_word_does_not() -> None:
 
 def test_the_code_is_kept_for_the_next_process(tmp_path: Path) -> None:
     code = (
-        "import numpy as np, workbench as wb; from workbench.backends.compiled_run import Compiled\n"
+        "import numpy as np, workbench as wb; from workbench.run.compiled.execute.executor import Compiled\n"
         "p = wb.parse('pipeline p(x: int) -> int { return cumulate(x * 5, +) }').get().pipeline\n"
         "c = Compiled(p, patience=-1); print(c.feed(np.arange(5))['out'].array.sum())\n"
         "print(sum(sum(f.stats.cache_hits.values()) for (_, _, machine), f in c._loops.items() if machine))"

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.backends import compiled_kernels as kernels
-from workbench.backends import compiled_tables as tables
 from workbench.core.memory import DIRECT, table_size
 from workbench.errors import Overflow, Refused
+from workbench.run.compiled.code import kernels
+from workbench.run.compiled.lower import tables
 
 TEXT = """
 function itself(x) = x

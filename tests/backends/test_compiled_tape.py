@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.backends.compiled_loop import dense, executable, loop_source, shape
-from workbench.backends.compiled_plain import SCOPE
-from workbench.backends.compiled_tape import Taped, taped
 from workbench.core.term import var
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
+from workbench.run.compiled.code.loop import dense, executable, loop_source, shape
+from workbench.run.compiled.code.plain import SCOPE
+from workbench.run.compiled.lower.tape import Taped, taped
 
 PIPELINES = {
     "sum": ("window(x, 12, cumulate(+))", 0, 0),

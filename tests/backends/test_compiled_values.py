@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.backends.compiled_observe import encode_any
-from workbench.backends.compiled_values import arrays_of
 from workbench.core.domain import BOOL, FLOAT, INT, Enum, Integer, Range, Record, Tuple
 from workbench.core.fields import scalars, split
+from workbench.events.columns import arrays_of
+from workbench.run.compiled.execute.observe import encode_any
 
 NESTED = Record((Enum(("low", "high")), Tuple((INT, BOOL)), Range(-2, 3), FLOAT), ("level", "pair", "few", "share"))
 EVENTS = st.tuples(

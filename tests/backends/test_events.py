@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from workbench.backends.events import read_events
-from workbench.backends.events_output import output_format, write_events
-from workbench.backends.events_values import UnreadableError, from_json, from_text, to_json, to_text
-from workbench.conformance.strategies import domains, values
+from workbench.builder import Builder
+from workbench.conformance.generate.pipelines import domains, values
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, FrozenMap, Integer, Map, Range, Record, Tuple
 from workbench.errors import DomainError, InputError
+from workbench.events.formats import read_events
+from workbench.events.output import output_format, write_events
+from workbench.events.values import UnreadableError, from_json, from_text, to_json, to_text
 from workbench.processors.passthrough import Passthrough
-from workbench.processors.stream import Builder
 
 TRADE = Record((Range(0, 9), BOOL), ("price", "sold"))
 LIGHT = Enum(("red", "green"))
@@ -351,7 +351,7 @@ def test_the_columns_of_a_table(tmp_path):
 
 
 def test_a_long_table_is_read_and_written_in_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.backends.events_parquet.BATCH", 3)
+    monkeypatch.setattr("workbench.events.parquet.BATCH", 3)
     with write_events(tmp_path / "a.parquet", TWO) as writer:
         for i in range(8):
             writer.write({"x": [i], "c": [i % 2 == 0] if i % 3 else []})

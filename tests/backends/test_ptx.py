@@ -17,8 +17,8 @@ sys.path[:0] = [sys.argv[1], sys.argv[1] + "/experiments"]
 from tests.backends import ptx_device
 ptx_device.install()
 import numpy as np, workbench as wb
-from workbench.backends.compiled_batch import Batch
-from workbench.backends.compiled_blocks import ParallelGpu
+from workbench.run.compiled.gpu.batch import Batch
+from workbench.run.compiled.gpu.parallel import ParallelGpu
 
 def same(pipeline, *columns):
     gpu, reference = Batch(pipeline, device="gpu"), wb.Reference(pipeline)
@@ -165,8 +165,8 @@ def test_random_pipelines() -> None:
     run(
         """
 from dataclasses import replace
-from workbench.conformance.conform import Search, conform_random
-from workbench.conformance.contenders import CONTENDERS
+from workbench.conformance.compare.conform import Search, conform_random
+from workbench.conformance.compare.contenders import CONTENDERS
 gpu = replace(next(each for each in CONTENDERS if each.backend == "gpu"), share=1)
 outcome = conform_random([gpu], Search(examples=60))
 assert outcome.failure is None and outcome.agreements > 20, outcome

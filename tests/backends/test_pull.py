@@ -3,9 +3,9 @@ import itertools
 import pytest
 from hypothesis import given
 
-from workbench.backends.reference import Reference
-from workbench.conformance.differential import check_streams
-from workbench.conformance.strategies import pipelines_and_traces
+from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.differential import check_streams
+from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.core import function as f
 from workbench.core.domain import INT, Integer
 from workbench.core.function import user_function
@@ -14,8 +14,8 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.fork import Fork
-from workbench.processors.stream import Builder, pipeline
 from workbench.processors.trim import Trim
+from workbench.run.reference.executor import Reference
 
 
 class Counted:

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.backends.base import Backend, check_support
-from workbench.backends.reference import Reference
-from workbench.conformance.executables import Running
-from workbench.conformance.strategies import pipelines_and_traces, traces
+from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.executables import Running
+from workbench.conformance.generate.pipelines import pipelines_and_traces, traces
 from workbench.core import function as f
 from workbench.core.determinism import same
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Record
@@ -18,11 +17,12 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
+from workbench.processors.held.window import Window
 from workbench.processors.passthrough import Passthrough
-from workbench.processors.stream import Builder, pipeline
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
-from workbench.processors.window import Window
+from workbench.run.base import Backend, check_support
+from workbench.run.reference.executor import Reference
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import pytest
 
 import workbench as wb
 from tests.cli.conftest import ROOT
-from workbench.backends.snapshot import from_parts, sealed, to_parts
 from workbench.core.domain import FrozenMap
 from workbench.core.processor import NOTHING, Burst, Maybe
 from workbench.errors import Refused, StateError, WorkbenchError
 from workbench.language import parse
+from workbench.run.snapshot import from_parts, sealed, to_parts
 
 FILES = sorted((ROOT / "models").rglob("*.pipe"))
 TEXTS = {

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.backends.compiled_loop import loop_source
-from workbench.backends.compiled_run import Compiled
-from workbench.backends.reference import Reference
-from workbench.conformance.strategies import traces
+from workbench.conformance.generate.pipelines import traces
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
+from workbench.run.compiled.code.loop import loop_source
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.run.reference.executor import Reference
 
 TEXTS = {
     "two": "pipeline p(x: int, y: int) -> int { return stutter(x, 2) + y }",

@@ -16,10 +16,10 @@ from tests.cli.test_docs import DEMO, shows
 from workbench.cli.demo import FOLDER, STANDARD
 from workbench.cli.demo_data import short, tasks_of
 from workbench.cli.pool import Task, decide, decide_in_parallel
-from workbench.draw import inline
 from workbench.errors import EngineMissing
-from workbench.verify.check import Settings
-from workbench.verify.verdict import Outcome
+from workbench.show.draw import inline
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Outcome
 
 VOID = {"meta", "br"}
 

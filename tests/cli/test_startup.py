@@ -12,7 +12,7 @@ from workbench.cli.main import COMMANDS
 HEAVY = {"networkx", "numpy", "numba", "llvmlite", "pandas", "pyarrow", "matplotlib", "duckdb", "pyspark", "hypothesis",
          "jinja2", "pynusmv", "pyparsing"}  # fmt: skip
 """Packages that take a tenth of a second and more."""
-MEANING = {"core", "processors", "ir", "backends", "verify", "conformance", "spark", "threads", "lab"}
+MEANING = {"core", "processors", "ir", "run", "smv", "verify", "show", "conformance", "lab"}
 """What a text that cannot be read has no use for."""
 
 ASK = """
@@ -35,7 +35,7 @@ def after(*commands: list[str]) -> dict[str, tuple[int, set[str]]]:
 
 def parts(modules: set[str]) -> set[str]:
     """The packages of workbench among the modules, less what writes files."""
-    files = {"workbench.backends", "workbench.backends.whole"}
+    files = {"workbench.events", "workbench.events.whole", "workbench.events.files"}
     return {name.split(".")[1] for name in modules - files if name.startswith("workbench.")}
 
 
@@ -79,5 +79,5 @@ def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> No
     ((code, modules),) = after(["check", str(path), "--engine", engine]).values()
     assert code == 0
     assert not packages(modules) & HEAVY
-    unused = {"workbench.verify.algebra", "workbench.backends.reference", "workbench.verify.examine"}
-    assert not modules & (unused | ({"workbench.verify.explicit"} if engine == "auto" else set()))
+    unused = {"workbench.verify.decide.algebra", "workbench.run.reference.executor", "workbench.verify.answer.examine"}
+    assert not modules & (unused | ({"workbench.verify.decide.explicit"} if engine == "auto" else set()))

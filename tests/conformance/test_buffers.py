@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from tests.conformance.corpus import cases
 from tests.examples import examples
-from workbench.backends.reference import Reference
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import Overflowing
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -27,11 +26,12 @@ from workbench.errors import Overflow
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
-from workbench.processors.group import flatten, with_room
-from workbench.verify.buffers import Status, buffers
-from workbench.verify.check import Settings, check
-from workbench.verify.environment import Environment
-from workbench.verify.properties import no_overflow
+from workbench.processors.held.group import flatten, with_room
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.ask.environment import Environment
+from workbench.verify.ask.properties import no_overflow
+from workbench.verify.buffers.buffers import Status, buffers
 
 MOST_STATES = 300
 ROOM = 5

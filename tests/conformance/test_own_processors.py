@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.conformance.conform import Outcome, Search, conform
+from workbench.conformance.compare.conform import Outcome, Search, conform
 from workbench.core.function import Function, TypedFunction
 from workbench.core.processor import NOTHING, Processor, event, typed_function
 from workbench.errors import PipelineError, Refused

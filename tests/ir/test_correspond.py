@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import BOOL, Integer
 from workbench.core.ops import ADD, AND, EQ, ite, negate
 from workbench.core.term import FALSE, TRUE, const, var
@@ -17,8 +17,8 @@ from workbench.ir.compose import compose
 from workbench.ir.correspond import correspond
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, Variable
-from workbench.processors.group import flatten
-from workbench.verify.equivalence import side_by_side
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.equivalence import side_by_side
 
 FOUR = Integer(4)
 

@@ -6,7 +6,7 @@ import pyarrow  # noqa: F401
 from pyspark.daemon import manager
 
 import workbench.lab.spark
-import workbench.spark.stream  # noqa: F401
+import workbench.run.spark.stream  # noqa: F401
 
 if __name__ == "__main__":
     manager()

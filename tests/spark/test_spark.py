@@ -25,12 +25,12 @@ from workbench.language import parse
 pytest.importorskip("pyspark")
 pytest.importorskip("numba")
 
-from workbench.spark.carry import brought_back
-from workbench.spark.executors import choose
-from workbench.spark.keyed import run_located
-from workbench.spark.logs import follow_log, read_log
-from workbench.spark.output import write_rows
-from workbench.spark.stream import start
+from workbench.run.spark.carry import brought_back
+from workbench.run.spark.executors import choose
+from workbench.run.spark.keyed import run_located
+from workbench.run.spark.logs import follow_log, read_log
+from workbench.run.spark.output import write_rows
+from workbench.run.spark.stream import start
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
 ROWS = rows_of(400)

@@ -17,12 +17,12 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
-from workbench.spark.carry import Carried, brought_back, found_in  # noqa: E402
-from workbench.spark.executors import choose  # noqa: E402
-from workbench.spark.output import write_rows  # noqa: E402
-from workbench.spark.parse import Parser  # noqa: E402
-from workbench.spark.runner import Layout, Runner  # noqa: E402
-from workbench.spark.stream import Stepper, same_as_before, unpacked  # noqa: E402
+from workbench.run.spark.carry import Carried, brought_back, found_in  # noqa: E402
+from workbench.run.spark.executors import choose  # noqa: E402
+from workbench.run.spark.output import write_rows  # noqa: E402
+from workbench.run.spark.parse import Parser  # noqa: E402
+from workbench.run.spark.runner import Layout, Runner  # noqa: E402
+from workbench.run.spark.stream import Stepper, same_as_before, unpacked  # noqa: E402
 
 PLACED = Layout("k", (), located=True, files=("/logs/a.csv", "/logs/b.csv"))
 BY_TIME = Layout("k", ("t",))

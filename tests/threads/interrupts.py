@@ -13,9 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import workbench.threads.manager
+import workbench.run.threaded.manager
 
-CODE = str(Path(workbench.threads.manager.__file__).parent)
+CODE = str(Path(workbench.run.threaded.manager.__file__).parent)
 
 
 def looks_for_signals(opcode):

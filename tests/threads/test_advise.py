@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from workbench.builder import Builder
 from workbench.core import function as f
 from workbench.core.domain import INT
 from workbench.core.function import user_function
@@ -13,10 +14,9 @@ from workbench.core.processor import END
 from workbench.errors import InputError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.slice import Slice
-from workbench.processors.stream import Builder
-from workbench.processors.window import Window
-from workbench.threads.advise import (
+from workbench.processors.held.window import Window
+from workbench.processors.slices.slice import Slice
+from workbench.run.threaded.advise import (
     Advice,
     Advised,
     Gain,
@@ -29,9 +29,9 @@ from workbench.threads.advise import (
     pushed,
     pushes,
 )
-from workbench.threads.overhead import Overhead, overhead
-from workbench.threads.placement import Placement
-from workbench.verify.certify import certify_nodes
+from workbench.run.threaded.overhead import Overhead, overhead
+from workbench.run.threaded.placement import Placement
+from workbench.verify.analyses.certify import certify_nodes
 
 
 def chain(*processors):

@@ -8,13 +8,13 @@ import pytest
 
 import workbench as wb
 from workbench.errors import PipelineError
-from workbench.threads.executor import Threaded
-from workbench.threads.manager import ThreadManager
-from workbench.threads.non_blocking import NonBlocking
-from workbench.threads.pipelined import Pipelined
-from workbench.threads.placement import Placement
-from workbench.threads.pull_group import PullGroup
-from workbench.verify.certify import certify
+from workbench.run.threaded.executor import Threaded
+from workbench.run.threaded.manager import ThreadManager
+from workbench.run.threaded.non_blocking import NonBlocking
+from workbench.run.threaded.pipelined import Pipelined
+from workbench.run.threaded.placement import Placement
+from workbench.run.threaded.pull_group import PullGroup
+from workbench.verify.analyses.certify import certify
 
 NONE = ThreadManager(0)
 

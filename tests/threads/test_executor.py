@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.backends.reference import Reference
-from workbench.conformance.differential import check
-from workbench.conformance.executables import Running
-from workbench.conformance.strategies import pipelines_and_traces
-from workbench.conformance.threads import Scheduled
+from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Running
+from workbench.conformance.compare.threaded import Scheduled
+from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.core import function as f
 from workbench.core.domain import INT, Integer, Overflowing
 from workbench.core.function import user_function
@@ -20,18 +20,18 @@ from workbench.errors import DomainError, Overflow, PipelineError, Refused, Work
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.history import History
-from workbench.processors.quantifiers import ForAll
-from workbench.processors.slice import Slice
-from workbench.processors.slice_last import SliceLast
-from workbench.processors.spawn import GloballyOf
-from workbench.processors.stream import Builder, pipeline
+from workbench.processors.held.history import History
+from workbench.processors.held.quantifiers import ForAll
+from workbench.processors.held.spawn import GloballyOf
+from workbench.processors.held.window import Window
+from workbench.processors.slices.slice import Slice
+from workbench.processors.slices.slice_last import SliceLast
 from workbench.processors.trim import Trim
-from workbench.processors.window import Window
-from workbench.threads.executor import Threaded, default_placement
-from workbench.threads.manager import ThreadManager
-from workbench.threads.placement import Placement, balanced
-from workbench.verify.certify import certify_nodes
+from workbench.run.reference.executor import Reference
+from workbench.run.threaded.executor import Threaded, default_placement
+from workbench.run.threaded.manager import ThreadManager
+from workbench.run.threaded.placement import Placement, balanced
+from workbench.verify.analyses.certify import certify_nodes
 
 
 @pipeline(x=INT)

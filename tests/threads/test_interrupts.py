@@ -11,23 +11,23 @@ import pytest
 
 from tests.threads.interrupts import everywhere, within
 from tests.threads.test_pulled import alone, branches, pairs
-from workbench.conformance.schedules import Schedule
+from workbench.builder import pipeline
+from workbench.conformance.compare.schedules import Schedule
 from workbench.core import function as f
 from workbench.core.domain import INT
 from workbench.core.function import user_function
 from workbench.errors import PipelineError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.stream import pipeline
+from workbench.processors.held.window import Window
 from workbench.processors.trim import Trim
-from workbench.processors.window import Window
-from workbench.threads.executor import Threaded
-from workbench.threads.manager import ThreadManager
-from workbench.threads.non_blocking import NonBlocking
-from workbench.threads.pipelined import Pipelined
-from workbench.threads.placement import Placement
-from workbench.threads.pull_group import PullGroup
-from workbench.verify.certify import certify
+from workbench.run.threaded.executor import Threaded
+from workbench.run.threaded.manager import ThreadManager
+from workbench.run.threaded.non_blocking import NonBlocking
+from workbench.run.threaded.pipelined import Pipelined
+from workbench.run.threaded.placement import Placement
+from workbench.run.threaded.pull_group import PullGroup
+from workbench.verify.analyses.certify import certify
 
 WINDOW = alone(Window(2, Cumulate(f.Function("difference", 2, lambda a, b: a - b), 0)))
 WINDOW_CERTIFICATE = certify(WINDOW)

@@ -7,11 +7,11 @@ from functools import partial
 
 import pytest
 
-from workbench.conformance.schedules import Deadlock, Schedule
+from workbench.conformance.compare.schedules import Deadlock, Schedule
 from workbench.errors import PipelineError
 from workbench.processors.passthrough import Passthrough
-from workbench.threads.manager import ThreadManager
-from workbench.threads.non_blocking import NonBlocking
+from workbench.run.threaded.manager import ThreadManager
+from workbench.run.threaded.non_blocking import NonBlocking
 
 SEEDS = range(150)
 

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.processors.common import typed
-from workbench.backends.compiled_run import Compiled
-from workbench.backends.reference import Reference
-from workbench.backends.smv import print_model
-from workbench.conformance.schedules import Schedule
+from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.schedules import Schedule
 from workbench.core import function as f
 from workbench.core.determinism import Determinism
 from workbench.core.domain import BOOL, FLOAT, INT, Integer
@@ -21,19 +19,21 @@ from workbench.processors import CLASSES
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
+from workbench.processors.held.quantifiers import Exists, ForAll
+from workbench.processors.held.spawn import EventuallyOf, GloballyOf
+from workbench.processors.held.window import Window
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex
-from workbench.processors.quantifiers import Exists, ForAll
-from workbench.processors.slice import Slice
-from workbench.processors.slice_last import SliceLast
-from workbench.processors.spawn import EventuallyOf, GloballyOf
-from workbench.processors.stream import Builder, pipeline
+from workbench.processors.slices.slice import Slice
+from workbench.processors.slices.slice_last import SliceLast
 from workbench.processors.stutter import Stutter
 from workbench.processors.temporal import Globally
 from workbench.processors.trim import Trim
-from workbench.processors.window import Window
-from workbench.threads.manager import ThreadManager
-from workbench.threads.non_blocking import NonBlocking, with_non_blocking_copies
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.run.reference.executor import Reference
+from workbench.run.threaded.manager import ThreadManager
+from workbench.run.threaded.non_blocking import NonBlocking, with_non_blocking_copies
+from workbench.smv.printer import print_model
 
 
 def fussy(n):

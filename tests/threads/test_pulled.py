@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.threads.test_manager import Failing, until
-from workbench.backends.reference import Reference
-from workbench.conformance.differential import pulled, received
-from workbench.conformance.schedules import Schedule
-from workbench.conformance.source import body
-from workbench.conformance.strategies import pipelines_and_traces
+from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.differential import pulled, received
+from workbench.conformance.compare.schedules import Schedule
+from workbench.conformance.generate.pipelines import pipelines_and_traces
+from workbench.conformance.written_tests.python_source import body
 from workbench.core import function as f
 from workbench.core.domain import INT, Integer, Overflowing
 from workbench.core.function import user_function
@@ -24,20 +24,20 @@ from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
+from workbench.processors.held.window import Window
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.past import Once
-from workbench.processors.stream import Builder, pipeline
 from workbench.processors.stutter import Stutter
 from workbench.processors.trim import Trim
-from workbench.processors.window import Window
-from workbench.threads.executor import Threaded
-from workbench.threads.manager import ThreadManager
-from workbench.threads.pipelined import Pipelined, vouch
-from workbench.threads.placement import Placement
-from workbench.threads.prefetch import Cancelled
-from workbench.threads.pull_group import PullGroup
-from workbench.verify.certify import certify, certify_nodes
+from workbench.run.reference.executor import Reference
+from workbench.run.threaded.executor import Threaded
+from workbench.run.threaded.manager import ThreadManager
+from workbench.run.threaded.pipelined import Pipelined, vouch
+from workbench.run.threaded.placement import Placement
+from workbench.run.threaded.prefetch import Cancelled
+from workbench.run.threaded.pull_group import PullGroup
+from workbench.verify.analyses.certify import certify, certify_nodes
 
 
 @pipeline(x=INT)

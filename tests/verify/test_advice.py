@@ -11,7 +11,7 @@ from tests.verify.engines.conftest import engine_or_skip
 from tests.verify.engines.models import HARD, long
 from workbench.cli.output import block
 from workbench.cli.problem import problem
-from workbench.verify.engines import Limits, Query, Reached, Task
+from workbench.smv.engines import Limits, Query, Reached, Task
 
 SOURCE = """
 pipeline products(x: int, y: int) -> int {
@@ -69,7 +69,7 @@ def test_advice_is_printed_below_the_verdict() -> None:
 
 def test_the_explicit_engine_says_how_many_states_it_has_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum has 64 values; there is memory for none of them after the first."""
-    monkeypatch.setattr("workbench.verify.explicit.decider.PLAIN_BYTES", 2**40)
+    monkeypatch.setattr("workbench.verify.decide.explicit.decider.PLAIN_BYTES", 2**40)
     total = wb.parse("pipeline total(x: int) -> int { return cumulate(x, +) }").get().pipeline
     prop = wb.property_from(wb.parse_property("always (out <= 63)"))
     verdict = wb.check(total, prop, wb.Settings(n=64, engine="explicit", memory_mb=4000))

@@ -24,10 +24,10 @@ from workbench import (
     read_file,
 )
 from workbench.errors import Overflow, PipelineError
-from workbench.processors.group import flatten
-from workbench.verify.buffer_search import _spread, never_ahead
-from workbench.verify.buffers import Buffer, Status, event_bits, overflowing, pumping
-from workbench.verify.pumping import Pump, _same_events_taken
+from workbench.processors.held.group import flatten
+from workbench.verify.buffers.buffers import Buffer, Status, event_bits, overflowing, pumping
+from workbench.verify.buffers.pumping import Pump, _same_events_taken
+from workbench.verify.buffers.search import _spread, never_ahead
 
 
 def load(text: str, **params: Any) -> Pipeline:

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench import Outcome, Settings
-from workbench.conformance.strategies import pipelines
+from workbench.conformance.generate.pipelines import pipelines
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import var
 from workbench.errors import Disagreement, EngineMissing
-from workbench.processors.group import flatten
-from workbench.verify import deciders
-from workbench.verify.check import prepare
-from workbench.verify.deciders import AllDecider, AutoDecider, get_decider
-from workbench.verify.decision import Decision
-from workbench.verify.engines import Answer, Limits, RawTrace
-from workbench.verify.engines.base import unshown
-from workbench.verify.explicit import ExplicitDecider
-from workbench.verify.from_syntax import property_from
-from workbench.verify.part import Part
+from workbench.processors.held.group import flatten
+from workbench.smv.engines import Answer, Limits, RawTrace
+from workbench.smv.engines.base import unshown
+from workbench.verify.answer.check import prepare
+from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.decide import deciders
+from workbench.verify.decide.deciders import AllDecider, AutoDecider, get_decider
+from workbench.verify.decide.decision import Decision
+from workbench.verify.decide.explicit import ExplicitDecider
+from workbench.verify.decide.part import Part
 
 SOURCE = "pipeline total(x: int) -> int { return cumulate(x, +) }"
 
@@ -232,7 +232,7 @@ def test_what_bdds_do_not_decide_another_engine_does() -> None:
 
 @pytest.mark.parametrize("engine", ["nusmv", "bmc"])
 def test_a_formula_that_is_too_long_for_an_engine_is_a_limit_of_that_engine(engine, monkeypatch):
-    monkeypatch.setattr("workbench.verify.engines.executable._LONGEST_LINE", 10)
+    monkeypatch.setattr("workbench.smv.engines.executable._LONGEST_LINE", 10)
     asked = part()
     found = get_decider(engine).decide(asked, Limits())
     assert {answer.truth for answer in found.answers.values()} == {None}

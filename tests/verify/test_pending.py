@@ -7,12 +7,12 @@ import itertools
 import pytest
 
 import workbench as wb
-from workbench.backends.compiled_run import Compiled
-from workbench.backends.reference import Reference
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
-from workbench.processors.group import flatten, with_room
-from workbench.verify.buffers import Status
+from workbench.processors.held.group import flatten, with_room
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.run.reference.executor import Reference
+from workbench.verify.buffers.buffers import Status
 
 TOGETHER = wb.Environment(arrivals="synchronised")
 

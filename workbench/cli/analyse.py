@@ -12,7 +12,7 @@ from workbench.errors import LimitMet
 if TYPE_CHECKING:
     from workbench.cli.analyse_report import Section
     from workbench.core.pipeline import Pipeline
-    from workbench.verify.check import Settings
+    from workbench.verify.answer.check import Settings
 
 ANALYSES = ("dead-paths", "latency", "silence", "constants", "order")
 UNDECIDED = 3

@@ -11,16 +11,16 @@ from typing import Any
 
 from workbench.cli.output import colour
 from workbench.core.pipeline import Pipeline
-from workbench.core.shown import show_value
+from workbench.core.readable import show_value
 from workbench.errors import Refused
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
+from workbench.show.timeline import render_timeline
 from workbench.verify import analyses as a
 from workbench.verify.analyses.constants import Carried, Kind
 from workbench.verify.analyses.dead_paths import Dead, DeadPaths
 from workbench.verify.analyses.measure import Measure
-from workbench.verify.check import Settings
-from workbench.verify.timeline import render_timeline
-from workbench.verify.verdict import Outcome, Trace
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Outcome, Trace
 
 _INDENT = "    "
 BOUNDS = " (within bounds: before a queue overflows)"

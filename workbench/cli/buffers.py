@@ -15,7 +15,7 @@ from workbench.cli import options as o
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.verify.buffers import Buffer, Buffers
+    from workbench.verify.buffers.buffers import Buffer, Buffers
 
 SIGNS = {"bounded": ("✓", "32"), "unbounded": ("✗", "31"), "unknown": ("?", "35")}
 """The sign and the colour (ANSI) of what is known of a queue."""
@@ -53,7 +53,7 @@ def execute(args: argparse.Namespace) -> int:
     args.Q = []
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     settings = o.settings(args, pipeline)
-    from workbench.verify.buffers import buffers
+    from workbench.verify.buffers.buffers import buffers
 
     with Progress(f"buffers of {pipeline.name}"):
         found = buffers(pipeline, settings, args.most)
@@ -92,7 +92,7 @@ def _headline(item: Buffer) -> list[str]:
 
 
 def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:
-    from workbench.verify.timeline import render_timeline
+    from workbench.show.timeline import render_timeline
 
     lines = [f"- {line}" for line in item.rests_on]
     if item.capacity is not None and not item.inside:
@@ -124,7 +124,7 @@ def _annotate(reference: str, found: Buffers) -> str:
     """Write the capacities into the file; what to say of it."""
     from pathlib import Path
 
-    from workbench.cli.files import write_atomically
+    from workbench.events.files import write_atomically
     from workbench.language import parse, split_reference
     from workbench.language.annotate import annotated
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
-from workbench.cli.files import write_atomically
 from workbench.cli.progress import Progress
 from workbench.errors import InputError
+from workbench.events.files import write_atomically
 
 if TYPE_CHECKING:
-    from workbench.conformance.conform import Outcome, Search
-    from workbench.conformance.contenders import Contender
-    from workbench.conformance.subjects import Subject
+    from workbench.conformance.compare.conform import Outcome, Search
+    from workbench.conformance.compare.contenders import Contender
+    from workbench.conformance.compare.user_files import Subject
 
 EXAMPLES = 100
 
@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
         except OSError as error:
             raise InputError(f"cannot write there: {error.strerror}", where=args.to_test) from error
     _hypothesis()
-    from workbench.conformance.conform import Search, contenders
+    from workbench.conformance.compare.conform import Search, contenders
 
     among = contenders(args.backend)
     search = Search(args.examples, args.seed, args.steps, args.N, args.Q)
@@ -90,7 +90,7 @@ def _hypothesis() -> None:
 
 
 def _subjects(file: str, params: list[str]) -> Iterator[Subject]:
-    from workbench.conformance.subjects import python_pipelines, subject
+    from workbench.conformance.compare.user_files import python_pipelines, subject
     from workbench.language import parameters
 
     path, name = (file, None) if Path(file).exists() or ":" not in file else file.rsplit(":", 1)
@@ -108,7 +108,7 @@ def _outcomes(
     search: Search,
     progress: Progress,
 ) -> Iterator[tuple[Subject | None, Outcome]]:
-    from workbench.conformance.conform import conform, conform_random
+    from workbench.conformance.compare.conform import conform, conform_random
 
     reached = [search.seed]
 
@@ -135,7 +135,7 @@ def _outcomes(
 
 def block(outcome: Outcome) -> str:
     """An outcome as people read it."""
-    from workbench.conformance.shown import account
+    from workbench.conformance.compare.explanation import account
 
     within = f"{', '.join(outcome.part)} in " if outcome.part else ""
     head = f"{outcome.backend}  of {within}{outcome.pipeline}"
@@ -148,7 +148,7 @@ def block(outcome: Outcome) -> str:
     found = outcome.failure
     text = account(found)
     if outcome.pipeline == "random pipelines":
-        from workbench.conformance.source import body
+        from workbench.conformance.written_tests.python_source import body
 
         text += "\n\n" + body(found.pipeline)
     if found.made[1]:
@@ -195,8 +195,8 @@ def _plain(value: Any) -> Any:
 
 def _written(args: argparse.Namespace, subject: Subject | None, outcome: Outcome) -> Path:
     """The test of a failure, in the folder."""
-    from workbench.conformance.kept import disagreement
-    from workbench.conformance.recipe import identifier
+    from workbench.conformance.written_tests.disagreements import disagreement
+    from workbench.conformance.written_tests.recipe import identifier
 
     assert outcome.failure is not None
     recipe = None if subject is None else subject.recipe(outcome.integers, args.to_test)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from workbench.cli.demo_data import Entry
     from workbench.cli.pool import Task
-    from workbench.verify.verdict import Verdict
+    from workbench.verify.answer.verdict import Verdict
 
 STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-full-queues")
 """What is asked of every pipeline, besides the `check` lines of its file."""
@@ -33,7 +33,7 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.cli.demo_data import Report, tasks_of
     from workbench.cli.output import GAP, gap
     from workbench.cli.report import write_report
-    from workbench.verify.verdict import Outcome
+    from workbench.verify.answer.verdict import Outcome
 
     begin = time.monotonic()
     tasks = tasks_of(args.models, STANDARD, _SECONDS)

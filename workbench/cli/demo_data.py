@@ -14,9 +14,9 @@ from workbench.cli.pool import Task, source
 from workbench.cli.problem import Problem
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError
-from workbench.verify.check import Settings
-from workbench.verify.timeline import Timeline, timeline
-from workbench.verify.verdict import Outcome, Trace, Verdict
+from workbench.show.timeline import Timeline, timeline
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 
 RUNS = "runs"
 _ROOM = 4

@@ -89,7 +89,7 @@ def look() -> Iterator[Item]:
 
 def _engines() -> Iterator[Item]:
     from workbench.errors import WorkbenchError
-    from workbench.verify.engines import find_engines, get_engine
+    from workbench.smv.engines import find_engines, get_engine
 
     yield Item("engines", EXPLICIT, True, "built in")
     for found in find_engines():

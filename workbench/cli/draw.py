@@ -26,12 +26,12 @@ def execute(args: argparse.Namespace) -> int:
     """Draw."""
     pipeline = o.load(args.file, args.param, args.fault).pipeline
     if args.output is None:
-        from workbench.draw import draw
+        from workbench.show.draw import draw
 
         sys.stdout.write(draw(pipeline))
         return 0
-    from workbench.backends.whole import replacing
-    from workbench.draw import render
+    from workbench.events.whole import replacing
+    from workbench.show.draw import render
 
     with replacing(Path(os.path.realpath(args.output))) as name:
         render(pipeline, str(name))

@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
     left, right = _pipelines([args.left, args.right], args.param)
     from workbench.cli.output import decide_all
     from workbench.cli.problem import Comparison
-    from workbench.verify.equivalence import side_by_side
+    from workbench.verify.answer.equivalence import side_by_side
 
     left = replace(left, loaded=left.loaded.faulty(*args.fault))
     both = side_by_side(left.pipeline, right.pipeline, args.mode)[0]

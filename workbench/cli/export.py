@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
 from workbench.cli.check import properties, property_option
-from workbench.cli.files import write_atomically
 from workbench.cli.progress import Progress
+from workbench.events.files import write_atomically
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.ir.system import System
     from workbench.language import PropertySyntax
-    from workbench.verify.check import Settings
-    from workbench.verify.properties import Question
+    from workbench.verify.answer.check import Settings
+    from workbench.verify.ask.properties import Question
 
 KEYWORDS = {"invar": "INVARSPEC", "ctl": "CTLSPEC", "ltl": "LTLSPEC"}
 
@@ -59,11 +59,11 @@ def export_text(pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: S
     ------
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     """
-    from workbench.backends.smv import print_model
     from workbench.ir.compose import compose
     from workbench.ir.reduce import focus
-    from workbench.processors.group import flatten
-    from workbench.verify.formula import to_smv, weaken
+    from workbench.processors.held.group import flatten
+    from workbench.smv.printer import print_model
+    from workbench.verify.ask.formula import to_smv, weaken
 
     flat = flatten(pipeline.resolve(settings.domain))
     system, questions = _asked(compose(flat, settings.q), asked)
@@ -92,8 +92,8 @@ def _asked(
     system: System, asked: Sequence[PropertySyntax]
 ) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
     """The system with the observers of all properties, and the questions; None for comparisons."""
-    from workbench.verify.from_syntax import EQUIVALENCES, property_from
-    from workbench.verify.tolerance import TOLERATES
+    from workbench.verify.answer.from_syntax import EQUIVALENCES, property_from
+    from workbench.verify.answer.tolerance import TOLERATES
 
     questions: list[tuple[PropertySyntax, Question | None]] = []
     for syntax in asked:
@@ -122,7 +122,7 @@ def _never() -> Any:
 
 
 def _header(pipeline: Pipeline, settings: Settings, system: System) -> Iterator[str]:
-    from workbench.verify.rests_on import misfortunes
+    from workbench.verify.answer.rests_on import misfortunes
 
     yield f"Pipeline {pipeline.name}"
     yield from (f"  {line}".rstrip() for line in pipeline.doc.splitlines())

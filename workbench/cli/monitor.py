@@ -16,12 +16,12 @@ from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.cli.problem import Part
-    from workbench.conformance.recipe import Recipe
+    from workbench.conformance.written_tests.recipe import Recipe
     from workbench.core.pipeline import Pipeline
     from workbench.language import Monitor, PropertySyntax
-    from workbench.verify.check import Settings
-    from workbench.verify.driven import Driven
-    from workbench.verify.verdict import Verdict
+    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.verdict import Verdict
+    from workbench.verify.monitor.driven import Driven
 
 DEFAULT = "never-false"
 
@@ -64,8 +64,8 @@ class Watched:
     @cached_property
     def environment(self) -> Driven:
         """The inputs, bound to the system."""
-        from workbench.verify.monitor import driven
-        from workbench.verify.smv_system import read_system
+        from workbench.smv.system import read_system
+        from workbench.verify.monitor.monitor import driven
 
         return driven(read_system(self.system), self.part.pipeline, self.bind, self.when, self.settings)
 
@@ -98,7 +98,7 @@ class Monitored:
     @cached_property
     def pipeline(self) -> Pipeline:
         """The pipeline, flat and over finite domains."""
-        from workbench.processors.group import flatten
+        from workbench.processors.held.group import flatten
 
         return flatten(self.watched.part.pipeline.resolve(self.watched.settings.domain))
 
@@ -113,8 +113,8 @@ class Monitored:
     def validate(self) -> None:
         """Bind the inputs and build the question, without asking it."""
         from workbench.ir.compose import outline
-        from workbench.verify.binding import Undecided
-        from workbench.verify.from_syntax import property_from
+        from workbench.verify.answer.from_syntax import property_from
+        from workbench.verify.monitor.binding import Undecided
 
         question = property_from(self.syntax).question(outline(self.pipeline, self.watched.settings.q))
         with contextlib.suppress(Undecided):  # `decide` says it of this property, and goes on to the next
@@ -122,15 +122,15 @@ class Monitored:
 
     def undecided(self) -> Verdict:
         """The verdict as long as there is none."""
-        from workbench.verify.check import undecided
+        from workbench.verify.answer.check import undecided
 
         return undecided(self.watched.part.pipeline.name, self.text, self.watched.settings, system=self.watched.system)
 
     def decide(self) -> Verdict:
         """The verdict, under the names the user wrote."""
-        from workbench.verify.binding import Undecided
-        from workbench.verify.from_syntax import property_from
-        from workbench.verify.monitor import monitored, unbound
+        from workbench.verify.answer.from_syntax import property_from
+        from workbench.verify.monitor.binding import Undecided
+        from workbench.verify.monitor.monitor import monitored, unbound
 
         w, prop = self.watched, property_from(self.syntax)
         try:
@@ -190,8 +190,8 @@ def _watching(
 
 def _asked(given: Sequence[str], checks: Sequence[PropertySyntax]) -> list[PropertySyntax]:
     from workbench.language import parse_property
-    from workbench.verify.from_syntax import EQUIVALENCES
-    from workbench.verify.tolerance import TOLERATES
+    from workbench.verify.answer.from_syntax import EQUIVALENCES
+    from workbench.verify.answer.tolerance import TOLERATES
 
     if checks and not given:
         return list(checks)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from workbench.cli.problem import Part
     from workbench.core.pipeline import Pipeline
     from workbench.language import Loaded, Source
-    from workbench.verify.check import Settings
+    from workbench.verify.answer.check import Settings
 
 ENGINES = ("auto", "all", "explicit", "algebra", "pynusmv", "nusmv", "nuxmv", "bmc", "ic3")
 KINDS = ("modular", "saturating", "checked")
@@ -176,8 +176,8 @@ def load_all(
 def settings(args: Any, pipeline: Pipeline) -> Settings:
     """What the options mean; `pipeline` knows its queues."""
     from workbench.core.domain import Overflowing
-    from workbench.verify.check import Settings
-    from workbench.verify.environment import Environment
+    from workbench.verify.answer.check import Settings
+    from workbench.verify.ask.environment import Environment
 
     return Settings(
         q=capacities(args.Q, pipeline),
@@ -192,7 +192,7 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
 
 def capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | dict[str, int]:
     """One capacity for every queue, or a capacity per queue; a number beside pairs is for the rest."""
-    from workbench.processors.group import flatten
+    from workbench.processors.held.group import flatten
 
     pairs: dict[str, int] = {}
     for item in given:

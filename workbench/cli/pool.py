@@ -20,8 +20,8 @@ from multiprocessing.process import BaseProcess
 from workbench.cli.problem import Problem, problem
 from workbench.errors import EngineMissing, WorkbenchError
 from workbench.language import Source, parse_property, read_file
-from workbench.verify.check import Settings, undecided
-from workbench.verify.verdict import Verdict
+from workbench.verify.answer.check import Settings, undecided
+from workbench.verify.answer.verdict import Verdict
 
 
 @dataclass(frozen=True)

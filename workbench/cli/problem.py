@@ -15,16 +15,16 @@ from workbench.core.pipeline import Pipeline
 from workbench.ir.compose import outline
 from workbench.ir.system import System
 from workbench.language import Loaded, PipelineReference, PropertySyntax
-from workbench.processors.group import flatten
-from workbench.verify.check import Settings, check, undecided
-from workbench.verify.equivalence import NAMES, Mode, equivalent, side_by_side
-from workbench.verify.from_syntax import EQUIVALENCES, property_from, sides
-from workbench.verify.properties import Property
-from workbench.verify.tolerance import TOLERATES, faultless
-from workbench.verify.verdict import Verdict
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.check import Settings, check, undecided
+from workbench.verify.answer.equivalence import NAMES, Mode, equivalent, side_by_side
+from workbench.verify.answer.from_syntax import EQUIVALENCES, property_from, sides
+from workbench.verify.answer.tolerance import TOLERATES, faultless
+from workbench.verify.answer.verdict import Verdict
+from workbench.verify.ask.properties import Property
 
 if TYPE_CHECKING:
-    from workbench.conformance.recipe import Recipe
+    from workbench.conformance.written_tests.recipe import Recipe
 
 
 class Problem(Protocol):
@@ -74,7 +74,7 @@ class Part:
 
     def recipe(self, settings: Settings) -> Recipe:
         """How a test builds it."""
-        from workbench.conformance.recipe import Recipe
+        from workbench.conformance.written_tests.recipe import Recipe
 
         made, name = self.loaded, self.loaded.pipeline.name
         return Recipe.of_text(made.source.text, name, self.given, settings.domain, made.added, sound=self.sound)
@@ -127,7 +127,7 @@ class Single:
 
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""
-        from workbench.verify.examine import examined
+        from workbench.verify.answer.examine import examined
 
         asked = self.loaded.pipeline, property_from(self.syntax)
         return examined(verdict, lambda _: asked, self.settings)
@@ -183,7 +183,7 @@ class Comparison:
 
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""
-        from workbench.verify.examine import examined
+        from workbench.verify.answer.examine import examined
 
         def asked(settings: Settings) -> tuple[Pipeline, Property]:
             domain = settings.domain

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.cli.demo_data import Report
-from workbench.cli.files import write_atomically
 from workbench.cli.report_html import html
 from workbench.cli.report_markdown import markdown
 from workbench.core.pipeline import Pipeline
-from workbench.draw import svg
 from workbench.errors import InputError, WorkbenchError
-from workbench.verify.explorer import explorer
+from workbench.events.files import write_atomically
+from workbench.show.draw import svg
+from workbench.show.explorer import explorer
 
 PICTURES = "pictures"
 

@@ -7,10 +7,10 @@ from html import escape
 
 from workbench.cli.demo_data import Entry, Model, Report, short
 from workbench.cli.output import GAP, SHORTEST, SIGNS, gap
-from workbench.cli.report_style import STYLE
-from workbench.draw import inline
-from workbench.verify.timeline import MARKS, NO_EVENT, Row, Timeline
-from workbench.verify.verdict import Outcome
+from workbench.show.draw import inline
+from workbench.show.style import STYLE
+from workbench.show.timeline import MARKS, NO_EVENT, Row, Timeline
+from workbench.verify.answer.verdict import Outcome
 
 WORDS = {
     Outcome.HOLDS: "on every run of the model",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from workbench.cli.demo_data import Entry, Model, Report, short
 from workbench.cli.output import SIGNS
-from workbench.verify.timeline import render_timeline
+from workbench.show.timeline import render_timeline
 
 _WIDTH = 110
 

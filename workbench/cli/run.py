@@ -19,11 +19,11 @@ from workbench.cli import run_queues, run_spark
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.backends.base import StepRecord
-    from workbench.backends.compiled_run import Compiled
-    from workbench.backends.reference import Reference
-    from workbench.backends.reference_faults import RandomFaults
     from workbench.core.pipeline import Pipeline
+    from workbench.run.base import StepRecord
+    from workbench.run.compiled.execute.executor import Compiled
+    from workbench.run.reference.executor import Reference
+    from workbench.run.reference.random_faults import RandomFaults
 
     Backend = Reference | Compiled
 
@@ -77,8 +77,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
-    from workbench.backends.events import read_events
-    from workbench.backends.events_output import output_format, write_events
+    from workbench.events.formats import read_events
+    from workbench.events.output import output_format, write_events
 
     if args.backend == "spark":
         return run_spark.execute(args, pipeline)
@@ -121,33 +121,33 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults | None) -> Iterator[Backend]:
     if args.backend == "numba":
         if args.threads not in (None, 1):
-            from workbench.backends.compiled_parallel import Parallel
+            from workbench.run.compiled.parallel.executor import Parallel
 
             make = partial(Parallel, threads=args.threads, reassociate=args.reassociate)
             yield run_queues.allocated(make, pipeline, args)
         else:
-            from workbench.backends.compiled_run import Compiled
+            from workbench.run.compiled.execute.executor import Compiled
 
             yield run_queues.allocated(Compiled, pipeline, args)
     elif args.backend == "gpu":
-        from workbench.backends.compiled_batch import gpu_name
-        from workbench.backends.compiled_run import Compiled
+        from workbench.run.compiled.execute.executor import Compiled
+        from workbench.run.compiled.gpu.batch import gpu_name
 
         if gpu_name():
-            from workbench.backends.compiled_blocks import ParallelGpu
+            from workbench.run.compiled.gpu.parallel import ParallelGpu
 
             yield run_queues.allocated(ParallelGpu, pipeline, args)
         else:
             print("workbench: runs on the CPU, since no NVIDIA GPU answers", file=sys.stderr)
             yield run_queues.allocated(Compiled, pipeline, args)
     elif args.backend == "threaded":
-        from workbench.threads.executor import Threaded
-        from workbench.threads.manager import ThreadManager
+        from workbench.run.threaded.executor import Threaded
+        from workbench.run.threaded.manager import ThreadManager
 
         with ThreadManager(os.cpu_count() if args.threads is None else args.threads) as manager:
             yield Threaded(pipeline, manager, oracle=faults)
     else:
-        from workbench.backends.reference import Reference
+        from workbench.run.reference.executor import Reference
 
         yield Reference(pipeline, oracle=faults)
 
@@ -156,7 +156,7 @@ def _outputs(
     backend: Backend, events: Iterator[dict[str, Any]], faults: RandomFaults | None, *, live: bool
 ) -> Iterator[Mapping[str, list[Any]]]:
     """What comes out in each step; where somebody waits for it, before the next step is read."""
-    from workbench.backends.reference import Reference
+    from workbench.run.reference.executor import Reference
 
     if not isinstance(backend, Reference):
         yield from _compiled(backend, events, 1 if live else LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
@@ -201,14 +201,14 @@ def _faults(args: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None
     """What makes faults strike, where the options ask for that."""
     if not args.fault and args.seed is None and args.rate is None:
         return None
-    from workbench.backends.reference_faults import RandomFaults
+    from workbench.run.reference.random_faults import RandomFaults
 
     return RandomFaults(pipeline, args.seed or 0, RATE if args.rate is None else args.rate)
 
 
 def _say(backend: Reference, record: StepRecord) -> None:
     """The faults that struck in the last step, on the standard error."""
-    from workbench.core.shown import show_value
+    from workbench.core.readable import show_value
     from workbench.faults import struck
 
     carried = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}

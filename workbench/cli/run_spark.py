@@ -14,7 +14,7 @@ from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.spark.executors import Choice
+    from workbench.run.spark.executors import Choice
 
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "20000"}
 WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(2**40)}
@@ -48,9 +48,9 @@ def refuse_options(args: argparse.Namespace) -> None:
 def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     """Run and write."""
     _check(args)
-    from workbench.spark.carry import brought_back
-    from workbench.spark.executors import choose
-    from workbench.spark.session import LOCAL, session
+    from workbench.run.spark.carry import brought_back
+    from workbench.run.spark.executors import choose
+    from workbench.run.spark.session import LOCAL, session
 
     format, written = _formats(args)
     choice = choose(pipeline)
@@ -92,7 +92,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _formats(args: argparse.Namespace) -> tuple[Any, str]:
     """What is read, and what is written."""
-    from workbench.spark.logs import format_of, named_format
+    from workbench.run.spark.logs import format_of, named_format
 
     format = args.format or format_of(args.input)
     if format is None:
@@ -104,9 +104,9 @@ def _formats(args: argparse.Namespace) -> tuple[Any, str]:
 
 
 def _batch(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, written: str) -> int:
-    from workbench.spark.keyed import run_located
-    from workbench.spark.logs import read_log
-    from workbench.spark.output import print_rows, write_rows
+    from workbench.run.spark.keyed import run_located
+    from workbench.run.spark.logs import read_log
+    from workbench.run.spark.output import print_rows, write_rows
 
     with _Stages(spark) as progress:
         log = read_log(spark, args.input, choice.pipeline, key=args.key, order=args.order, format=format)
@@ -150,8 +150,8 @@ class _Stages(Progress):
 
 
 def _stream(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, written: str) -> int:
-    from workbench.spark.logs import follow_log
-    from workbench.spark.stream import start
+    from workbench.run.spark.logs import follow_log
+    from workbench.run.spark.stream import start
 
     log = follow_log(
         spark, args.input, choice.pipeline, key=args.key, order=args.order, format=format, files=args.files

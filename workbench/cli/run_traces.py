@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
-    from workbench.backends.compiled_batch import Batch
-    from workbench.backends.events import read_events
-    from workbench.backends.events_output import output_format, write_events
     from workbench.core.domain import Texts
     from workbench.core.pipeline import Pipeline
+    from workbench.events.formats import read_events
+    from workbench.events.output import output_format, write_events
+    from workbench.run.compiled.gpu.batch import Batch
 
     class Labels(Texts):
         """Texts; in JSON also numbers and truth values, which stand for their texts."""

@@ -6,7 +6,6 @@ that can be checked without an event: names, arities, cycles, types; the error n
 
 from __future__ import annotations
 
-import difflib
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from workbench.core.domain import Domain, Value, resolve
 from workbench.core.fault import Fault
 from workbench.core.processor import END, Processor, Stream
 from workbench.core.unfolding import Unfolding
-from workbench.errors import Location, PipelineError, WorkbenchError
+from workbench.errors import Location, PipelineError, WorkbenchError, did_you_mean
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -357,9 +356,7 @@ def _check_arity(pipeline: str, node: Node) -> None:
 def _unknown(
     pipeline: str, kind: str, name: str, known: Iterable[str], where: Location | str, extra: str = ""
 ) -> PipelineError:
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(known) or 'none'}"
+    hint = did_you_mean(name, known) or "there are: none"
     return PipelineError(f"pipeline {pipeline} has no {kind} '{name}'{extra}", where=where, hint=hint)
 
 

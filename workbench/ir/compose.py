@@ -19,15 +19,15 @@ from workbench.core.memory import Cells, Store, gather
 from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, Tick, slots_of
-from workbench.core.ring import FEW, Ring
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
+from workbench.ir.ring import FEW, Ring
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
 from workbench.ir.wires import Wires
-from workbench.processors.group import flatten, with_room
+from workbench.processors.held.group import flatten, with_room
 
 DEFAULT_CAPACITY = 2
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from workbench.backends.whole import replacing
 from workbench.errors import LabError
+from workbench.events.whole import replacing
 from workbench.lab import report_text as text
 from workbench.lab.claim import Claim, Computed, Judgement, Macro
 from workbench.lab.data import Data

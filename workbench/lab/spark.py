@@ -30,10 +30,10 @@ from workbench.lab.result import Measured, Result, Status
 from workbench.lab.rows import NUMBERS, arrow, as_text, schema, sound, unflat
 from workbench.lab.store import Store, read
 from workbench.lab.suite import Suite
-from workbench.spark.carry import carried, found_in, told
-from workbench.spark.session import JAVA_OPTIONS, first_line
-from workbench.spark.session import LOCAL as LOCAL
-from workbench.spark.session import session as start
+from workbench.run.spark.carry import carried, found_in, told
+from workbench.run.spark.session import JAVA_OPTIONS, first_line
+from workbench.run.spark.session import LOCAL as LOCAL
+from workbench.run.spark.session import session as start
 
 BATCHES_PER_CORE = 4
 MOST_IN_A_BATCH = 250

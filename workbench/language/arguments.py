@@ -17,10 +17,10 @@ from workbench.core.domain import Domain, Value
 from workbench.core.function import Function, TypedFunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
-from workbench.errors import LanguageError, Location
+from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import evaluate
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, plural, suggestion
+from workbench.language.evaluate import Evaluator, plural
 from workbench.language.types import domain
 
 _INTERNAL = frozenset({"integers", "most", "ways"})
@@ -131,7 +131,7 @@ class Reader(Evaluator):
 
     def _word(self, cls: type[Processor], slot: Slot, e: s.Name) -> str:
         if e.name not in slot.words:
-            hint = suggestion(e.name, sorted(slot.words))
+            hint = did_you_mean(e.name, sorted(slot.words))
             raise LanguageError(f"'{slot}' of {cls.keyword} cannot be '{e}'", where=e.where, hint=hint)
         return e.name
 
@@ -168,7 +168,7 @@ class Reader(Evaluator):
         if found is None:
             names = [*evaluate.words(self.functions), *self.scope]
             hint = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
-            hint = suggestion(name, names, "functions and names are: ") if name else hint
+            hint = did_you_mean(name, names, "functions and names are: ") if name else hint
             if not hint.startswith("did you mean"):
                 hint = f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
             raise LanguageError(f"{what} is a function, not '{e}'", where=e.where, hint=hint)

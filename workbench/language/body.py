@@ -11,21 +11,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from workbench.builder import SHORT, Builder, Stream, partial
 from workbench.core.domain import Domain, Tuple, Value
 from workbench.core.function import Function
 from workbench.core.pipeline import type_node
 from workbench.core.processor import Processor
-from workbench.errors import LanguageError, Location, WorkbenchError
+from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import arguments as args
 from workbench.language import syntax as s
 from workbench.language import types
-from workbench.language.evaluate import at, plural, projection, suggestion
+from workbench.language.evaluate import at, plural, projection
 from workbench.language.findings import FollowUp
 from workbench.processors import PROCESSORS
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.group import Group
+from workbench.processors.held.group import Group
 from workbench.processors.passthrough import Passthrough
-from workbench.processors.stream import SHORT, Builder, Stream, partial
 
 if TYPE_CHECKING:
     from workbench.language.elaborate import Elaborator
@@ -223,7 +223,7 @@ class Body(args.Reader):
         return LanguageError(
             f"there is no stream or parameter '{e.name}'",
             where=e.where,
-            hint=suggestion(e.name, [*self.scope, *self.labels]),
+            hint=did_you_mean(e.name, [*self.scope, *self.labels]),
         )
 
     def call(self, e: s.Call) -> Any:
@@ -236,7 +236,7 @@ class Body(args.Reader):
             raise LanguageError(
                 f"there is no processor, pipeline or function '{e.name}'",
                 where=e.name_place,
-                hint=suggestion(e.name, self.file.callables()),
+                hint=did_you_mean(e.name, self.file.callables()),
             )
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 
@@ -252,7 +252,7 @@ class Body(args.Reader):
         raise LanguageError(
             f"'{e.value}' carries {domain}, which has no field '{e.name}'",
             where=e.where,
-            hint=suggestion(e.name, names, "its fields are: ") or "only tuples and records have fields",
+            hint=did_you_mean(e.name, names, "its fields are: ") or "only tuples and records have fields",
         )
 
     # --- processors and pipelines ---
@@ -310,7 +310,7 @@ class Body(args.Reader):
             error = LanguageError(
                 f"'{cls.keyword}' has no parameter '{first.name}', and there is no stream of that name",
                 where=first.where,
-                hint=suggestion(first.name, [*names, *self.scope], "parameters and streams are: "),
+                hint=did_you_mean(first.name, [*names, *self.scope], "parameters and streams are: "),
             )
             raise FollowUp if first.name in self.lost else error
 
@@ -380,7 +380,7 @@ class Body(args.Reader):
         if isinstance(e, s.Name) and e.name in self.functions:
             return ApplyFunction(self.functions[e.name])
         name = e.name if isinstance(e, s.Name | s.Call | s.Instance) else ""
-        hint = f"write cumulate({e})" if isinstance(e, s.Sign) else suggestion(name, self.file.callables())
+        hint = f"write cumulate({e})" if isinstance(e, s.Sign) else did_you_mean(name, self.file.callables())
         raise LanguageError(f"{what} is a processor or pipeline, not '{e}'", where=e.where, hint=hint)
 
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workbench.builder import Stream
 from workbench.core.domain import Anything, Domain, Enum, Texts, Value
 from workbench.core.function import LIBRARY, Function, same_domain
 from workbench.core.pipeline import Pipeline
-from workbench.errors import LanguageError, Location, WorkbenchError
+from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.body import Body
-from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, walk, words
+from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, walk, words
 from workbench.language.faults import fault
 from workbench.language.findings import Findings, FollowUp
 from workbench.language.machines import machine
 from workbench.language.types import constants, enumerations
 from workbench.processors import PROCESSORS
-from workbench.processors.stream import Stream
 
 
 class Elaborator:
@@ -70,7 +70,7 @@ class Elaborator:
         known = [p.name for p in syntax.parameters]
         for name in given:
             if name not in known:
-                hint = suggestion(name, known, "its parameters are: ") or f"write {syntax.signature}"
+                hint = did_you_mean(name, known, "its parameters are: ") or f"write {syntax.signature}"
                 raise LanguageError(
                     f"pipeline {syntax.name} has no parameter '{name}'",
                     where=where,
@@ -212,7 +212,7 @@ def _capacity(statement: s.Capacity, syntax: s.PipelineSyntax, pipeline: Pipelin
         raise LanguageError(
             f"pipeline {syntax.name} has no queue '{statement.queue}'",
             where=statement.where,
-            hint=suggestion(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues",
+            hint=did_you_mean(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues",
         )
     if any(each.queue == statement.queue for each in syntax.capacities[: syntax.capacities.index(statement)]):
         raise LanguageError(

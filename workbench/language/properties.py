@@ -8,9 +8,9 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.function import LIBRARY
-from workbench.errors import LanguageError
+from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, suggestion, walk
+from workbench.language.evaluate import Evaluator, walk
 from workbench.language.parser import parse_check
 
 PROPERTIES: dict[str, str] = {
@@ -52,7 +52,7 @@ def elaborated(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynt
     """A property with its argument understood; `constants` are the parameters of its pipeline."""
     kind = PROPERTIES.get(check.name)
     if kind is None:
-        hint = suggestion(check.name, PROPERTIES, "properties are: ")
+        hint = did_you_mean(check.name, PROPERTIES, "properties are: ")
         raise LanguageError(f"there is no property '{check.name}'", where=check.where, hint=hint)
     if bool(kind) != (check.argument is not None):
         what = f"takes a {kind}" if kind else "takes no argument"

@@ -20,9 +20,9 @@ from workbench.core.domain import (
     Record,
     Tuple,
 )
-from workbench.errors import LanguageError
+from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
-from workbench.language.evaluate import at, suggestion, walk
+from workbench.language.evaluate import at, walk
 
 PLAIN: dict[str, Domain] = {"bool": BOOL, "int": INT, "float": FLOAT, "str": STR, "any": ANY}
 """The types that are one word."""
@@ -114,7 +114,7 @@ def constants(*groups: Iterable[Enum]) -> dict[str, str]:
 def _plain(e: s.Name) -> Domain:
     if e.name not in PLAIN:
         raise LanguageError(
-            f"there is no type '{e.name}'", where=e.where, hint=suggestion(e.name, PLAIN, EXAMPLES + "; ")
+            f"there is no type '{e.name}'", where=e.where, hint=did_you_mean(e.name, PLAIN, EXAMPLES + "; ")
         )
     return PLAIN[e.name]
 

@@ -1,4 +1,4 @@
-"""The processors, one file each, found automatically.
+"""The processors, one file each, found automatically: what holds other processors in `held`, the slices in `slices`.
 
 `PROCESSORS` maps a processor's name in the language to its class; two processors with one name are an error.
 Adding one takes a module in this package with a subclass of `Processor`, and its test.
@@ -16,8 +16,7 @@ from workbench.errors import PipelineError
 
 def _discover() -> dict[str, type[Processor]]:
     found: dict[str, type[Processor]] = {}
-    for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
-        home = f"{__name__}.{module}"
+    for home in sorted(info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.")):
         for _, item in sorted(vars(importlib.import_module(home)).items()):
             if not isinstance(item, type) or item.__module__ != home or not issubclass(item, Processor):
                 continue

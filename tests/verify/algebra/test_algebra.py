@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.backends.compiled import encode
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
-from workbench.processors.group import flatten
-from workbench.verify.algebra import AlgebraDecider
-from workbench.verify.algebra.polynomial import Exhausted, Generators, Polynomial
-from workbench.verify.algebra.relations import Kind, Relations
-from workbench.verify.check import Settings, prepare
-from workbench.verify.engines import Limits
-from workbench.verify.explicit import ExplicitDecider
-from workbench.verify.properties import Property, bounded_liveness, liveness, no_overflow
+from workbench.processors.held.group import flatten
+from workbench.run.compiled.code.step import encode
+from workbench.smv.engines import Limits
+from workbench.verify.answer.check import Settings, prepare
+from workbench.verify.ask.properties import Property, bounded_liveness, liveness, no_overflow
+from workbench.verify.decide.algebra import AlgebraDecider
+from workbench.verify.decide.algebra.polynomial import Exhausted, Generators, Polynomial
+from workbench.verify.decide.algebra.relations import Kind, Relations
+from workbench.verify.decide.explicit import ExplicitDecider
 
 SOURCE = wb.parse("""
 pipeline sum_of_products(x: int, y: int) -> int { return x * x + x * y }

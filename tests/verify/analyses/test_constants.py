@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import BOOL, Integer, Pipeline, Settings, parse
-from workbench.conformance.strategies import pipelines
-from workbench.processors.group import flatten
+from workbench.conformance.generate.pipelines import pipelines
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses import constants
 from workbench.verify.analyses.constants import Carried, Kind
 from workbench.verify.analyses.truncate import without_unread
-from workbench.verify.verdict import Outcome
+from workbench.verify.answer.verdict import Outcome
 
 from .brute import Explored
 

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from workbench.verify.engines import Answer, Engine, Limits, Query, RawTrace, Task
-from workbench.verify.engines.executable import ExecutableEngine, find_executable
+from workbench.smv.engines import Answer, Engine, Limits, Query, RawTrace, Task
+from workbench.smv.engines.executable import ExecutableEngine, find_executable
 
 from .conftest import engine_or_skip
 from .models import BROKEN_PETERSON, COUNTER, LASSO, PETERSON

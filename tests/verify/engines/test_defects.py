@@ -5,9 +5,9 @@ import time
 import pytest
 
 from workbench.errors import EngineError, Location
-from workbench.verify.engines import Engine, Limits, Query, Task
-from workbench.verify.engines.embedded import PynusmvEngine
-from workbench.verify.engines.outcome import out_of_memory
+from workbench.smv.engines import Engine, Limits, Query, Task
+from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.outcome import out_of_memory
 
 from .models import COUNTER, HARD, LASSO
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from workbench.verify.engines import Limits, Query, Task
-from workbench.verify.engines.embedded import PynusmvEngine
-from workbench.verify.engines.lasso import Fairness, Graph, fair_lasso
-from workbench.verify.path import follows
+from workbench.smv.engines import Limits, Query, Task
+from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.lasso import Fairness, Graph, fair_lasso
+from workbench.verify.monitor.path import follows
 
 from .conftest import engine_or_skip
 

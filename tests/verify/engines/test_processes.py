@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import EngineError, EngineMissing
-from workbench.verify.engines import Limits, Query, Result, Task, find_engines, get_engine
-from workbench.verify.engines.embedded import PynusmvEngine
-from workbench.verify.engines.executable import ExecutableEngine
-from workbench.verify.engines.frames import Frame, take_frames, write_frame
+from workbench.smv.engines import Limits, Query, Result, Task, find_engines, get_engine
+from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.executable import ExecutableEngine
+from workbench.smv.engines.frames import Frame, take_frames, write_frame
 
 from .conftest import engine_or_skip
 from .models import COUNTER, HARD, LASSO, long
@@ -98,7 +98,7 @@ def test_killed_at_work(pynusmv: PynusmvEngine, victim: str) -> None:
 @pytest.mark.parametrize(("name", "bits"), [("pynusmv", 30), ("nusmv", 16)])
 def test_a_side_question_does_not_hold_up_the_others(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # NuSMV itself looks for all states first, in any case, so its side question must take yet longer
-    monkeypatch.setattr("workbench.verify.engines.executable.patience", lambda seconds: 0.0)
+    monkeypatch.setattr("workbench.smv.engines.executable.patience", lambda seconds: 0.0)
     main = Query("invar", f"n != 0ud{bits}_5")
     side = Query("invar", f"n != 0ud{bits}_{2**bits - 1}", side=True)
     result = engine_or_skip(name).check(Task(long(bits), (main, side)), Limits(seconds=100))
@@ -152,7 +152,7 @@ def test_close_leaves_nothing(pynusmv: PynusmvEngine) -> None:
 SCRIPT = textwrap.dedent("""
     import os
     from tests.verify.engines.models import HARD
-    from workbench.verify.engines import Query, Task, get_engine
+    from workbench.smv.engines import Query, Task, get_engine
     print("ready", flush=True)
     try:
         get_engine({name!r}).check(Task(HARD, (Query("invar", "TRUE"),)))

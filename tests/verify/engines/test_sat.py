@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import EngineError, EngineMissing
-from workbench.verify.engines import Answer, Limits, Query, Task
-from workbench.verify.engines.sat import COMMANDS, SatEngine, script
+from workbench.smv.engines import Answer, Limits, Query, Task
+from workbench.smv.engines.sat import COMMANDS, SatEngine, script
 
 from .models import BROKEN_PETERSON, COUNTER, HARD, LASSO, PETERSON
 

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from workbench.errors import EngineError
-from workbench.verify.engines import Limits, get_simulator
-from workbench.verify.engines.embedded import PynusmvEngine
+from workbench.smv.engines import Limits, get_simulator
+from workbench.smv.engines.embedded import PynusmvEngine
 
 from .conftest import engine_or_skip
 from .models import COUNTER, HARD

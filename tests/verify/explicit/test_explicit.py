@@ -12,21 +12,15 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench import Outcome, Settings
-from workbench.conformance.strategies import pipelines
+from workbench.conformance.generate.pipelines import pipelines
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineMissing
 from workbench.ir.compose import compose
-from workbench.processors.group import flatten
-from workbench.verify.check import Prepared, prepare
-from workbench.verify.deciders import SmvDecider
-from workbench.verify.decision import Decision
-from workbench.verify.engines import Limits, get_engine
-from workbench.verify.explicit import ExplicitDecider, machine
-from workbench.verify.explicit.search import PlainSearch
-from workbench.verify.explicit.space import WORD, Layout, Space
-from workbench.verify.from_syntax import property_from
-from workbench.verify.part import Part
-from workbench.verify.properties import (
+from workbench.processors.held.group import flatten
+from workbench.smv.engines import Limits, get_engine
+from workbench.verify.answer.check import Prepared, prepare
+from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.ask.properties import (
     Property,
     bounded_liveness,
     liveness,
@@ -36,6 +30,12 @@ from workbench.verify.properties import (
     often_true,
     response,
 )
+from workbench.verify.decide.deciders import SmvDecider
+from workbench.verify.decide.decision import Decision
+from workbench.verify.decide.explicit import ExplicitDecider, machine
+from workbench.verify.decide.explicit.search import PlainSearch
+from workbench.verify.decide.explicit.space import WORD, Layout, Space
+from workbench.verify.decide.part import Part
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
 TOO_LARGE = {"percent"}
@@ -346,7 +346,7 @@ def test_it_keeps_to_its_memory(decider: ExplicitDecider) -> None:
 
 def test_side_questions_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The property fails at once; whether arithmetic wraps anywhere would need all of the states."""
-    monkeypatch.setattr("workbench.verify.explicit.decider.patience", lambda _: 0.05)
+    monkeypatch.setattr("workbench.verify.decide.explicit.decider.patience", lambda _: 0.05)
     source = "pipeline w(x: int) -> int { return window(x, 26, cumulate(+)) }"
     prop = written("always (x != 1)")
     part = prepared_for(wb.parse(source).get().pipeline, prop, Settings(n=2)).main

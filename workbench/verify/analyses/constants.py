@@ -16,14 +16,14 @@ from workbench.core.ops import EQ, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import domain_of, leaves
 from workbench.ir.system import System
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses.runs import run_of
 from workbench.verify.analyses.sampling import Sampled
-from workbench.verify.check import Settings, check
-from workbench.verify.formula import atom
-from workbench.verify.properties import Property, Question
-from workbench.verify.replay import events_of
-from workbench.verify.verdict import Outcome, Trace, Verdict, plain
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.replay import events_of
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict, plain
+from workbench.verify.ask.formula import atom
+from workbench.verify.ask.properties import Property, Question
 
 PROVED = (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
 

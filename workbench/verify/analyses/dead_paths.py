@@ -22,16 +22,16 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term
 from workbench.ir.compose import DEFAULT_CAPACITY
 from workbench.ir.system import System
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses.constants import PROVED, never_speaks
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
-from workbench.verify.check import Settings, check
-from workbench.verify.equivalence import side_by_side
-from workbench.verify.formula import atom, build
-from workbench.verify.properties import Property, Question, always, conjoined
-from workbench.verify.replay import events_of
-from workbench.verify.verdict import Outcome, Verdict
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.equivalence import side_by_side
+from workbench.verify.answer.replay import events_of
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.formula import atom, build
+from workbench.verify.ask.properties import Property, Question, always, conjoined
 
 Mode = Literal["stepwise", "up to pace"]
 MODES: tuple[Mode, ...] = ("stepwise", "up to pace")

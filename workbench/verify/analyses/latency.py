@@ -22,14 +22,14 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term, var
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, System, Variable
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses.measure import Measure, counted
 from workbench.verify.analyses.runs import run_of
 from workbench.verify.analyses.tagged import FIRST, tagged
-from workbench.verify.check import Settings, check
-from workbench.verify.formula import atom, build
-from workbench.verify.properties import Property, Question, arrivals
-from workbench.verify.verdict import Trace
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.verdict import Trace
+from workbench.verify.ask.formula import atom, build
+from workbench.verify.ask.properties import Property, Question, arrivals
 
 WATCH = "latency"
 """The observer that knows whether the tagged event has come."""

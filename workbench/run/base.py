@@ -1,0 +1,101 @@
+"""What every executor offers, and the check made before the first event.
+
+The rule of this module: an executor refuses a pipeline as a whole, before it has seen an event, with the
+reason that the processor's class declares (`Processor.refusal`). Nothing is refused half-way or approximated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from workbench.core.domain import Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Maybe
+from workbench.errors import PipelineError, Refused, did_you_mean
+from workbench.processors.held.group import flatten
+
+BACKENDS = ("reference", "threaded", "numba", "smv")
+"""The names of what can run or model a pipeline; a new backend adds its own."""
+
+Steps = Iterable[Mapping[str, Value]]
+"""A trace of inputs: per step, input name to its event; an absent input has none in this step."""
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What one step did.
+
+    Parameters
+    ----------
+    pipes: every pipe of the flattened pipeline, and the event it carried.
+    outputs: output name to the events it showed (at most one, except at the end of the stream).
+    queues: queue name to the number of events waiting when the step was over.
+    """
+
+    pipes: Mapping[str, Maybe]
+    outputs: Mapping[str, list[Value]]
+    queues: Mapping[str, int]
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A running pipeline. Events go in step by step; `end` closes the inputs, `reset` starts afresh."""
+
+    pipeline: Pipeline
+
+    def step(self, events: Mapping[str, Value]) -> StepRecord:
+        """One step with these events."""
+
+    def run(self, streams: Any) -> dict[str, list[Value]]:
+        """Whole output streams of whole input streams, the end of the streams included."""
+
+    def trace(self, steps: Steps) -> list[StepRecord]:
+        """The records of several steps."""
+
+    def end(self, name: str | None = None) -> dict[str, list[Value]]:
+        """End one input or all of them; what is emitted because of it."""
+
+    def reset(self) -> None:
+        """Back to the state before the first event."""
+
+
+def check_support(pipeline: Pipeline, backend: str, known: Sequence[str] = BACKENDS) -> None:
+    """Raise Refused if `backend` cannot run `pipeline`, naming the processor and who can run it."""
+    flat = flatten(pipeline)
+    for node in flat.nodes:
+        processor = flat.typed[node.name]
+        reason = processor.refusal(backend)
+        if reason:
+            others = [name for name in known if not processor.refusal(name)]
+            raise Refused(
+                f"`{processor}` (processor '{node.name}') is not supported by backend '{backend}': {reason}; "
+                f"available on: {', '.join(others) or 'no backend'}.",
+                where=node.where,
+            )
+
+
+def by_input(pipeline: Pipeline, streams: Any) -> dict[str, Iterable[Value]]:
+    """Streams given as a mapping, as a sequence in the order of the inputs, or bare for a single input."""
+    names = [name for name, _ in pipeline.arrivals]
+    if isinstance(streams, Mapping):
+        for name in streams:
+            input_position(pipeline, name)
+        return {name: streams.get(name, ()) for name in names}
+    if len(names) == 1:
+        return {names[0]: streams}
+    given = list(streams)
+    if len(given) != len(names):
+        raise PipelineError(
+            f"{pipeline.name} has {len(names)} inputs ({', '.join(names)}), {len(given)} streams were given"
+        )
+    return dict(zip(names, given, strict=True))
+
+
+def input_position(pipeline: Pipeline, name: str) -> int:
+    """The position of an input; PipelineError with a suggestion if there is none of this name."""
+    names = [known for known, _ in pipeline.inputs]
+    if name in names:
+        return names.index(name)
+    raise PipelineError(f"pipeline {pipeline.name} has no input '{name}'", hint=did_you_mean(name, names))
