@@ -41,7 +41,7 @@ def traces(steps: int = 30, count: int = 7) -> dict[str, Any]:
 PROGRAM = """
 import sys, numpy as np, workbench as wb
 sys.path.insert(0, sys.argv[1])
-from tests.backends.test_compiled_batch import TEXT, compared, traces
+from tests.run.compiled.test_compiled_batch import TEXT, compared, traces
 from workbench.run.compiled.gpu.batch import Batch
 from workbench.errors import Overflow
 pipeline = wb.parse(TEXT).get().pipeline

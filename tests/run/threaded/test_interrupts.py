@@ -9,8 +9,8 @@ from functools import partial
 
 import pytest
 
-from tests.threads.interrupts import everywhere, within
-from tests.threads.test_pulled import alone, branches, pairs
+from tests.run.threaded.interrupts import everywhere, within
+from tests.run.threaded.test_pulled import alone, branches, pairs
 from workbench.builder import pipeline
 from workbench.conformance.compare.schedules import Schedule
 from workbench.core import function as f

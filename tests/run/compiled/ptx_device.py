@@ -15,7 +15,7 @@ import numpy as np
 from numba import cuda, types
 from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
-from tests.backends.ptx import Kernel
+from tests.run.compiled.ptx import Kernel
 
 CAPABILITY = (9, 0)
 NAME = "PTX on the CPU"

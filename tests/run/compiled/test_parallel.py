@@ -236,7 +236,7 @@ def test_schedules(seed: int) -> None:
 PROGRAM = """
 import sys, numpy as np
 sys.path.insert(0, sys.argv[1])
-from tests.backends.test_compiled_parallel import EVENTS, parsed, shown
+from tests.run.compiled.test_compiled_parallel import EVENTS, parsed, shown
 from workbench.run.compiled.gpu.parallel import ParallelGpu
 from workbench.run.compiled.execute.executor import Compiled
 for expression in sys.argv[2:]:

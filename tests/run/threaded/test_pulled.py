@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.threads.test_manager import Failing, until
+from tests.run.threaded.test_manager import Failing, until
 from workbench.builder import Builder, pipeline
 from workbench.conformance.compare.differential import pulled, received
 from workbench.conformance.compare.schedules import Schedule

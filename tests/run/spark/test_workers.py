@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from tests.spark.logs import LAST, SUMS, expected, pipeline, rows_of
+from tests.run.spark.logs import LAST, SUMS, expected, pipeline, rows_of
 from workbench.errors import DomainError, InputError, Overflow, Refused, SparkError, StateError
 from workbench.language import parse
 

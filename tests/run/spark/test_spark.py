@@ -17,7 +17,7 @@ import pytest
 import workbench as wb
 from tests.cli.conftest import ROOT
 from tests.lab.spark_cluster import QUICK_JAVA, cluster, free_port, wait_for
-from tests.spark.logs import SUMS, expected, pipeline, rows_of, write_csv, write_jsonl
+from tests.run.spark.logs import SUMS, expected, pipeline, rows_of, write_csv, write_jsonl
 from workbench.cli.main import main
 from workbench.errors import DomainError, InputError, SparkError, StateError
 from workbench.language import parse
