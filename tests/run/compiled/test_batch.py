@@ -15,7 +15,7 @@ import workbench as wb
 from workbench.errors import DomainError, EngineMissing, Overflow, PipelineError
 from workbench.run.compiled.gpu.batch import Batch
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TEXT = """
 pipeline p(x: int, b: bool, y: 0..9) -> int, 0..9, (bool, int) {
     sums = decimate(x, 3) + trim(x, 2)
@@ -41,7 +41,7 @@ def traces(steps: int = 30, count: int = 7) -> dict[str, Any]:
 PROGRAM = """
 import sys, numpy as np, workbench as wb
 sys.path.insert(0, sys.argv[1])
-from tests.run.compiled.test_compiled_batch import TEXT, compared, traces
+from tests.run.compiled.test_batch import TEXT, compared, traces
 from workbench.run.compiled.gpu.batch import Batch
 from workbench.errors import Overflow
 pipeline = wb.parse(TEXT).get().pipeline

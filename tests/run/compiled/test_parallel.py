@@ -25,7 +25,7 @@ from workbench.processors.held.group import flatten
 from workbench.run.compiled.execute.executor import Compiled
 from workbench.run.compiled.parallel.executor import Parallel
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EVENTS = np.random.default_rng(7).integers(-50, 50, 2000)
 
 
@@ -236,7 +236,7 @@ def test_schedules(seed: int) -> None:
 PROGRAM = """
 import sys, numpy as np
 sys.path.insert(0, sys.argv[1])
-from tests.run.compiled.test_compiled_parallel import EVENTS, parsed, shown
+from tests.run.compiled.test_parallel import EVENTS, parsed, shown
 from workbench.run.compiled.gpu.parallel import ParallelGpu
 from workbench.run.compiled.execute.executor import Compiled
 for expression in sys.argv[2:]:

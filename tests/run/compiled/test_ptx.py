@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 START = """
 import sys
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/experiments"]
@@ -49,7 +49,7 @@ def run(program: str) -> str:
 def test_queues_windows_gaps_ends_and_groups() -> None:
     assert "Overflow" in run(
         """
-from tests.run.compiled.test_compiled_batch import TEXT, compared
+from tests.run.compiled.test_batch import TEXT, compared
 compared(Batch(wb.parse(TEXT).get().pipeline, device="gpu"))
 full = wb.parse("pipeline q(x: int) -> int { third = decimate(x, 3)  both = third + x"
                 "  capacity queue(both.left) = 0  capacity queue(both.right) = 6  return both }").get().pipeline

@@ -22,7 +22,7 @@ from workbench.errors import DomainError, InputError, Overflow, PipelineError, R
 from workbench.run.compiled.execute.executor import BLOCK, Compiled
 from workbench.run.compiled.lower.system import translate
 
-MODELS = Path(__file__).resolve().parents[2] / "models" / "time2021"
+MODELS = Path(__file__).resolve().parents[3] / "models" / "time2021"
 
 
 def parsed(text: str) -> Pipeline:
