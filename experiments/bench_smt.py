@@ -31,8 +31,8 @@ from workbench.processors.held.group import flatten
 from workbench.run.compiled.code.step import encode, exact_ends
 from workbench.smv.engines import Limits
 from workbench.verify.answer.check import prepare
-from workbench.verify.answer.equivalence import side_by_side
-from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.ask.equivalence import side_by_side
+from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.ask.properties import Property
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.part import Part
