@@ -92,14 +92,14 @@ def _tuple(e: s.TupleOf) -> tuple[str, int]:
 
 _RULES: dict[type[s.Expression], Callable[[Any], tuple[str, int]]] = {
     s.Literal: _literal,
-    s.Name: lambda e: (e.name, _POSTFIX),
+    s.Identifier: lambda e: (e.name, _POSTFIX),
     s.Field: _field,
     s.Operation: _operation,
     s.Temporal: _temporal,
     s.TupleOf: _tuple,
     s.Given: lambda e: (f"{e.name} = {e.value}" if e.name else str(e.value), _POSTFIX),
     s.Call: _call,
-    s.Instance: lambda e: (f"{e.name}<{_list(e.given)}>", _POSTFIX),
+    s.Instantiation: lambda e: (f"{e.name}<{_list(e.given)}>", _POSTFIX),
     s.Sign: lambda e: (e.symbol, _POSTFIX),
     s.FiniteType: lambda e: (f"{e.base} {e.kind} {e.bound}", _POSTFIX),
     s.RangeType: lambda e: (f"{e.lo}..{e.hi}", _POSTFIX),
