@@ -166,12 +166,12 @@ WRITER = """
 import os, sys
 from pathlib import Path
 from tests.lab.test_store import result
-from workbench.lab.store import Store
+from workbench.lab.store import ResultStore
 os.fsync = lambda _: None
 me = sys.argv[2]
 print("ready", flush=True)
 for line in sys.stdin:
-    Store(Path(sys.argv[1]), f"s{int(line)}").add([result("shared", y=me), result(me, y=me)], "batch")
+    ResultStore(Path(sys.argv[1]), f"s{int(line)}").add([result("shared", y=me), result(me, y=me)], "batch")
     print("done", flush=True)
 """
 

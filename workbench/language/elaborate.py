@@ -207,7 +207,7 @@ class Elaborator:
 
 
 def _capacity(
-    statement: s.CapacityStatement, syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator
+    statement: s.CapacitySyntax, syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator
 ) -> tuple[str, int]:
     """A queue and its capacity, as a statement gives it."""
     if statement.queue not in pipeline.every_queue:
@@ -244,7 +244,7 @@ def _output_names(syntax: s.PipelineSyntax) -> list[str]:
     return names
 
 
-def _check_output(syntax: s.PipelineSyntax, port: s.Port, declared: Domain, carried: Domain) -> None:
+def _check_output(syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain, carried: Domain) -> None:
     if isinstance(declared, Anything) or same_domain(declared, carried):
         return
     hint = f"declare -> {carried}"

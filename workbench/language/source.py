@@ -170,9 +170,7 @@ class WatchedPipeline:
         raise LanguageError(f"there is no file '{name}'", where=self.where, hint=hint)
 
 
-def _monitor(
-    item: s.MonitorStatement, pipeline: Pipeline, file: str, constants: Mapping[str, Value]
-) -> WatchedPipeline:
+def _monitor(item: s.MonitorSyntax, pipeline: Pipeline, file: str, constants: Mapping[str, Value]) -> WatchedPipeline:
     """A monitor statement with its properties understood, and its inputs looked up."""
     inputs = [name for name, _ in pipeline.inputs]
     for wire in item.wires:

@@ -82,7 +82,7 @@ def _field(e: s.Field) -> tuple[str, int]:
     return f"{inner}.{e.name}", _POSTFIX
 
 
-def _port(e: s.Port) -> tuple[str, int]:
+def _port(e: s.PortSyntax) -> tuple[str, int]:
     return (f"{e.name}: {e.type}" if e.name else str(e.type)), _POSTFIX
 
 
@@ -104,7 +104,7 @@ _RULES: dict[type[s.Expression], Callable[[Any], tuple[str, int]]] = {
     s.FiniteType: lambda e: (f"{e.base} {e.kind} {e.bound}", _POSTFIX),
     s.RangeType: lambda e: (f"{e.lo}..{e.hi}", _POSTFIX),
     s.EnumType: lambda e: ("{" + ", ".join(e.labels) + "}", _POSTFIX),
-    s.Port: _port,
+    s.PortSyntax: _port,
     s.MapType: lambda e: (f"{e.base}({e.key}, {e.value})", _POSTFIX),
     s.RecordType: lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
 }
