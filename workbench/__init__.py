@@ -57,6 +57,8 @@ _HOME = {
     "workbench.run.threaded.pull_group": ("PullGroup",),
     "workbench.run.reference.random_faults": ("RandomFaults",),
     "workbench.conformance.compare.conform": ("conform", "conform_random"),
+    "workbench.conformance.written_tests.counterexamples": ("to_test",),
+    "workbench.show.explorer": ("explorer",),
     "workbench.verify.buffers.buffers": ("Buffers", "buffers"),
     "workbench.verify.analyses.certify": ("certify", "certify_nodes"),
     "workbench.verify.answer.check": ("Settings",),

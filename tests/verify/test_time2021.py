@@ -19,7 +19,7 @@ from workbench.smv.engines import Query, Task, get_engine
 from workbench.smv.printer import print_model
 from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Verdict
-from workbench.verify.ask.equivalence import Mode
+from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.from_syntax import property_from
 
 MODELS = Path(__file__).resolve().parents[2] / "models" / "time2021"
@@ -85,7 +85,7 @@ def test_modulo_an_odd_n_the_counter_loses_its_parity_and_the_verdict_says_that_
 )
 @pytest.mark.parametrize("mode", ["stepwise", "sequence"])
 @pytest.mark.parametrize("n", [2, 5, 256])
-def test_both_window_sums_are_equivalent(file: str, other: str, mode: Mode, n: int) -> None:
+def test_both_window_sums_are_equivalent(file: str, other: str, mode: EquivalenceMode, n: int) -> None:
     assert equivalent(load(file), load(file, other), mode, Settings(n=n)).outcome is Outcome.HOLDS
 
 

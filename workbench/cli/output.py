@@ -100,6 +100,26 @@ def gap(verdict: Verdict) -> str:
     return next((t.replay for t in (verdict.counterexample, verdict.witness) if t and t.gap), "")
 
 
+def short(verdict: Verdict) -> str:
+    """What a verdict rests on, in a few words."""
+    grounds = verdict.grounds
+    if grounds is None:
+        return ""
+    if grounds.trivial:
+        return "by construction"
+    found = []
+    if grounds.queues:
+        found.append(f"Q={verdict.q}" if isinstance(verdict.q, int) else "given queues")
+    if grounds.overflow and not (grounds.asked and verdict.outcome is Outcome.FAILS):
+        found.append("overflow" if found else "domain left")
+    if grounds.overflow is None:
+        found.append("overflow undecided")
+    found.append("every N" if grounds.for_every_n else f"N={verdict.n}")
+    found += ["wraps"] * bool(grounds.wraps)
+    found += ["saturates"] * bool(grounds.clamps)
+    return ", ".join(found)
+
+
 def exit_code(verdicts: list[Verdict]) -> int:
     """The worst of the verdicts: a model gap (nothing can be trusted), fails, unknown, holds."""
     if any(map(gap, verdicts)):

@@ -14,7 +14,7 @@ from workbench.conformance.written_tests.recipe import Recipe, identifier
 from workbench.conformance.written_tests.reproduce import comparison, single
 from workbench.errors import WorkbenchError
 from workbench.verify.answer.verdict import Outcome, Verdict
-from workbench.verify.ask.equivalence import Comparison
+from workbench.verify.ask.equivalence import Equivalence
 
 
 def to_test(verdicts: Sequence[Verdict], command: str = "") -> str:
@@ -104,7 +104,7 @@ class _File:
                 hint="only verdicts with a counterexample or a witness can be written as tests",
             )
         names = [self.pipeline(Recipe.of_subject(side, problem.fitting.domain)) for side in problem.sides]
-        if isinstance(problem.prop, Comparison):
+        if isinstance(problem.prop, Equivalence):
             body = comparison(run, names[0], names[1], problem.prop.mode)
         else:
             body = single(run, names[0], verdict.property, problem.syntax)

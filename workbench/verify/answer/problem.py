@@ -19,7 +19,7 @@ from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings, decide, prepare, undecided
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.environment import Environment
-from workbench.verify.ask.equivalence import NAMES, Comparison, Mode, equivalent_to, tolerating
+from workbench.verify.ask.equivalence import NAMES, Equivalence, EquivalenceMode, equivalent_to, tolerating
 from workbench.verify.ask.from_syntax import asked_by
 from workbench.verify.ask.properties import Property
 from workbench.verify.decide.decision import limits_left
@@ -40,7 +40,7 @@ class Problem:
     """
 
     subject: Pipeline | Loaded
-    prop: Property | Comparison
+    prop: Property | Equivalence
     settings: Settings = field(default_factory=Settings)
     syntax: PropertySyntax | None = None
     title: str = ""
@@ -59,7 +59,7 @@ class Problem:
     @property
     def sides(self) -> tuple[Pipeline | Loaded, ...]:
         """The pipelines that it is about: two where it compares."""
-        return self.prop.sides(self.subject) if isinstance(self.prop, Comparison) else (self.subject,)
+        return self.prop.sides(self.subject) if isinstance(self.prop, Equivalence) else (self.subject,)
 
     def asked(self, settings: Settings) -> tuple[Pipeline, Property]:
         """What is asked of which pipeline over finite domains; they are made anew for every N."""
@@ -82,7 +82,7 @@ class Problem:
             pipeline, _ = self.asked(found)
         except DomainError as error:
             found, pipeline = self._larger(error)
-        if not isinstance(self.prop, Comparison) or not isinstance(found.q, Mapping):
+        if not isinstance(self.prop, Equivalence) or not isinstance(found.q, Mapping):
             return found
         queues, spread = flatten(pipeline).queues, dict[str, int]()
         for name, size in found.q.items():
@@ -135,7 +135,7 @@ class Problem:
 
 def problem(
     subject: Pipeline | Loaded,
-    prop: Property | Comparison | PropertySyntax | str,
+    prop: Property | Equivalence | PropertySyntax | str,
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
 ) -> Problem:
@@ -145,7 +145,7 @@ def problem(
     syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
     if syntax is not None:
         prop = asked_by(syntax, subject if isinstance(subject, Loaded) else None)
-    assert isinstance(prop, Property | Comparison)
+    assert isinstance(prop, Property | Equivalence)
     return Problem(subject, prop, settings or Settings(), syntax)
 
 
@@ -175,7 +175,7 @@ def problems(
 
 def check(
     pipeline: Pipeline | Loaded,
-    prop: Property | Comparison | PropertySyntax | str,
+    prop: Property | Equivalence | PropertySyntax | str,
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
 ) -> Verdict:
@@ -196,7 +196,10 @@ def check(
 
 
 def comparison(
-    left: Pipeline | Loaded, right: Pipeline | Loaded, mode: Mode = "sequence", settings: Settings | None = None
+    left: Pipeline | Loaded,
+    right: Pipeline | Loaded,
+    mode: EquivalenceMode = "sequence",
+    settings: Settings | None = None,
 ) -> Problem:
     """Whether two pipelines compute the same, not decided yet: for `check_all`. It takes what `equivalent` takes."""
     if mode == "approximates":
@@ -208,7 +211,10 @@ def comparison(
 
 
 def equivalent(
-    left: Pipeline | Loaded, right: Pipeline | Loaded, mode: Mode = "sequence", settings: Settings | None = None
+    left: Pipeline | Loaded,
+    right: Pipeline | Loaded,
+    mode: EquivalenceMode = "sequence",
+    settings: Settings | None = None,
 ) -> Verdict:
     """Whether two pipelines compute the same, in the sense of `mode`; as a property of one, see `equivalent_to`.
 
@@ -222,7 +228,7 @@ def equivalent(
 def tolerates(
     pipeline: Pipeline | Loaded,
     settings: Settings | None = None,
-    mode: Mode = "sequence",
+    mode: EquivalenceMode = "sequence",
     faults: Sequence[str | Fault] = (),
 ) -> Verdict:
     """Whether a pipeline with its faults, and `faults`, is equivalent to itself without them (`tolerating`)."""

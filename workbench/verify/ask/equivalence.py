@@ -31,18 +31,18 @@ from workbench.verify.ask.properties import Property, Question, conjoined, stepw
 if TYPE_CHECKING:
     from workbench.language import Loaded
 
-Mode = Literal["sequence", "stepwise", "approximates"]
+EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
 TOLERATES = "tolerates"
 """The name of the property that a pipeline is equivalent to itself without its faults."""
 
 
-NAMES: dict[Mode, str] = {
+NAMES: dict[EquivalenceMode, str] = {
     "sequence": "sequence-equivalent",
     "stepwise": "stepwise-equivalent",
     "approximates": "approximates",
 }
 """How a verdict on two pipelines calls what was asked."""
-WRITTEN: dict[str, Mode] = {
+WRITTEN: dict[str, EquivalenceMode] = {
     "equivalent": "sequence",
     "stepwise-equivalent": "stepwise",
     "approximates": "approximates",
@@ -51,7 +51,7 @@ WRITTEN: dict[str, Mode] = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Equivalence:
     """The property of a pipeline that it compares with another; made by `equivalent_to` and `tolerating`.
 
     Attributes
@@ -61,7 +61,7 @@ class Comparison:
     """
 
     name: str
-    mode: Mode
+    mode: EquivalenceMode
     other: Pipeline | Loaded | None = None
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class Comparison:
         return side_by_side(left.resolve(integers), right.resolve(integers), self.mode)
 
 
-def equivalent_to(other: Pipeline | Loaded, mode: Mode = "sequence") -> Comparison:
+def equivalent_to(other: Pipeline | Loaded, mode: EquivalenceMode = "sequence") -> Equivalence:
     """The property of a pipeline that it computes the same as another: `check(a, equivalent_to(b))`.
 
     Parameters
@@ -88,19 +88,19 @@ def equivalent_to(other: Pipeline | Loaded, mode: Mode = "sequence") -> Comparis
         same event, or none. `approximates`: stepwise, and where the pipeline says true so does the other.
     """
     name = other.name if isinstance(other, Pipeline) else other.pipeline.name
-    return Comparison(f"{next(word for word, each in WRITTEN.items() if each == mode)}({name})", mode, other)
+    return Equivalence(f"{next(word for word, each in WRITTEN.items() if each == mode)}({name})", mode, other)
 
 
-def tolerating(mode: Mode = "sequence") -> Comparison:
+def tolerating(mode: EquivalenceMode = "sequence") -> Equivalence:
     """The property of a pipeline that with its faults it computes the same as without them.
 
     As of any two pipelines, sequence equivalence says that no output is wrong, not that all of them come: ask for
     `response` besides.
     """
-    return Comparison(TOLERATES, mode)
+    return Equivalence(TOLERATES, mode)
 
 
-def side_by_side(left: Pipeline, right: Pipeline, mode: Mode) -> tuple[Pipeline, Property]:
+def side_by_side(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> tuple[Pipeline, Property]:
     """One pipeline that runs both on the same inputs, and the property that says they agree."""
     _comparable(left, right, mode)
     names = _fresh([left.name, right.name], {name for name, _ in left.inputs})
@@ -148,7 +148,7 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
     return Pipeline(title, left.inputs, (*nodes, *compare), outputs), prop
 
 
-def _comparable(left: Pipeline, right: Pipeline, mode: Mode) -> None:
+def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
     if (left.in_arity, left.out_arity) != (right.in_arity, right.out_arity):
         raise PipelineError(
             f"{left.name} has {left.in_arity} inputs and {left.out_arity} outputs,"

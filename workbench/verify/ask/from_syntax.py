@@ -9,10 +9,10 @@ from workbench.core.term import Term
 from workbench.errors import LanguageError
 from workbench.ir.system import System
 from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
-from workbench.verify.ask.equivalence import TOLERATES, WRITTEN, Comparison, equivalent_to, tolerating
+from workbench.smv.engines import QueryKind
+from workbench.verify.ask.equivalence import TOLERATES, WRITTEN, Equivalence, equivalent_to, tolerating
 from workbench.verify.ask.labels import Labels
 from workbench.verify.ask.properties import (
-    Kind,
     Property,
     always,
     bounded_liveness,
@@ -59,7 +59,7 @@ def property_from(syntax: PropertySyntax) -> Property:
     )
 
 
-def asked_by(syntax: PropertySyntax, loaded: Loaded | None = None) -> Property | Comparison:
+def asked_by(syntax: PropertySyntax, loaded: Loaded | None = None) -> Property | Equivalence:
     """What `syntax` asks; `loaded` is the pipeline of a file that it is asked of, where other pipelines are found."""
     if syntax.name == TOLERATES:
         return tolerating()
@@ -74,5 +74,5 @@ def _expressed(name: str, e: Expression) -> Property:
 
     if name == "always":
         return always(lambda system: Labels(system).invariant(e), str(e), cases)
-    kind: Kind = "ctl" if name == "ctl" else "ltl"
+    kind: QueryKind = "ctl" if name == "ctl" else "ltl"
     return temporal(kind, lambda system: Labels(system).formula(e), str(e), cases)

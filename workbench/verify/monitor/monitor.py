@@ -22,7 +22,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import Problem, problem
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
-from workbench.verify.ask.equivalence import TOLERATES, WRITTEN, Comparison
+from workbench.verify.ask.equivalence import TOLERATES, WRITTEN, Equivalence
 from workbench.verify.ask.properties import Property, never_false, silent
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.monitor.binding import Undecided, drive
@@ -54,12 +54,12 @@ def monitor(
     EngineError: the system is defective: it has no initial state, deadlocks, or has no fair run.
     Everything that `check` raises.
     """
-    watch = Watch(pipeline, system, bind or {}, when or {}, settings or Settings())
+    watch = Watching(pipeline, system, bind or {}, when or {}, settings or Settings())
     return watch.problem(prop or never_false()).decide()
 
 
 @dataclass(frozen=True, eq=False)
-class Watch:
+class Watching:
     """A system with the pipeline that watches it, of which several properties can be asked; see `monitor`."""
 
     subject: Pipeline | Loaded
@@ -83,7 +83,7 @@ class Watch:
         with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
             return drive(source, flat, self.bind, self.when, settings.engine, limits_left())
 
-    def problem(self, prop: Property | Comparison | PropertySyntax | str) -> MonitorProblem:
+    def problem(self, prop: Property | Equivalence | PropertySyntax | str) -> MonitorProblem:
         """A property to decide; it takes what `check` takes, but for comparisons."""
         if str(prop).partition("(")[0] in (*WRITTEN, TOLERATES):
             raise InputError(f"'{prop}' compares two pipelines; it is asked with `workbench equiv`")
@@ -96,7 +96,7 @@ class Watch:
 class MonitorProblem(Problem):
     """A property of a pipeline that watches a system."""
 
-    watch: Watch
+    watch: Watching
 
     @property
     def environment(self) -> Driven:

@@ -16,7 +16,6 @@ from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError
-from workbench.run.base import by_input, input_position
 from workbench.run.compiled.code.loop import dense, shape, spare
 from workbench.run.compiled.execute.executor import Compiled
 from workbench.run.compiled.lower.tape import Taped, taped
@@ -43,10 +42,10 @@ class Traces:
 
     def events(self, trace: int) -> list[Value]:
         """The events of one trace as Python values of the domain."""
-        from workbench.run.compiled.execute.columns import Output
+        from workbench.run.compiled.execute.columns import OutputColumn
 
         count = int(self.counts[trace])
-        return Output(self.domain, tuple(field[:count, trace] for field in self.fields)).events()
+        return OutputColumn(self.domain, tuple(field[:count, trace] for field in self.fields)).events()
 
 
 class Batch:
@@ -125,12 +124,12 @@ class Batch:
         Overflow, DomainError: in one of the traces, which it names; none of the outputs is given then.
         """
         flat = self._one.flat
-        given = streams if isinstance(streams, Mapping) else by_input(flat, streams)
+        given = streams if isinstance(streams, Mapping) else flat.ports.streams(streams)
         arrays = {name: value if isinstance(value, tuple) else (value,) for name, value in given.items()}
         arrays = {name: tuple(map(_array, parts)) for name, parts in arrays.items()}
         flags = {name: _array(flag) for name, flag in (present or {}).items()}
         for name in (*arrays, *flags):
-            input_position(flat, name)
+            flat.ports.position(name)
         shapes = {array.shape for parts in (*arrays.values(), tuple(flags.values())) for array in parts}
         missing = [name for name, _ in flat.inputs if name not in arrays]
         if missing or len(shapes) != 1 or len(next(iter(shapes))) != 2:
@@ -266,7 +265,7 @@ class Batch:
         ]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
         room = [*outputs, work.traces]
-        group = compiled_cuda.Group(
+        group = compiled_cuda.TraceGroup(
             [*parts, *flags],
             self._state(full),
             outputs,

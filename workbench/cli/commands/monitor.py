@@ -12,7 +12,7 @@ from workbench.cli import runs
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.language import Loaded, Monitor
+    from workbench.language import Loaded, WatchedPipeline
     from workbench.verify.answer.problem import Problem
 
 DEFAULT = "never-false"
@@ -54,19 +54,19 @@ def execute(args: argparse.Namespace) -> int:
     bind, when = _pairs(args.bind, "--bind"), _pairs(args.when, "--when")
     watching = _watching(file, args.param, args.fault, *system)
     from workbench.cli.output import decide_all
-    from workbench.verify.monitor.monitor import Watch
+    from workbench.verify.monitor.monitor import Watching
 
     problems: list[Problem] = []
     for loaded, path, statement in watching:
         settings = o.settings(args, loaded.pipeline)
-        watch = Watch(loaded, path, {**statement.bind, **bind}, {**statement.when, **when}, settings)
+        watch = Watching(loaded, path, {**statement.bind, **bind}, {**statement.when, **when}, settings)
         problems += map(watch.problem, args.property or statement.checks or [DEFAULT])
     return decide_all(problems, args)
 
 
 def _watching(
     reference: str, params: Sequence[str], faults: Sequence[str], given: str = ""
-) -> list[tuple[Loaded, str, Monitor]]:
+) -> list[tuple[Loaded, str, WatchedPipeline]]:
     """The pipelines to ask about, each with a system and what the file says about that.
 
     Without a name in `reference` these are all pipelines of the file that watch the given system, or any.
@@ -85,12 +85,12 @@ def _watching(
                 hint='give one, workbench monitor SYSTEM.smv FILE, or write monitor "SYSTEM.smv" below the pipeline',
             )
         return found
-    from workbench.language import Monitor
+    from workbench.language import WatchedPipeline
 
     same = [item for item in found if Path(item[1]).resolve() == Path(given).resolve()]
     if same:
         return same
-    return [(one, given, Monitor()) for one in o.load_all([(source, name)], params, faults)]
+    return [(one, given, WatchedPipeline()) for one in o.load_all([(source, name)], params, faults)]
 
 
 def _pairs(items: Sequence[str], option: str) -> dict[str, str]:

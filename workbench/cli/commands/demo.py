@@ -1,0 +1,124 @@
+"""Check all the models against all properties, and write a report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+    from workbench.verify.answer.problem import Problem
+    from workbench.verify.answer.verdict import Verdict
+
+STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-full-queues")
+"""What is asked of every pipeline, besides the `check` lines of its file."""
+FOLDER = "build/demo"
+"""Where the report goes, ignored by git: it has times."""
+_SECONDS = 60.0
+_ROOM = 4
+"""N, where no constant of the models needs more."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("--out", default=FOLDER, metavar="FOLDER", help=f"where the report goes (default: {FOLDER})")
+    parser.add_argument("--models", default="models/time2021", metavar="FOLDER", help="the .pipe files to check")
+    parser.add_argument("--jobs", type=int, default=2, metavar="J", help="how many at a time (default: 2)")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Check, print, write; 0 when everything could be decided and no run disagreed with its model."""
+    from workbench.cli.demo_report import DemoReport
+    from workbench.cli.output import GAP, gap
+    from workbench.verify.answer.verdict import Outcome
+
+    begin = time.monotonic()
+    verdicts = list(_table(problems_of(args.models), args.jobs))
+    report = DemoReport(verdicts, time.monotonic() - begin, f"workbench demo --models {args.models}")
+    print(f"\n{report.summary}")
+    written = report.write(Path(args.out))
+    for verdict in verdicts:
+        if verdict.reason:
+            print(f"{verdict.pipeline}, {verdict.property}: {verdict.reason}", file=sys.stderr)
+        if gap(verdict):
+            print(GAP.format(gap(verdict)), file=sys.stderr)
+    print(f"report: {written}")
+    return 3 if any(v.outcome is Outcome.UNKNOWN or gap(v) for v in verdicts) else 0
+
+
+def problems_of(folder: str) -> list[Problem]:
+    """What to decide about the models of a folder: the standard properties, then those in the files.
+
+    A pipeline that occurs in several files, as small parts do, is taken once.
+    """
+    from itertools import groupby
+
+    from workbench.errors import InputError
+    from workbench.language import Loaded
+    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.problem import problems
+
+    files = sorted(Path(folder).glob("**/*.pipe"))
+    if not files:
+        raise InputError(f"there is no .pipe file in '{folder}'", hint="give a folder of models with --models")
+    found: list[Problem] = []
+    seen: list[Pipeline] = []
+    for file in files:
+        asked = problems(file, Settings(n=_ROOM, seconds=_SECONDS), STANDARD)
+        for loaded, group in groupby(asked, lambda problem: problem.subject):
+            if isinstance(loaded, Loaded) and loaded.pipeline not in seen:
+                seen.append(loaded.pipeline)
+                found += group
+    return found
+
+
+def _table(problems: list[Problem], jobs: int) -> Iterator[Verdict]:
+    """The verdicts in the order of the problems; each is printed as soon as those before it are."""
+    from workbench.cli.progress import Progress
+    from workbench.verify.answer.check_all import check_all
+
+    names = max(len(problem.name) for problem in problems)
+    asked = max(len(_cut(problem.text)) for problem in problems)
+    print(_row("pipeline", names, "property", asked, "verdict", "rests on", "engine", "seconds"))
+    print("─" * (names + asked + 74))
+    early: dict[Problem, Verdict] = {}
+    following = 0
+    with Progress("checking") as progress:
+        for decided, verdict in check_all(problems, jobs=jobs):
+            early[decided] = verdict
+            while following < len(problems) and problems[following] in early:
+                next_one = early.pop(problems[following])
+                progress.clear()
+                print(_line(next_one, names, asked), flush=True)
+                yield next_one
+                following += 1
+            progress.text = (
+                f"checking {following} of {len(problems)}: {problems[min(following, len(problems) - 1)].name}"
+            )
+
+
+def _line(verdict: Verdict, names: int, asked: int) -> str:
+    from workbench.cli.output import SIGNS, colour, short
+
+    sign, code = SIGNS[verdict.outcome]
+    word = f"{sign} {verdict.outcome}"
+    row = _row(
+        verdict.pipeline, names, _cut(verdict.property), asked, word, short(verdict),
+        verdict.engine.partition(" ")[0], f"{verdict.seconds:.2f}",
+    )  # fmt: skip
+    return row.replace(word, colour(word, code, sys.stdout), 1)
+
+
+def _row(pipeline: str, names: int, asked: str, width: int, verdict: str, rests: str, engine: str, seconds: str) -> str:
+    return (
+        f"{pipeline.ljust(names)}  {asked.ljust(width)}  {verdict.ljust(21)}  {rests.ljust(30)}  "
+        f"{engine.ljust(7)}  {seconds.rjust(7)}"
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:39]}…"
