@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import MODELS, ROOT, Ended, Run, busy, command, descendants
 from tests.cli.test_docs import DEMO, shows
-from workbench.cli.demo import FOLDER, STANDARD
+from workbench.cli.commands.demo import FOLDER, STANDARD
 from workbench.cli.demo_data import short, tasks_of
 from workbench.cli.pool import Task, decide, decide_in_parallel
 from workbench.errors import EngineMissing

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli.main import COMMANDS
+from workbench.cli.commands import helps
 
 HEAVY = {"networkx", "numpy", "numba", "llvmlite", "pandas", "pyarrow", "matplotlib", "duckdb", "pyspark", "hypothesis",
          "jinja2", "pynusmv", "pyparsing"}  # fmt: skip
@@ -46,17 +46,17 @@ def packages(modules: set[str]) -> set[str]:
 def test_the_list_of_commands_imports_nothing() -> None:
     for code, modules in after(["--help"], ["--version"]).values():
         assert code == 0
-        assert parts(modules) <= {"budget", "cli", "errors"}
+        assert parts(modules) <= {"budget", "cli", "errors", "extensions"}
         assert not packages(modules) & {*HEAVY, "lark", "dataclasses", "subprocess"}
         assert {name for name in modules if name.startswith("workbench.cli.")} <= {
-            "workbench.cli.main", "workbench.cli.about", "workbench.cli.attended"
+            "workbench.cli.main", "workbench.cli.about", "workbench.cli.attended", "workbench.cli.commands"
         }  # fmt: skip
 
 
 def test_the_options_of_every_command_are_shown_without_its_work() -> None:
-    for line, (code, modules) in after(*([name, "--help"] for name in COMMANDS)).items():
+    for line, (code, modules) in after(*([name, "--help"] for name in helps())).items():
         assert code == 0, line
-        assert parts(modules) <= {"budget", "cli", "errors"}, line
+        assert parts(modules) <= {"budget", "cli", "errors", "extensions"}, line
         assert not packages(modules) & {*HEAVY, "lark"}, line
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from workbench.cli.lab import open_lab, places
+from workbench.cli.commands.lab import open_lab, places
 from workbench.cli.progress import Progress
 from workbench.errors import InputError, SuiteError, WorkbenchError
 from workbench.lab.find import suite_files

@@ -19,13 +19,13 @@ import gzip
 import io
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-from workbench.core.domain import Domain, Record, Value
-from workbench.core.pipeline import Pipeline
+from workbench.core.domain import Record, Value
+from workbench.core.program import Program
 from workbench.errors import InputError, did_you_mean
 from workbench.events.values import (
     UnreadableError,
@@ -71,7 +71,7 @@ def format_of(path: str | Path) -> Format | None:
 
 def read_events(
     path: str | Path,
-    pipeline: Pipeline,
+    program: Program,
     *,
     format: Format | None = None,
     extra: Literal["error", "ignore"] = "error",
@@ -85,17 +85,16 @@ def read_events(
     format: overrides what the name says.
     extra: what to do with columns or keys that are no inputs.
     """
-    inputs = dict(pipeline.inputs)
     with _opened(path, stdin) as stream:
         lines = io.TextIOWrapper(cast(IO[bytes], stream), encoding="utf-8-sig", newline="")
         shown = "<stdin>" if str(path) == "-" else str(path)
         try:
             chosen = format or format_of(path) or _sniff(stream)
             if chosen == "parquet":
-                yield from _Parquet(shown, inputs, extra == "ignore").read(cast(IO[bytes], stream))
+                yield from _Parquet(shown, program, extra == "ignore").read(cast(IO[bytes], stream))
                 return
             reader = _Csv if chosen == "csv" else _Json
-            yield from reader(shown, inputs, extra == "ignore").read(lines)
+            yield from reader(shown, program, extra == "ignore").read(lines)
         except UnicodeDecodeError as error:
             raise InputError(f"this is not UTF-8 text: {error}", where=shown) from error
         except (EOFError, gzip.BadGzipFile) as error:
@@ -141,15 +140,15 @@ def _sniff(stream: io.BufferedReader) -> Format:
 class _Reader:
     """What the readers of both formats share."""
 
-    def __init__(self, file: str, inputs: Mapping[str, Domain], ignore: bool) -> None:
-        self.file, self.inputs, self.ignore = file, inputs, ignore
-        self.only = next(iter(inputs)) if len(inputs) == 1 else None
+    def __init__(self, file: str, program: Program, ignore: bool) -> None:
+        self.file, self.kind, self.inputs, self.ignore = file, program.kind, program.ports.domains, ignore
+        self.only = next(iter(self.inputs)) if len(self.inputs) == 1 else None
 
     def error(self, line: int, what: str, hint: str = "") -> InputError:
         return InputError(what, where=f"{self.file}:{line}" if line else self.file, hint=hint)
 
     def unknown(self, line: int, kind: str, name: str) -> InputError:
-        return self.error(line, f"{kind} '{name}' is no input of the pipeline", did_you_mean(name, list(self.inputs)))
+        return self.error(line, f"{kind} '{name}' is no input of the {self.kind}", did_you_mean(name, self.inputs))
 
     def header(self, names: Sequence[str], line: int) -> list[str | None]:
         """The input that each column of this name holds."""

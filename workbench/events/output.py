@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from workbench.core.domain import Value
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import InputError
 from workbench.events.formats import Format, format_of
 from workbench.events.values import dump_json, to_json, to_text
@@ -42,12 +42,11 @@ def output_format(output: str | Path, given: Format | None, read: str | Path) ->
 
 
 class Writer:
-    """Writes what the outputs of a pipeline show, one row (or object) a step; see `write_events`."""
+    """Writes what the outputs of a program show, one row (or object) a step; see `write_events`."""
 
-    def __init__(self, pipeline: Pipeline, *, idle: bool) -> None:
+    def __init__(self, program: Program, *, idle: bool) -> None:
         self.idle = idle
-        names = [name for name, _ in pipeline.outputs]
-        self.domains = dict(zip(names, pipeline.output_domains, strict=True))
+        self.domains = program.ports.shown
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
         """The events of one step; several events of one output (the end of a stream) take several rows."""
@@ -63,8 +62,8 @@ class Writer:
 
 
 class _JsonWriter(Writer):
-    def __init__(self, stream: IO[str], pipeline: Pipeline, *, idle: bool) -> None:
-        super().__init__(pipeline, idle=idle)
+    def __init__(self, stream: IO[str], program: Program, *, idle: bool) -> None:
+        super().__init__(program, idle=idle)
         self.stream = stream
 
     def _row(self, events: Mapping[str, Value]) -> None:
@@ -75,8 +74,8 @@ class _JsonWriter(Writer):
 class _CsvWriter(Writer):
     """The header comes with the first row: what fails before it writes nothing."""
 
-    def __init__(self, stream: IO[str], pipeline: Pipeline, *, idle: bool) -> None:
-        super().__init__(pipeline, idle=idle)
+    def __init__(self, stream: IO[str], program: Program, *, idle: bool) -> None:
+        super().__init__(program, idle=idle)
         self.stream, self.csv = stream, csv.writer(stream, lineterminator="\n")
         self.begun = False
 
@@ -94,10 +93,10 @@ class _CsvWriter(Writer):
 
 
 class _ParquetWriter(Writer):
-    def __init__(self, file: IO[bytes], pipeline: Pipeline, where: str, *, idle: bool) -> None:
+    def __init__(self, file: IO[bytes], program: Program, where: str, *, idle: bool) -> None:
         from workbench.events.parquet import Rows
 
-        super().__init__(pipeline, idle=idle)
+        super().__init__(program, idle=idle)
         self.rows = Rows(file, self.domains, where)
 
     def end(self) -> None:
@@ -109,7 +108,7 @@ class _ParquetWriter(Writer):
 
 @contextmanager
 def write_events(
-    path: str | Path, pipeline: Pipeline, *, format: Format | None = None, idle: bool = False
+    path: str | Path, program: Program, *, format: Format | None = None, idle: bool = False
 ) -> Iterator[Writer]:
     """A writer into a file that appears, complete, when the block ends without an error.
 
@@ -127,7 +126,7 @@ def write_events(
         if chosen == "parquet":
             raise InputError("Parquet is written to a file", where=str(path), hint="--output out.parquet")
         with nullcontext(sys.stdout) if str(path) == "-" else _device(target, path) as stream:
-            writer: Writer = made(stream, pipeline, idle=idle)
+            writer: Writer = made(stream, program, idle=idle)
             yield writer
             writer.end()
             stream.flush()
@@ -136,14 +135,14 @@ def write_events(
         replacing(target) as name, io.BufferedWriter(_Written(name, path)) as file, _zipped(file, target) as raw,
     ):  # fmt: skip
         if chosen == "parquet":
-            rows = _ParquetWriter(raw, pipeline, str(path), idle=idle)
+            rows = _ParquetWriter(raw, program, str(path), idle=idle)
             with closing(rows.rows):
                 yield rows
                 rows.end()
             return
         text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
         try:
-            writer = made(text, pipeline, idle=idle)
+            writer = made(text, program, idle=idle)
             yield writer
             writer.end()
             text.flush()

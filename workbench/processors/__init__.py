@@ -1,7 +1,8 @@
 """The processors, one file each, found automatically: what holds other processors in `held`, the slices in `slices`.
 
 `PROCESSORS` maps a processor's name in the language to its class; two processors with one name are an error.
-Adding one takes a module in this package with a subclass of `Processor`, and its test.
+Adding one takes a module in this package with a subclass of `Processor`, and its test; a module in the folder
+`processors` of an extension is as good.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import pkgutil
 
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError
+from workbench.extensions import extended
+
+__path__.extend(extended("processors"))
 
 
 def _discover() -> dict[str, type[Processor]]:

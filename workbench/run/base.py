@@ -13,7 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Maybe
-from workbench.errors import PipelineError, Refused, did_you_mean
+from workbench.core.program import Program
+from workbench.errors import Refused
 from workbench.processors.held.group import flatten
 
 BACKENDS = ("reference", "threaded", "numba", "smv")
@@ -41,9 +42,11 @@ class StepRecord:
 
 @runtime_checkable
 class Backend(Protocol):
-    """A running pipeline. Events go in step by step; `end` closes the inputs, `reset` starts afresh."""
+    """A running program. Events go in step by step; `end` closes the inputs, `reset` starts afresh."""
 
-    pipeline: Pipeline
+    @property
+    def pipeline(self) -> Program:
+        """What runs."""
 
     def step(self, events: Mapping[str, Value]) -> StepRecord:
         """One step with these events."""
@@ -74,28 +77,3 @@ def check_support(pipeline: Pipeline, backend: str, known: Sequence[str] = BACKE
                 f"available on: {', '.join(others) or 'no backend'}.",
                 where=node.where,
             )
-
-
-def by_input(pipeline: Pipeline, streams: Any) -> dict[str, Iterable[Value]]:
-    """Streams given as a mapping, as a sequence in the order of the inputs, or bare for a single input."""
-    names = [name for name, _ in pipeline.arrivals]
-    if isinstance(streams, Mapping):
-        for name in streams:
-            input_position(pipeline, name)
-        return {name: streams.get(name, ()) for name in names}
-    if len(names) == 1:
-        return {names[0]: streams}
-    given = list(streams)
-    if len(given) != len(names):
-        raise PipelineError(
-            f"{pipeline.name} has {len(names)} inputs ({', '.join(names)}), {len(given)} streams were given"
-        )
-    return dict(zip(names, given, strict=True))
-
-
-def input_position(pipeline: Pipeline, name: str) -> int:
-    """The position of an input; PipelineError with a suggestion if there is none of this name."""
-    names = [known for known, _ in pipeline.inputs]
-    if name in names:
-        return names.index(name)
-    raise PipelineError(f"pipeline {pipeline.name} has no input '{name}'", hint=did_you_mean(name, names))

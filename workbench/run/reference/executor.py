@@ -18,15 +18,10 @@ from workbench.core.domain import Value
 from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe, State, carried, events_of
+from workbench.core.program import unknown
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, StateError, did_you_mean
 from workbench.processors.held.group import flatten, with_room
-from workbench.run.base import (
-    StepRecord,
-    Steps,
-    by_input,
-    check_support,
-    input_position,
-)
+from workbench.run.base import StepRecord, Steps, check_support
 from workbench.run.reference.cell import ABSENT, JOINED, Cell, Oracle, failure
 from workbench.run.reference.pull import Pull
 from workbench.run.snapshot import HINT, fingerprint, from_text, opened, sealed, to_text
@@ -111,7 +106,7 @@ class Reference:
         for name, value in events.items():
             position = self._positions.get(name)
             if position is None:
-                position = input_position(self.flat, name)
+                position = self.flat.ports.position(name)
             current[position] = self._admitted(position, value)
         self._advance(current)
         return self._record([self._events(slot, content) for slot, content in enumerate(current)])
@@ -154,7 +149,7 @@ class Reference:
             (shown[output].extend if self._wide[slot] else shown[output].append, slot) for output, slot in self._shown
         ]
         empty, advance, holds, closed = self._empty, self._advance, self._holds, self._closed
-        given = by_input(self.flat, streams)
+        given = self.flat.ports.streams(streams)
         positions = range(len(given))
         for front in itertools.zip_longest(*given.values(), fillvalue=ABSENT):
             current = empty.copy()
@@ -376,7 +371,7 @@ class Reference:
             raise PipelineError(
                 f"all inputs of pipeline {self.flat.name} have ended", hint="call reset() to start afresh"
             )
-        positions = [input_position(self.flat, each) for each in names]
+        positions = [self.flat.ports.position(each) for each in names]
         for position in positions:
             self._check_open(position)
         for position in positions:
@@ -465,7 +460,7 @@ class Reference:
         missing = [name for name in self._positions if name not in sources]
         if missing:
             raise PipelineError(f"input '{missing[0]}' of pipeline {self.flat.name} has no source")
-        self._pull = Pull(self.flat, by_input(self.flat, sources))
+        self._pull = Pull(self.flat, self.flat.ports.streams(sources))
         self._closed = True
         return self
 
@@ -499,5 +494,5 @@ class Reference:
                 f"pipeline {self.flat.name} has {len(names)} {kind}s", hint=f"say which: {', '.join(names)}"
             )
         if name is not None and name not in names:
-            raise PipelineError(f"pipeline {self.flat.name} has no {kind} '{name}'", hint=did_you_mean(name, names))
+            raise unknown(self.flat.ports.of, kind, name, names)
         return names[0] if name is None else name

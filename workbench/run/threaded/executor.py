@@ -25,7 +25,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
-from workbench.run.base import StepRecord, Steps, by_input, input_position
+from workbench.run.base import StepRecord, Steps
 from workbench.run.reference.cell import ABSENT, Oracle, failure
 from workbench.run.reference.executor import Reference
 from workbench.run.threaded.copies import Copies, Results
@@ -143,7 +143,7 @@ class Threaded(Reference):
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
         if not self._overlaps:
             return super().run(streams, end=end)
-        given = by_input(self.flat, streams)
+        given = self.flat.ports.streams(streams)
         fronts = itertools.zip_longest(*given.values(), fillvalue=ABSENT)
         steps: Iterable[Mapping[str, Value]] = (
             {name: value for name, value in zip(given, front, strict=True) if value is not ABSENT} for front in fronts
@@ -209,7 +209,7 @@ class Threaded(Reference):
         if events is END:
             self._close_inputs(None)
         for name, value in events.items():
-            position = input_position(self.flat, name)
+            position = self.flat.ports.position(name)
             contents[position] = [self._admitted(position, value)]
         token = Token(self.steps, contents, ends=events is END)
         self.steps += 1

@@ -17,7 +17,7 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Processor, events_of
 from workbench.errors import PipelineError
 from workbench.processors.held.group import Group, flatten
-from workbench.run.base import by_input, check_support
+from workbench.run.base import check_support
 from workbench.run.reference.cell import failure
 from workbench.run.reference.pull import Pipe, Source
 from workbench.run.threaded.certificate import Certificate, vouched
@@ -114,7 +114,7 @@ class Pipelined(Pulled):
         missing = [name for name, _ in self.pipeline.inputs if name not in sources]
         if missing:
             raise PipelineError(f"input '{missing[0]}' of pipeline {self.pipeline.name} has no source")
-        given = by_input(self.pipeline, sources)
+        given = self.pipeline.ports.streams(sources)
         self.close()
         self._copies.start_from(self._copies.processor.initial())
         self._sources = [Source(name, domain, given[name], Pipe()) for name, domain in self.pipeline.inputs]

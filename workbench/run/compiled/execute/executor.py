@@ -16,7 +16,6 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import TRUE
 from workbench.errors import Overflow, PipelineError, Refused, StateError
 from workbench.processors.held.group import flatten
-from workbench.run.base import by_input, input_position
 from workbench.run.compiled.code.loop import Given, dense, known, loop_source, shape
 from workbench.run.compiled.code.plain import PlainLoop
 from workbench.run.compiled.code.step import decode
@@ -134,9 +133,9 @@ class Compiled(Stepping):
         """
         self.check_open()
         flags = present or {}
-        given = streams if isinstance(streams, Mapping) else by_input(self.flat, streams)
+        given = streams if isinstance(streams, Mapping) else self.flat.ports.streams(streams)
         for name in (*given, *flags):
-            input_position(self.flat, name)
+            self.flat.ports.position(name)
             if name not in given:
                 raise PipelineError(f"'present' says in which steps input '{name}' has events, and it is given none")
         columns = {
@@ -163,7 +162,7 @@ class Compiled(Stepping):
         downstream finish in their turn.
         """
         if name is not None:
-            input_position(self.flat, name)
+            self.flat.ports.position(name)
         self.check_open(name)
         columns = {each: self._columns.silent(domain, 1) for each, domain in self.flat.inputs}
         last = name is not None and len(self._ended) + 1 < len(self.flat.inputs)

@@ -13,7 +13,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe
 from workbench.core.term import leaves
 from workbench.ir.system import Pipe, System
-from workbench.run.base import StepRecord, Steps, by_input, input_position
+from workbench.run.base import StepRecord, Steps
 from workbench.run.compiled.code.loop import Shape
 from workbench.run.compiled.execute.observe import Observer, given_inputs, in_rows, shown, watched
 
@@ -55,7 +55,7 @@ class Stepping(ABC):
         """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
         self.check_open()
         for name in {name for events in steps for name in events}:
-            input_position(self.flat, name)
+            self.flat.ports.position(name)
             self.check_open(name)
         columns = {}
         for name, domain in self.flat.inputs:
@@ -72,7 +72,7 @@ class Stepping(ABC):
     def step(self, events: Mapping[str, Value]) -> StepRecord:
         """One step with these events, in plain Python, and what every pipe carries; `END` ends all inputs."""
         for name in events:
-            input_position(self.flat, name)
+            self.flat.ports.position(name)
             self.check_open(name)
         columns = {n: self._columns.column(n, d, [events[n]]) for n, d in self.flat.inputs if n in events}
         numbers, more = None, dict[str, list[Value]]()
@@ -123,7 +123,7 @@ class Stepping(ABC):
     def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
         """Whole streams in lockstep (step i carries the i-th event of each), then their end, as lists of values."""
         found: dict[str, list[Value]] = {name: [] for name, _, _ in self.results}
-        sources = {name: iter(stream) for name, stream in by_input(self.flat, streams).items()}
+        sources = {name: iter(stream) for name, stream in self.flat.ports.streams(streams).items()}
         while True:
             parts = {name: list(itertools.islice(source, BLOCK)) for name, source in sources.items()}
             size = max(map(len, parts.values()), default=0)

@@ -16,7 +16,6 @@ from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError
-from workbench.run.base import by_input, input_position
 from workbench.run.compiled.code.loop import dense, shape, spare
 from workbench.run.compiled.execute.executor import Compiled
 from workbench.run.compiled.lower.tape import Taped, taped
@@ -125,12 +124,12 @@ class Batch:
         Overflow, DomainError: in one of the traces, which it names; none of the outputs is given then.
         """
         flat = self._one.flat
-        given = streams if isinstance(streams, Mapping) else by_input(flat, streams)
+        given = streams if isinstance(streams, Mapping) else flat.ports.streams(streams)
         arrays = {name: value if isinstance(value, tuple) else (value,) for name, value in given.items()}
         arrays = {name: tuple(map(_array, parts)) for name, parts in arrays.items()}
         flags = {name: _array(flag) for name, flag in (present or {}).items()}
         for name in (*arrays, *flags):
-            input_position(flat, name)
+            flat.ports.position(name)
         shapes = {array.shape for parts in (*arrays.values(), tuple(flags.values())) for array in parts}
         missing = [name for name, _ in flat.inputs if name not in arrays]
         if missing or len(shapes) != 1 or len(next(iter(shapes))) != 2:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli import options as o
-from workbench.cli.check import properties, property_option
+from workbench.cli.commands.check import properties, property_option
 from workbench.cli.progress import Progress
 from workbench.events.files import write_atomically
 
