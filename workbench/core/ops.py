@@ -46,7 +46,7 @@ class Operator:
     name: str
     arity: int
     symbol: str
-    result: rules.Rule
+    result: rules.TypingRule
     exact: Callable[..., Any]
     python: str
     simplify: Callable[[tuple[Term, ...]], Term | None] = lambda _: None
@@ -84,7 +84,7 @@ class Operator:
 
     def rebuild(self, args: tuple[Term, ...], domain: Domain) -> Term:
         """The same node over new arguments (used by substitution)."""
-        return Cast.to(args[0], domain) if self is CAST else self.build(args)
+        return Conversion.to(args[0], domain) if self is CAST else self.build(args)
 
     def leaves_word(self, args: tuple[Term, ...]) -> Term:
         """Where it `binds`: whether its result is outside a word of 64 bits."""
@@ -250,7 +250,7 @@ def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:
 CAST = Operator("cast", 1, "cast", _no_typing, lambda a: a, "{0}")
 
 
-class Cast:
+class Conversion:
     """Conversion of a number into another numeric domain, by that domain's own rule (`fit`)."""
 
     @staticmethod
@@ -275,10 +275,10 @@ class Cast:
         """An integer in a range that need not hold all its values: one outside is flagged as in a checked domain."""
         hull = value.domain
         if not isinstance(hull, Range | Integer | Integers) or _within(hull, domain):
-            return Cast.to(value, domain)
-        exact = Cast.to(value, Range(hull.lo, hull.hi)) if isinstance(hull, Integer) else value
-        counted = Cast.to(SUB(exact, domain.lo), Integer(domain.size, Overflowing.CHECKED))
-        return ADD(Cast.to(counted, Range(0, domain.size - 1)), domain.lo)
+            return Conversion.to(value, domain)
+        exact = Conversion.to(value, Range(hull.lo, hull.hi)) if isinstance(hull, Integer) else value
+        counted = Conversion.to(SUB(exact, domain.lo), Integer(domain.size, Overflowing.CHECKED))
+        return ADD(Conversion.to(counted, Range(0, domain.size - 1)), domain.lo)
 
 
 def _within(hull: Domain, domain: Domain) -> bool:
@@ -451,4 +451,4 @@ def as_term(value: Any, domain: Domain) -> Any:
         return Fields.of(domain, items) if isinstance(domain, Record) else like(value, items)
     if not isinstance(value, Term):
         return const(value, domain)
-    return value if value.domain == domain else Cast.to(value, domain)
+    return value if value.domain == domain else Conversion.to(value, domain)

@@ -25,7 +25,7 @@ from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
 from workbench.ir.ring import FEW, Ring
-from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
+from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System, packed
 from workbench.ir.wires import Wires
 from workbench.processors.held.group import flatten, with_room
 
@@ -312,7 +312,7 @@ class _Crawl:
         """A memory, with what is written to it where its instance fires; totals that are kept of it are variables."""
         fires = cells.fires
         for symbol, after in cells.totals.values():
-            self.wires.variables.append(Variable(symbol.name, symbol.domain, 0, ite(fires, after, symbol)))
+            self.wires.variables.append(StateVariable(symbol.name, symbol.domain, 0, ite(fires, after, symbol)))
         writes = tuple(write._replace(happens=AND(fires, write.happens)) for write in cells.writes)
         updates = tuple(update._replace(happens=AND(fires, update.happens)) for update in cells.updates)
         return Memory(cells.name, cells.domain, cells.columns, writes, updates)

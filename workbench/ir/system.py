@@ -23,7 +23,7 @@ from workbench.core.term import FALSE, TRUE, Others, Term, leaves, var
 T = TypeVar("T")
 
 
-class Variable(NamedTuple):
+class StateVariable(NamedTuple):
     """A state variable. `next` is over variables, definitions and inputs of the current step."""
 
     name: str
@@ -110,7 +110,7 @@ class Queue(NamedTuple):
 class Block(NamedTuple):
     """All variables and definitions of an instance."""
 
-    variables: tuple[Variable, ...]
+    variables: tuple[StateVariable, ...]
     definitions: tuple[Definition, ...]
 
 
@@ -165,7 +165,7 @@ class Instance(NamedTuple):
     """Parameter name and the instance it stands for."""
 
 
-Named = TypeVar("Named", Variable, Definition)
+Named = TypeVar("Named", StateVariable, Definition)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class System:
 
     name: str
     inputs: tuple[Input, ...]
-    variables: tuple[Variable, ...]
+    variables: tuple[StateVariable, ...]
     definitions: tuple[Definition, ...]
     instances: tuple[Instance, ...]
     pipes: Mapping[str, Pipe]

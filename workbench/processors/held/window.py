@@ -28,7 +28,7 @@ from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.fold import Fold, associative, fold_of
+from workbench.processors.held.fold import CumulateWindow, associative, fold_of
 from workbench.processors.held.holding import (
     Holder,
     advance,
@@ -92,7 +92,7 @@ class Window(Holder):
     # --- operation: the last fronts, and the inner processor run over them ---------------------------------
 
     @cached_property
-    def _fold(self) -> Fold | None:
+    def _fold(self) -> CumulateWindow | None:
         """How to do with less than running the inner processor anew, if that is known."""
         return fold_of(self.width, self._inner)
 

@@ -13,7 +13,7 @@ from workbench.core.processor import Emission, Machine, Maybe, Scattered, Slot, 
 from workbench.core.strict import aside, leaves_domain, strictly, when
 from workbench.core.term import FALSE, TRUE, Change, Content, Others, Term, const
 from workbench.processors.held.holding import advance
-from workbench.processors.slices.copies import Copies
+from workbench.processors.slices.copies import SliceMachine
 
 if TYPE_CHECKING:
     from workbench.processors.slices.slice_last import SliceLast
@@ -24,13 +24,13 @@ def scalar(keys: Domain) -> bool:
     return isinstance(keys, Integers) or (keys.finite and not parts(keys) and not isinstance(keys, Tuple))
 
 
-class Table:
+class SliceTable:
     """The copies of a slice processor as rows.
 
     Where each front makes a slice emit, it is in the map if its row is used.
     """
 
-    def __init__(self, copies: Copies) -> None:
+    def __init__(self, copies: SliceMachine) -> None:
         self.copies = copies
         self.slots = copies.own if copies.kept is None else copies.own[:-1]
 
@@ -64,7 +64,7 @@ class Table:
 class _Fed:
     """A table in a step that feeds it a front."""
 
-    def __init__(self, table: Table, slices: Cells, front: tuple[Any, ...]) -> None:
+    def __init__(self, table: SliceTable, slices: Cells, front: tuple[Any, ...]) -> None:
         self.table, self.copies, self.slices, self.front = table, table.copies, slices, front
         self.key, self.everywhere = self.copies.slice.addressed(front)
         self.place, self.one = slices.find(self.key), negate(self.everywhere)

@@ -27,7 +27,7 @@ from workbench.run.compiled.lower.tape import Past
 AHEAD = 4
 """An event that is repeated is written so often without asking how often it is, which saves jumps."""
 
-Given = Mapping[Term, Term]
+Substitution = Mapping[Term, Term]
 """Constants for variables and inputs."""
 
 
@@ -108,7 +108,7 @@ def known(system: System, kind: str) -> dict[Term, Term]:
 
 def loop_source(
     system: System,
-    phases: Sequence[Given],
+    phases: Sequence[Substitution],
     *,
     places: bool = False,
     target: Target = "python",
@@ -178,7 +178,7 @@ def loop_source(
     return "\n".join([*lines, "    return bad"]) + "\n"
 
 
-def parameters(system: System, given: Given, *, places: bool) -> list[str]:
+def parameters(system: System, given: Substitution, *, places: bool) -> list[str]:
     """The names of the parameters of a loop."""
     form = shape(system)
     names = ["first", "last", "whole", "real", "counts", *array_names(system).values()]
@@ -352,7 +352,7 @@ def _updates(system: System, texts: _Texts) -> list[str]:
 
 
 def _arrivals(
-    system: System, form: Shape, code: StepCode, given: Given, pasts: Sequence[Past]
+    system: System, form: Shape, code: StepCode, given: Substitution, pasts: Sequence[Past]
 ) -> dict[str, tuple[str, bool]]:
     """What a step can read of the inputs, in this row and in earlier ones: by the name that code has for it.
 

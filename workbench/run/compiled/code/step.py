@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
-from workbench.core.evaluate import Source, evaluated_once, straight_line
+from workbench.core.evaluate import PythonSource, evaluated_once, straight_line
 from workbench.core.fold import Substitute, postorder
 from workbench.core.memory import IS_USED, ROW
 from workbench.core.ops import DIV, MOD, OVERFLOWS, WORD_HI, WORD_LO
@@ -146,7 +146,7 @@ def literal(domain: Domain, value: Value) -> str:
 _OVERFLOWS = frozenset(OVERFLOWS.values())
 
 
-class Scalars(Source):
+class Scalars(PythonSource):
     """Source in which values of enumerations are numbers."""
 
     def __init__(self, names: dict[Term, str]) -> None:

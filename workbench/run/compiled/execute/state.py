@@ -19,7 +19,7 @@ from workbench.run.compiled.execute.observe import encode_any
 from workbench.run.compiled.lower import tables
 
 
-class State:
+class LoopArrays:
     """The arrays of the loops of a system: whole numbers, floats, and the memories."""
 
     def __init__(self, system: System, form: Shape) -> None:
@@ -95,7 +95,7 @@ class State:
         used, present, *fields = (self.array(column).copy() for column in value.content.columns)
         there = used & present
         entry = Tuple((value.domain.key, value.domain.value))
-        rows = columns.Output(entry, tuple(field[1:][there[1:]] for field in fields))
+        rows = columns.OutputColumn(entry, tuple(field[1:][there[1:]] for field in fields))
         return lambda: FrozenMap(rows.events())
 
     def to_bytes(self) -> bytes:

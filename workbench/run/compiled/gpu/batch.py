@@ -42,10 +42,10 @@ class Traces:
 
     def events(self, trace: int) -> list[Value]:
         """The events of one trace as Python values of the domain."""
-        from workbench.run.compiled.execute.columns import Output
+        from workbench.run.compiled.execute.columns import OutputColumn
 
         count = int(self.counts[trace])
-        return Output(self.domain, tuple(field[:count, trace] for field in self.fields)).events()
+        return OutputColumn(self.domain, tuple(field[:count, trace] for field in self.fields)).events()
 
 
 class Batch:
@@ -265,7 +265,7 @@ class Batch:
         ]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
         room = [*outputs, work.traces]
-        group = compiled_cuda.Group(
+        group = compiled_cuda.TraceGroup(
             [*parts, *flags],
             self._state(full),
             outputs,

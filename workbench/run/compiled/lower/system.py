@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals
-from workbench.core.evaluate import Kind, escape_condition
+from workbench.core.evaluate import Bounded, escape_condition
 from workbench.core.fields import scalars, within
 from workbench.core.fold import Substitute, postorder
 from workbench.core.memory import ANY_ROW
@@ -121,7 +121,7 @@ def fixed(system: System) -> dict[Term, Term]:
     return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
 
 
-def escaping(memory: Memory, kind: Kind) -> Iterator[Term]:
+def escaping(memory: Memory, kind: Bounded) -> Iterator[Term]:
     """When what is written to a memory leaves a domain of this kind."""
     for write in memory.writes:
         yield escape_condition([write.happens], kind)
@@ -131,7 +131,7 @@ def escaping(memory: Memory, kind: Kind) -> Iterator[Term]:
         yield ANY_ROW.build((memory.columns[0], update.happens, escape_condition([update.value], kind, update.which)))
 
 
-def _escaping_in(rows: Others, kind: Kind) -> Term:
+def _escaping_in(rows: Others, kind: Bounded) -> Term:
     """When what comes of many rows of a table leaves a domain of this kind."""
     condition = OR(escape_condition([rows.which], kind), escape_condition([rows.value], kind, rows.which))
     return ANY_ROW.build((rows.used, rows.happens, condition))

@@ -59,7 +59,7 @@ class Last(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Starts:
     """What it takes to start anywhere.
 
     Attributes
@@ -78,7 +78,7 @@ class Blocks:
     history: int
 
 
-def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = False) -> Blocks:
+def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = False) -> Starts:
     """How a system can be started anywhere, given constants for inputs (that each has an event).
 
     Parameters
@@ -192,7 +192,7 @@ class _Analysis:
 
     # --- all of it ------------------------------------------------------------------------------------------
 
-    def found(self) -> Blocks:
+    def found(self) -> Starts:
         last = {name: shown for name, scan in self.scans.items() if (shown := self._last(name)) is not None}
         inner = [name for name in self.scans if name not in last]
         levels: dict[str, int] = {}
@@ -203,7 +203,7 @@ class _Analysis:
                     levels[name] = 1 + max((levels[each] for each in below), default=0)
         ordered = [[n for n in inner if levels[n] == level] for level in range(1, max(levels.values(), default=0) + 1)]
         positions = {name: i for i, name in enumerate(self.variables)}
-        return Blocks(
+        return Starts(
             {positions[name]: circle for name, circle in self.clocks.items()},
             tuple(tuple(self.scans[n] for n in names) for names in ordered),
             tuple(frozenset(self._cone(set(names))) for names in ordered),
