@@ -1,4 +1,4 @@
-"""Terms compiled to plain Python: how functions run, and how a transition system is evaluated directly.
+"""Terms as plain Python functions: how functions run, and how a transition system is evaluated directly.
 
 Shared sub-terms become local variables, everything else one expression; conditionals stay lazy. A checked
 domain's violations are collected as terms by `escape_condition`, since a value that left the domain must be
@@ -40,7 +40,7 @@ class PythonSource(Fold[str]):
         return self.names[term] if term in self.names else super().on_var(term)
 
     def default(self, term: Term, *args: str) -> str:
-        if term.op is None:
+        if term.op is None or term.op.binds:
             return super().default(term)
         if term.op.name.startswith("escapes_"):
             domain = term.args[0].domain
@@ -65,7 +65,7 @@ def fitted(term: Term, exact: str) -> str:
 
 
 class Assignment(NamedTuple):
-    """One line of compiled code: a local variable and the source of the term that it holds."""
+    """One line of Python: a local variable and the source of the term that it holds."""
 
     name: str
     text: str
@@ -73,7 +73,7 @@ class Assignment(NamedTuple):
 
 
 def straight_line(roots: Sequence[Term], source: PythonSource) -> tuple[list[Assignment], list[str]]:
-    """Code for some terms: what is used more than once as local variables, in order, and the source of each root."""
+    """Statements for some terms: what is used more than once as local variables, in order; the source of each root."""
     uses: Counter[Term] = Counter(arg for node in postorder(roots) for arg in node.args)
     uses.update(roots)
     lines: list[Assignment] = []
@@ -110,7 +110,7 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
 
 
 Bounded = Overflowing | type[Integers]
-"""Integer domains that can be left: finite ones of a kind, or those without bounds (for the words of compiled code)."""
+"""Integer domains that can be left: finite ones of a kind, or those without bounds (for words of 64 bits)."""
 
 
 def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:

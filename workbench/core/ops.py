@@ -51,7 +51,7 @@ class Operator:
     python: str
     simplify: Callable[[tuple[Term, ...]], Term | None] = lambda _: None
     binds: bool = False
-    """Whether it has a variable of its own, for which its last argument is evaluated many times (`memory.Gather`)."""
+    """Whether it has a variable of its own, for which its last argument is evaluated many times (`memory.RowFold`)."""
 
     def __call__(self, *args: Any) -> Any:
         """Apply to values, terms or streams."""
@@ -87,7 +87,7 @@ class Operator:
         return Conversion.to(args[0], domain) if self is CAST else self.build(args)
 
     def leaves_word(self, args: tuple[Term, ...]) -> Term:
-        """Where it `binds`: whether its result is outside the words of compiled code."""
+        """Where it `binds`: whether its result is outside a word of 64 bits."""
         del args
         return FALSE
 
@@ -307,28 +307,26 @@ ESCAPES = {
     "mul": _leaves_domain("mul", "*", operator.mul),
 }
 
-# Whether the result of an operation on integers without bounds is outside the words of compiled code.
+# Whether the result of an operation on integers without bounds is outside a word of 64 bits.
 
 WORD_HI = 2**63 - 1
-"""The largest integer of compiled code."""
+"""The largest integer of a word."""
 WORD_LO = -(2**63)
 """The smallest one."""
 
 
-def _leaves_word(name: str, exact: Callable[[Any, Any], Any]) -> Operator:
+def _leaves_word(name: str, op: Operator) -> Operator:
     def outside(a: Any, b: Any) -> bool:
-        return not WORD_LO <= exact(a, b) <= WORD_HI
+        return not WORD_LO <= op.exact(a, b) <= WORD_HI
 
-    return Operator(f"{name}_overflows", 2, f"overflows {name}", _no_typing, outside, f"{name}_overflows({{0}}, {{1}})")
+    python = f"(not {WORD_LO} <= {op.python} <= {WORD_HI})"
+    return Operator(f"{name}_overflows", 2, f"overflows {name}", _no_typing, outside, python)
 
 
 OVERFLOWS = {
-    "add": _leaves_word("sum", operator.add),
-    "sub": _leaves_word("difference", operator.sub),
-    "mul": _leaves_word("product", operator.mul),
-    "div": _leaves_word("quotient", _div),
+    op.name: _leaves_word(name, op)
+    for name, op in (("sum", ADD), ("difference", SUB), ("product", MUL), ("quotient", DIV))
 }
-"""Compiled code calls them by their names (`sum_overflows`)."""
 
 OPERATORS: dict[str, Operator] = {
     op.name: op
@@ -361,7 +359,7 @@ OPERATORS: dict[str, Operator] = {
 def escapes(term: Term) -> Term:
     """Whether this node's exact result lies outside its finite integer domain (False if it cannot).
 
-    For integers without bounds: whether it lies outside the words of compiled code.
+    For integers without bounds: whether it lies outside a word of 64 bits.
     """
     if term.op is not None and term.op.binds:
         return term.op.leaves_word(term.args)

@@ -1,6 +1,6 @@
 """The end of the input streams, and which processors finish with it.
 
-The rule of this module: in a model all inputs end together; in compiled code each by itself, as in a run.
+The rule of this module: in a model all inputs end together; where their ends are `apart` each by itself, as in a run.
 """
 
 from __future__ import annotations

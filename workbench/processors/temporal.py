@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
-from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, both, either, ite, negate
 from workbench.core.processor import (
     NOTHING,
@@ -29,6 +28,7 @@ from workbench.core.processor import (
     Repeated,
     Slot,
     State,
+    Stored,
     Stream,
     event,
 )
@@ -40,7 +40,7 @@ VERDICT = Enum(("unknown", "holds", "fails"))
 
 
 WAITING = Range(0, 2**62)
-"""How many positions can wait in compiled code: more than there can be events."""
+"""How many positions can wait where nothing bounds them: more than there can be events."""
 
 
 class TemporalRule(NamedTuple):
@@ -169,7 +169,7 @@ class Streaming(Truth):
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
         """Where nothing bounds how many positions wait, all get their verdict at once, as one event repeated."""
         return (
-            Stored((), lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
+            Stored({}, lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
         )
 
     def _counting(self, state: State, front: tuple[Any, ...]) -> tuple[State, Any]:

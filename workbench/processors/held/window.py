@@ -20,11 +20,10 @@ from typing import Any, ClassVar, Literal, Self
 
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Range, Tuple, Value
-from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, LT, both, ite
 from workbench.core.pending import Done
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stream, push_all
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stored, Stream, push_all
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError

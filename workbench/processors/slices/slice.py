@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, MOST_KEYS, Bool, Domain, FrozenMap, Map, Value
 from workbench.core.function import Function, TypedFunction, as_function, on_values
-from workbench.core.memory import Stored
 from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
@@ -26,6 +25,7 @@ from workbench.core.processor import (
     Processor,
     State,
     Stepped,
+    Stored,
     Stream,
     event,
     push_all,

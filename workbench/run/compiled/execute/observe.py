@@ -13,7 +13,7 @@ from workbench.ir.system import Pipe, System
 from workbench.run.compiled.code.loop import Shape, executable
 from workbench.run.compiled.code.plain import SCOPE, PlainArray
 from workbench.run.compiled.code.step import decode, encode, step_code
-from workbench.run.compiled.lower.tables import ordered
+from workbench.run.compiled.lower.tables import array_names, ordered
 
 if TYPE_CHECKING:
     from workbench.run.compiled.execute.state import LoopArrays
@@ -33,7 +33,7 @@ class Observer:
     ) -> None:
         self._system, self._form, self._state = system, form, state
         self._cells = [PlainArray(array) for array in state[2:]]
-        arrays = {name: cells for (name, *_), cells in zip(form.memories, self._cells, strict=True)}
+        arrays = dict(zip(array_names(system).values(), self._cells, strict=True))
         code = step_code(system, list(terms))
         self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run", row=row), {**SCOPE, **arrays})
 

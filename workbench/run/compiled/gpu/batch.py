@@ -81,7 +81,7 @@ class Batch:
         self._fields = dict(self._one.form.results)
         self._at_once = at_once
         name = "" if device == "cpu" else gpu_name()
-        if name and any(memory.fresh is not None for memory in self._one.system.memories):
+        if name and any(memory.keyed for memory in self._one.system.memories):
             if device == "gpu":
                 raise Refused(
                     f"pipeline {pipeline.name} has slices by keys of an infinite type, whose tables grow: a GPU cannot",

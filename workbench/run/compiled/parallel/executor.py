@@ -168,7 +168,7 @@ class Parallel(Compiled):
             variables=tuple(
                 v if v.name in needed else v._replace(next=var(v.name, v.domain)) for v in system.variables
             ),
-            memories=tuple(m if m.arrays[0] in needed else m._replace(writes=()) for m in system.memories),
+            memories=tuple(m if m.columns[0].name in needed else m._replace(writes=()) for m in system.memories),
         )
 
     # --- the state ------------------------------------------------------------------------------------------
