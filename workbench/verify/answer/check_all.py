@@ -1,26 +1,13 @@
-"""Deciding many problems, in processes beside each other.
-
-The rule of this module: the processes end with the work, whatever ends it. They are forked, so that problems need not
-be sent (they hold functions) and scripts and notebooks need no care. They are told to stop with SIGTERM, which takes
-down the engine that they wait for; and they stop when the parent is gone. A process that dies costs one verdict: it
-is `unknown`.
-"""
+"""Deciding many problems: one after the other in this process, or in several beside each other."""
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
 import os
-import signal
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 
-from workbench.budget import end_with_parent, share
+from workbench.budget import share
 from workbench.errors import EngineMissing, LimitMet, WorkbenchError
-from workbench.verify.answer.examine import examine
 from workbench.verify.answer.problem import Problem
 from workbench.verify.answer.verdict import Trace, Verdict
 
@@ -54,7 +41,12 @@ def check_all(
         for number, item in enumerate(todo):
             yield item, _decided(item, len(todo) - number, examined=examined, strict=strict)
         return
-    for number, verdict in _in_processes(todo, jobs, examined=examined, strict=strict):
+    from workbench.verify.answer.processes import in_processes
+
+    def decided(number: int) -> Verdict:
+        return _decided(todo[number], 1, examined=examined, strict=strict)
+
+    for number, verdict in in_processes(todo, decided, jobs):
         yield todo[number], _at_home(verdict, todo[number])
 
 
@@ -64,7 +56,11 @@ def _decided(item: Problem, parts: int, *, examined: bool, strict: bool) -> Verd
     try:
         with share(parts):
             verdict = item.decide()
-            return examine(verdict) if examined else verdict
+            if not examined:
+                return verdict
+            from workbench.verify.answer.examine import examine
+
+            return examine(verdict)
     except LimitMet as met:
         return verdict or item.undecided().given_up(met)  # what was decided stays so
     except EngineMissing:
@@ -84,129 +80,3 @@ def _at_home(verdict: Verdict, item: Problem) -> Verdict:
     found = tuple(replace(each, witness=run(each.witness)) for each in verdict.examined)
     counterexample, witness = run(verdict.counterexample), run(verdict.witness)
     return replace(verdict, problem=item, counterexample=counterexample, witness=witness, examined=found)
-
-
-# --- processes --------------------------------------------------------------------------------------------
-
-
-def _in_processes(todo: Sequence[Problem], jobs: int, *, examined: bool, strict: bool) -> Iterator[tuple[int, Verdict]]:
-    """The verdicts, each with the number of its problem."""
-
-    def decided(number: int) -> Verdict:
-        return _decided(todo[number], 1, examined=examined, strict=strict)
-
-    left = list(range(len(todo)))[::-1]
-    members: list[_Member] = []
-    finished = False
-    try:
-        for _ in range(jobs):
-            members.append(_Member(decided, members))
-            members[-1].give(left.pop())
-        while busy := [member for member in members if member.number is not None]:
-            for ready in wait([member.connection for member in busy]):
-                member = next(m for m in busy if m.connection is ready)
-                number, verdict = member.received(todo)
-                if not member.process.is_alive():
-                    member.stop(now=True)
-                    members.remove(member)
-                    if left:
-                        members.append(member := _Member(decided, members))
-                if left:
-                    member.give(left.pop())
-                yield number, verdict
-        finished = True
-    finally:
-        for member in members:
-            member.stop(now=not finished)
-
-
-class _Member:
-    """One process and the problem that it works on.
-
-    Parameters
-    ----------
-    decided: what it does.
-    others: those that there are already, whose connections it does not keep open.
-    """
-
-    def __init__(self, decided: Callable[[int], Verdict], others: Sequence[_Member]) -> None:
-        context = multiprocessing.get_context("fork")
-        self.connection, theirs = context.Pipe()
-        ours = [self.connection, *(member.connection for member in others)]
-        self.process: BaseProcess = context.Process(target=_serve, args=(theirs, ours, decided), daemon=True)
-        self.number: int | None = None
-        try:
-            with _held_back(), warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: nothing waits for those
-                self.process.start()
-            theirs.close()
-        except BaseException:  # interrupted meanwhile
-            self.stop(now=True)
-            raise
-
-    def give(self, number: int) -> None:
-        """Let it decide a problem."""
-        self.number = number
-        self.connection.send(number)
-
-    def received(self, todo: Sequence[Problem]) -> tuple[int, Verdict]:
-        """The answer, where it has something to say or has died."""
-        assert self.number is not None
-        number, self.number = self.number, None
-        try:
-            answer = self.connection.recv()
-        except (EOFError, OSError):
-            self.process.join(5)
-            return number, todo[number].undecided(f"the process died (status {self.process.exitcode})")
-        if isinstance(answer, WorkbenchError):
-            raise answer
-        assert isinstance(answer, Verdict)
-        return number, answer
-
-    def stop(self, *, now: bool) -> None:
-        """End the process; `now`: also what it works on."""
-        if self.process.pid is None:
-            return
-        if now:
-            self.process.terminate()
-        self.connection.close()
-        self.process.join(5)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
-
-
-@contextlib.contextmanager
-def _held_back() -> Iterator[None]:
-    """What wants to stop us while a child is being started comes when it has started; the child begins deaf to it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _serve(connection: Connection, ours: Sequence[Connection], decided: Callable[[int], Verdict]) -> None:
-    """The life of a process: numbers of problems in, verdicts out."""
-    for each in ours:
-        each.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent passes it on
-    signal.signal(signal.SIGTERM, _stop)
-    end_with_parent(signal.SIGTERM)
-    try:
-        try:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
-            while True:
-                try:
-                    answer: Verdict | WorkbenchError = decided(connection.recv())
-                except WorkbenchError as error:
-                    answer = error
-                connection.send(answer)
-        finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a process on its way out would print a traceback
-    except (EOFError, OSError, KeyboardInterrupt):
-        pass  # the parent has no more work, is gone, or wants us to stop
-
-
-def _stop(*_: object) -> None:
-    raise KeyboardInterrupt
