@@ -40,7 +40,6 @@ AT_MODULE_LEVEL = {
     ("conformance/generate/construction.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
-    ("conformance/generate/unbounded.py", "hypothesis"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
     ("run/compiled/code/llvm.py", "llvmlite"),
