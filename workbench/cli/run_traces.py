@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from functools import partial
@@ -19,17 +18,11 @@ if TYPE_CHECKING:
 
 def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
-    from workbench.core.domain import Texts
     from workbench.core.program import Port, Ports
-    from workbench.events.formats import read_events
-    from workbench.events.output import output_format, write_events
+    from workbench.events.read import read_events
+    from workbench.events.values import Words
+    from workbench.events.write import output_format, write_events
     from workbench.run.compiled.gpu.batch import Batch
-
-    class Labels(Texts):
-        """Texts; in JSON also numbers and truth values, which stand for their texts."""
-
-        def __contains__(self, value: Any) -> bool:
-            return isinstance(value, str | int | float)
 
     _check(args)
     key = args.key
@@ -41,7 +34,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
     if args.backend == "gpu" and "CPU" in batch.device:
         print(f"workbench: runs on {batch.device}", file=sys.stderr)
     own = ports.domains
-    keys = Port(key, own.get(key, Labels()))
+    keys = Port(key, own.get(key, Words()))
     rows = Ports("rows", ports.inputs if key in own else (keys, *ports.inputs), (keys, *ports.outputs))
     traces: dict[Any, list[dict[str, Any]]] = {}
     for number, events in enumerate(read_events(args.input, rows, format=args.format, extra="ignore")):
@@ -49,8 +42,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
             if not events:
                 continue
             raise InputError(f"step {number} has no '{key}', so that it belongs to no trace")
-        value = events[key] if key in own or isinstance(events[key], str) else json.dumps(events[key])
-        traces.setdefault(value, []).append({name: event for name, event in events.items() if name in own})
+        traces.setdefault(events[key], []).append({name: event for name, event in events.items() if name in own})
     written = output_format(args.output, args.format, args.input)
     try:
         with run_queues.told(pipeline):

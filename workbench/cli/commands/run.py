@@ -77,8 +77,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
-    from workbench.events.formats import read_events
-    from workbench.events.output import output_format, write_events
+    from workbench.events.read import read_events
+    from workbench.events.write import output_format, write_events
 
     if args.backend == "spark":
         return run_spark.execute(args, pipeline)

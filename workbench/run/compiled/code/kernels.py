@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 
 from workbench.core.memory import DIRECT
 from workbench.errors import InputError
-from workbench.events.whole import replacing
+from workbench.events.files import replacing
 from workbench.run.compiled.code.loop import executable
 from workbench.run.compiled.lower.tables import SCATTER
 
