@@ -16,7 +16,7 @@ from workbench.core.domain import Value
 from workbench.core.program import Program
 from workbench.errors import InputError
 from workbench.events.columns import Where, plain_integers
-from workbench.events.rows import Events, LineReader, RowWriter
+from workbench.events.rows import InputEvents, LineReader, RowWriter
 from workbench.events.values import UnreadableError, from_text, short, to_text
 
 
@@ -34,7 +34,7 @@ class CsvReader(LineReader):
         except csv.Error as error:
             raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{found.line_num}") from error
 
-    def step(self, row: Sequence[str]) -> Events | None:
+    def step(self, row: Sequence[str]) -> InputEvents | None:
         if self.header is None:
             if not self._headerless(row):
                 self.header = self.held(names(row))
@@ -43,7 +43,7 @@ class CsvReader(LineReader):
         if not row:
             return {}
         see_width(row, len(self.header))
-        found: Events = {}
+        found: InputEvents = {}
         for name, cell in zip(self.header, row, strict=True):
             if name is not None and cell.strip():
                 try:

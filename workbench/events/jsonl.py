@@ -14,7 +14,7 @@ from typing import Any
 from workbench.core.domain import Record, Value
 from workbench.errors import InputError
 from workbench.events.columns import Where
-from workbench.events.rows import Events, LineReader, RowWriter
+from workbench.events.rows import InputEvents, LineReader, RowWriter
 from workbench.events.values import UnreadableError, dump_json, from_json, parse_json, short, short_json, to_json
 
 
@@ -24,13 +24,13 @@ class JsonReader(LineReader):
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, str]]:
         return enumerate(lines, 1)
 
-    def step(self, row: str) -> Events | None:
+    def step(self, row: str) -> InputEvents | None:
         if not row.strip():
             return None
         data = read_line(row)
         if self.only is not None and not self._keyed(data):
             data = {self.only: data}
-        found: Events = {}
+        found: InputEvents = {}
         for name, item in self.of_line(data, row).items():
             domain = self.domains.get(name)
             if domain is None:

@@ -15,7 +15,7 @@ from workbench.core.domain import Domain, Map, Value
 from workbench.core.program import Program
 from workbench.errors import InputError
 from workbench.events.columns import arrow_type, as_json, to_column
-from workbench.events.rows import Events, RowReader, RowWriter
+from workbench.events.rows import InputEvents, RowReader, RowWriter
 from workbench.events.values import UnreadableError, from_json, from_text, short
 
 BATCH = 4096
@@ -58,7 +58,7 @@ class ParquetReader(RowReader):
             batches = (map(_list, batch.columns) for batch in opened.iter_batches(batch_size=BATCH))
             yield from enumerate((row for columns in batches for row in zip(*columns, strict=True)), 1)
 
-    def step(self, row: Sequence[Any]) -> Events:
+    def step(self, row: Sequence[Any]) -> InputEvents:
         cells = zip(self.header, row, strict=True)
         return {name: self._event(name, cell) for name, cell in cells if name is not None and cell is not None}
 

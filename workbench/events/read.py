@@ -17,7 +17,7 @@ from workbench.events.csv import CsvReader
 from workbench.events.files import Format, format_of, opened, shown_name, sniffed
 from workbench.events.jsonl import JsonReader
 from workbench.events.parquet import ParquetReader
-from workbench.events.rows import Events, RowReader
+from workbench.events.rows import InputEvents, RowReader
 
 READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader, "parquet": ParquetReader}
 
@@ -29,7 +29,7 @@ def read_events(
     format: Format | None = None,
     extra: Literal["error", "ignore"] = "error",
     stdin: IO[bytes] | None = None,
-) -> Iterator[Events]:
+) -> Iterator[InputEvents]:
     """The steps in a file, each a mapping from input name to event; `-` is the standard input.
 
     Parameters

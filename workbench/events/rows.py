@@ -17,7 +17,7 @@ from workbench.core.program import Program
 from workbench.errors import DomainError, InputError, did_you_mean
 from workbench.events.columns import Where, to_column
 
-Events = dict[str, Value]
+InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
 
 
@@ -39,7 +39,7 @@ class RowReader(ABC):
         """The rows as they lie in a file (its bytes are `lines.buffer`), with their numbers; `shown` is its name."""
 
     @abstractmethod
-    def step(self, row: Any) -> Events | None:
+    def step(self, row: Any) -> InputEvents | None:
         """The events of a row; None for one that is no step.
 
         Raises

@@ -20,16 +20,15 @@ from typing import Any, ClassVar, Literal, Self
 
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Range, Tuple, Value
-from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, LT, both, ite
 from workbench.core.pending import Done
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stream, push_all
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stored, Stream, push_all
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.fold import Fold, associative, fold_of
+from workbench.processors.held.fold import CumulateWindow, associative, fold_of
 from workbench.processors.held.holding import (
     Holder,
     advance,
@@ -93,7 +92,7 @@ class Window(Holder):
     # --- operation: the last fronts, and the inner processor run over them ---------------------------------
 
     @cached_property
-    def _fold(self) -> Fold | None:
+    def _fold(self) -> CumulateWindow | None:
         """How to do with less than running the inner processor anew, if that is known."""
         return fold_of(self.width, self._inner)
 

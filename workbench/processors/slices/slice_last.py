@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Value
-from workbench.core.memory import Stored
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
-from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stream, emission
+from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stored, Stream, emission
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.processors.held.holding import advance, ended, last_event

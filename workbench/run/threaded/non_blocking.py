@@ -14,10 +14,9 @@ from typing import Any, Self
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain
-from workbench.core.memory import Stored
 from workbench.core.pending import Pending
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Emission, Machine, Processor, State, Stepped, Stream
+from workbench.core.processor import Emission, Machine, Processor, State, Stepped, Stored, Stream
 from workbench.errors import PipelineError
 from workbench.processors.held.group import Group
 from workbench.processors.passthrough import Passthrough
