@@ -28,8 +28,9 @@ from workbench.core.fold import Fold
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term, var
 from workbench.processors.held.group import flatten
-from workbench.run.compiled.code.step import encode, exact_ends
-from workbench.smv.engines import Limits
+from workbench.run.compiled.code.step import encode
+from workbench.run.compiled.lower.words import exact_ends
+from workbench.smv.engines import EngineLimits
 from workbench.verify.answer.check import prepare
 from workbench.verify.answer.equivalence import side_by_side
 from workbench.verify.answer.from_syntax import property_from
@@ -413,7 +414,7 @@ def said(name: str, part: Part, limit: float) -> tuple[str, float]:
         return induction(part, limit), time.process_time() - begin
     if name == "abc":
         return abc(part, limit)
-    decision = get_decider(name).decide(part, Limits(seconds=limit))
+    decision = get_decider(name).decide(part, EngineLimits(seconds=limit))
     truth = decision.answers["property"].truth
     return {True: "true", False: "false", None: "undecided"}[truth], decision.cpu_seconds
 

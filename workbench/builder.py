@@ -27,7 +27,7 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 
 
-class Stream:
+class BuiltStream:
     """A pipe of a pipeline under construction."""
 
     def __init__(self, builder: Builder, pipe: str) -> None:
@@ -41,10 +41,10 @@ class Stream:
     def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
         """A function applied to streams; literals among its arguments become part of the function."""
         return self.builder.add(ApplyFunction(partial(as_function(function), arguments)), [
-            a for a in arguments if isinstance(a, Stream)
+            a for a in arguments if isinstance(a, BuiltStream)
         ])  # fmt: skip
 
-    def named(self, name: str) -> Stream:
+    def named(self, name: str) -> BuiltStream:
         """This stream, its pipe and processor called `name`."""
         self.builder.rename(self.pipe, name)
         return self.builder.stream(name)
@@ -157,15 +157,15 @@ class Builder:
         self._touching: dict[str, list[int]] = {}
         """Per pipe, the positions of the nodes that read or write it."""
 
-    def input(self, name: str, domain: Domain = INT) -> Stream:
+    def input(self, name: str, domain: Domain = INT) -> BuiltStream:
         """A new open input pipe."""
         self.inputs.append((name, domain))
         self._names.take(name)
         return self.stream(name)
 
-    def stream(self, pipe: str) -> Stream:
+    def stream(self, pipe: str) -> BuiltStream:
         """The stream on an existing pipe."""
-        return Stream(self, pipe)
+        return BuiltStream(self, pipe)
 
     def add(
         self,
@@ -178,7 +178,7 @@ class Builder:
         if isinstance(processor, Pipeline):
             processor = Group(processor)
         for stream in streams:
-            if not isinstance(stream, Stream) or stream.builder is not self:
+            if not isinstance(stream, BuiltStream) or stream.builder is not self:
                 raise PipelineError(
                     f"{processor} is applied to {stream!r}, which is not a stream of pipeline {self.name}",
                     where=where,
@@ -226,9 +226,11 @@ class Builder:
             self._touching.setdefault(name, []).append(position)
         self._names.take(name)
 
-    def build(self, outputs: Mapping[str, Stream] | Sequence[Stream] | Stream, doc: str = "") -> Pipeline:
+    def build(
+        self, outputs: Mapping[str, BuiltStream] | Sequence[BuiltStream] | BuiltStream, doc: str = ""
+    ) -> Pipeline:
         """The finished pipeline; unnamed outputs are `out`, or `out1`, `out2`, ..."""
-        if isinstance(outputs, Stream):
+        if isinstance(outputs, BuiltStream):
             outputs = {"out": outputs}
         elif not isinstance(outputs, Mapping):
             outputs = {f"out{i}": s for i, s in enumerate(outputs, 1)} if len(outputs) > 1 else {"out": outputs[0]}

@@ -177,7 +177,7 @@ class EngineMissing(WorkbenchError, LookupError):
     exit_code = 2
 
 
-class Disagreement(WorkbenchError, AssertionError):
+class EngineDisagreement(WorkbenchError, AssertionError):
     """Two engines answered the same question differently: one of them, or the way there, has a defect.
 
     `model` is the SMV text that both were asked about.

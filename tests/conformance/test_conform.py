@@ -11,7 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_regression import run_pytest
-from workbench.conformance.compare.conform import ROUND, Outcome, Search, conform, conform_random
+from workbench.conformance.compare.conform import ROUND, Conformity, Search, conform, conform_random
 from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match
 from workbench.conformance.compare.executables import Blocks, Running, Seen
 from workbench.conformance.compare.explanation import account
@@ -35,7 +35,7 @@ def sums(x):
     return x + wb.Trim(1)(x)
 
 
-def only(found: list[Outcome]) -> Outcome:
+def only(found: list[Conformity]) -> Conformity:
     (outcome,) = found
     return outcome
 

@@ -17,7 +17,7 @@ from workbench.ir.system import System
 from workbench.language import Loaded, PipelineReference, PropertySyntax
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings, check, undecided
-from workbench.verify.answer.equivalence import NAMES, Mode, equivalent, side_by_side
+from workbench.verify.answer.equivalence import NAMES, EquivalenceMode, equivalent, side_by_side
 from workbench.verify.answer.from_syntax import EQUIVALENCES, property_from, sides
 from workbench.verify.answer.tolerance import TOLERATES, faultless
 from workbench.verify.answer.verdict import Verdict
@@ -59,7 +59,7 @@ class Problem(Protocol):
 
 
 @dataclass(frozen=True)
-class Part:
+class Selected:
     """A pipeline of a file, and the values that were given to its parameters."""
 
     loaded: Loaded
@@ -96,7 +96,7 @@ class Single:
 
     def recipes(self) -> tuple[Recipe, ...]:
         """How a test builds the pipeline."""
-        return (Part(self.loaded, self.given).recipe(self.settings),)
+        return (Selected(self.loaded, self.given).recipe(self.settings),)
 
     @property
     def text(self) -> str:
@@ -134,12 +134,12 @@ class Single:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Equivalence:
     """Whether two pipelines are equivalent; `text` and `title` are shown for property and pipeline."""
 
-    left: Part
-    right: Part
-    mode: Mode
+    left: Selected
+    right: Selected
+    mode: EquivalenceMode
     given: Settings
     text: str = ""
     title: str = ""
@@ -198,11 +198,11 @@ def problem(
     """What a property asks of a pipeline; `given` are the values its parameters were given."""
     given = given or {}
     if syntax.name == TOLERATES:
-        both = Part(loaded, given), Part(loaded, given, sound=True)
-        return Comparison(*both, "sequence", settings, str(syntax), loaded.pipeline.name, syntax)
+        both = Selected(loaded, given), Selected(loaded, given, sound=True)
+        return Equivalence(*both, "sequence", settings, str(syntax), loaded.pipeline.name, syntax)
     if syntax.name not in EQUIVALENCES or not isinstance(syntax.argument, PipelineReference):
         return Single(loaded, syntax, settings, given)
-    other = Part(loaded.other(syntax.argument), dict(syntax.argument.params))
+    other = Selected(loaded.other(syntax.argument), dict(syntax.argument.params))
     mode = EQUIVALENCES[syntax.name]
-    left, right = sides(Part(loaded, given), other, mode)
-    return Comparison(left, right, mode, settings, str(syntax), loaded.pipeline.name, syntax)
+    left, right = sides(Selected(loaded, given), other, mode)
+    return Equivalence(left, right, mode, settings, str(syntax), loaded.pipeline.name, syntax)

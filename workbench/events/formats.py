@@ -36,7 +36,7 @@ from workbench.events.values import (
 )
 
 Format = Literal["csv", "jsonl", "parquet"]
-Events = dict[str, Value]
+InputEvents = dict[str, Value]
 
 FORMATS: dict[str, Format] = {
     ".csv": "csv",
@@ -76,7 +76,7 @@ def read_events(
     format: Format | None = None,
     extra: Literal["error", "ignore"] = "error",
     stdin: IO[bytes] | None = None,
-) -> Iterator[Events]:
+) -> Iterator[InputEvents]:
     """The steps in a file, each a mapping from input name to event; `-` is the standard input.
 
     Parameters
@@ -170,7 +170,7 @@ class _Reader:
 class _Csv(_Reader):
     """Rows of cells under a header."""
 
-    def read(self, lines: IO[str]) -> Iterator[Events]:
+    def read(self, lines: IO[str]) -> Iterator[InputEvents]:
         rows = csv.reader(lines, strict=True)
         columns: list[str | None] | None = None
         while True:
@@ -202,12 +202,12 @@ class _Csv(_Reader):
             ) from error
         return True
 
-    def step(self, row: list[str], columns: Sequence[str | None], line: int) -> Events:
+    def step(self, row: list[str], columns: Sequence[str | None], line: int) -> InputEvents:
         if not row:
             return {}
         if len(row) != len(columns):
             raise self.error(line, f"this line has {len(row)} cells, the header has {len(columns)}")
-        events: Events = {}
+        events: InputEvents = {}
         for name, cell in zip(columns, row, strict=True):
             if name is None or not cell.strip():
                 continue
@@ -221,7 +221,7 @@ class _Csv(_Reader):
 class _Parquet(_Reader):
     """Typed rows under the names of the file's columns."""
 
-    def read(self, file: IO[bytes]) -> Iterator[Events]:
+    def read(self, file: IO[bytes]) -> Iterator[InputEvents]:
         from workbench.events import parquet as events_parquet
 
         names, batches = events_parquet.columns(file, self.file)
@@ -231,12 +231,12 @@ class _Parquet(_Reader):
 class _Json(_Reader):
     """One JSON value a line; empty lines are passed over."""
 
-    def read(self, lines: IO[str]) -> Iterator[Events]:
+    def read(self, lines: IO[str]) -> Iterator[InputEvents]:
         for line, text in enumerate(lines, 1):
             if text.strip():
                 yield self.step(text, line)
 
-    def step(self, text: str, line: int) -> Events:
+    def step(self, text: str, line: int) -> InputEvents:
         try:
             data = parse_json(text)
         except ValueError as error:
@@ -246,7 +246,7 @@ class _Json(_Reader):
                 expected = "{" + ", ".join(f'"{name}": ...' for name in self.inputs) + "}"
                 raise self.error(line, f"expected an object {expected}, not {short(text)}")
             data = {self.only: data}
-        events: Events = {}
+        events: InputEvents = {}
         for name, item in data.items():
             if name not in self.inputs:
                 if self.ignore:

@@ -94,10 +94,10 @@ class _CsvWriter(Writer):
 
 class _ParquetWriter(Writer):
     def __init__(self, file: IO[bytes], program: Program, where: str, *, idle: bool) -> None:
-        from workbench.events.parquet import Rows
+        from workbench.events.parquet import ParquetRows
 
         super().__init__(program, idle=idle)
-        self.rows = Rows(file, self.domains, where)
+        self.rows = ParquetRows(file, self.domains, where)
 
     def end(self) -> None:
         self.rows.flush()

@@ -91,7 +91,7 @@ def events(
             yield step
 
 
-class Rows:
+class ParquetRows:
     """A Parquet file that is being written."""
 
     def __init__(self, file: IO[bytes], domains: Mapping[str, Domain], where: str) -> None:

@@ -1,8 +1,8 @@
-"""The queues in front of a join as rings in memory, for compiled code: a step costs the same for every capacity.
+"""The queues in front of a join as rings in arrays: a step costs the same for every capacity.
 
-Each queue has a length and the position of its oldest event, in a memory whose size is a power of two. Up to an
-overflow it does what `core.join.Join` does. What it does after one is void, as compiled executors find out later; that
-it stays within its memory is all that matters then.
+Each queue has a length and the position of its oldest event, in an array whose length is a power of two. Up to an
+overflow it does what `core.join.Join` does. What it does after one is void; that it stays within its array is all that
+matters then.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Range
 from workbench.core.join import JoinRounds, JoinStep, Share
-from workbench.core.memory import Cells, Store
+from workbench.core.memory import Array, Cells
 from workbench.core.ops import EQ, GT, MOD, as_term, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Slot, State
 
@@ -37,10 +37,10 @@ class Ring:
             for slot in (Slot(f"length{i}", Range(0, q), 0), Slot(f"first{i}", Range(0, _size(q) - 1), 0))
         )
 
-    def stores(self) -> tuple[Store, ...]:
-        """The memories: one for each queue that can hold something."""
+    def arrays(self) -> dict[str, Array]:
+        """One for each queue that can hold something."""
         pairs = enumerate(zip(self.domains, self.capacities, strict=True), 1)
-        return tuple(Store(f"events{i}", domain, _size(q), blank=False) for i, (domain, q) in pairs if q)
+        return {f"events{i}": Array(domain, _size(q), blank=False) for i, (domain, q) in pairs if q}
 
     def rounds(
         self, state: State, arrivals: Sequence[Sequence[Maybe]], cells: Sequence[Cells], share: Share
@@ -69,7 +69,7 @@ class Ring:
         )
 
     def _parts(self, state: State, cells: Sequence[Cells]) -> list[tuple[Any, Any, Cells | None]]:
-        """Per queue its length, the position of its oldest event, and its memory, if it has one."""
+        """Per queue its length, the position of its oldest event, and its array, if it has one."""
         rest, stores = iter(state), iter(cells)
         return [(next(rest), next(rest), next(stores)) if q else (0, 0, None) for q in self.capacities]
 
@@ -143,5 +143,5 @@ def _placed(length: Any, arrivals: Sequence[Maybe]) -> tuple[Any, ...]:
 
 
 def _size(capacity: int) -> int:
-    """The size of the memory of a queue: one power of two, so that positions are the lowest bits of a counter."""
+    """The length of the array of a queue: one power of two, so that positions are the lowest bits of a counter."""
     return 1 << (capacity - 1).bit_length()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.builder import Stream
+from workbench.builder import BuiltStream
 from workbench.core.domain import Anything, Domain, Enum, Texts, Value
 from workbench.core.function import LIBRARY, Function, same_domain
 from workbench.core.pipeline import Pipeline
@@ -122,7 +122,7 @@ class Elaborator:
             if name in values:
                 raise LanguageError(f"the parameter '{name}' is given twice", where=item.where)
             value = scope.value(item.value)
-            if isinstance(value, Stream):
+            if isinstance(value, BuiltStream):
                 raise LanguageError(
                     f"the parameter '{name}' is a stream, '{item.value}'",
                     where=item.where,
@@ -206,7 +206,9 @@ class Elaborator:
         return made
 
 
-def _capacity(statement: s.Capacity, syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator) -> tuple[str, int]:
+def _capacity(
+    statement: s.CapacitySyntax, syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator
+) -> tuple[str, int]:
     """A queue and its capacity, as a statement gives it."""
     if statement.queue not in pipeline.every_queue:
         raise LanguageError(
@@ -220,7 +222,7 @@ def _capacity(statement: s.Capacity, syntax: s.PipelineSyntax, pipeline: Pipelin
         )
     size = scope.value(statement.size)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        shown = "a stream" if isinstance(size, Stream) else _shown(size)
+        shown = "a stream" if isinstance(size, BuiltStream) else _shown(size)
         raise LanguageError(
             f"the capacity of queue '{statement.queue}' is a number of events, not {shown}",
             where=statement.size.where if statement.size.where.line else statement.where,
@@ -242,7 +244,7 @@ def _output_names(syntax: s.PipelineSyntax) -> list[str]:
     return names
 
 
-def _check_output(syntax: s.PipelineSyntax, port: s.Port, declared: Domain, carried: Domain) -> None:
+def _check_output(syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain, carried: Domain) -> None:
     if isinstance(declared, Anything) or same_domain(declared, carried):
         return
     hint = f"declare -> {carried}"

@@ -97,7 +97,7 @@ class Evaluator:
         """The value of an expression."""
         if isinstance(e, s.Literal):
             return e.value
-        if isinstance(e, s.Name):
+        if isinstance(e, s.Identifier):
             return self.named(e)
         if isinstance(e, s.Operation):
             return self.apply(LIBRARY[e.operator], [self.value(o) for o in e.operands], e)
@@ -114,7 +114,7 @@ class Evaluator:
         with at(e.where):
             return compute(function, arguments)
 
-    def named(self, e: s.Name) -> Any:
+    def named(self, e: s.Identifier) -> Any:
         """What a name means."""
         if e.name in self.scope:
             return self.scope[e.name]
@@ -122,7 +122,7 @@ class Evaluator:
             return self.labels[e.name]
         raise self.unknown(e)
 
-    def unknown(self, e: s.Name) -> LanguageError:
+    def unknown(self, e: s.Identifier) -> LanguageError:
         """The error about a name that means nothing here."""
         hint = did_you_mean(e.name, [*self.scope, *self.labels])
         if e.name in self.functions:
@@ -228,7 +228,7 @@ def walk(e: s.Expression) -> Iterator[s.Expression]:
 def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
     body = FunctionBody(dict.fromkeys(f.arguments), functions, labels)
     for e in walk(f.body):
-        if isinstance(e, s.Name):
+        if isinstance(e, s.Identifier):
             body.named(e)
         elif isinstance(e, s.Call) and e.name not in functions:
             body.call(e)
@@ -264,7 +264,7 @@ def plural(count: int, noun: str) -> str:
 def _misplaced(e: s.Expression) -> str:
     if isinstance(e, s.Temporal):
         return "temporal operators stand in ctl(...) and ltl(...)"
-    if isinstance(e, s.Instance):
+    if isinstance(e, s.Instantiation):
         return f"apply it to streams: {e}(...)"
     if isinstance(e, s.Sign):
         return "an operator alone stands where a function is needed: cumulate(x, +)"

@@ -97,7 +97,7 @@ def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
     """All names in a condition mean something."""
     first = syntax.pipe.partition(".")[0]
     for part in walk(e):
-        if isinstance(part, s.Name) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
+        if isinstance(part, s.Identifier) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
             raise LanguageError(
                 f"a fault of '{syntax.pipe}' looks at its event, not at '{part.name}'",
                 where=part.where,

@@ -119,7 +119,7 @@ class _Machine:
         labels = {**self.labels, **enumerated(part for part in wanted if isinstance(part, Enum))}
         body = FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels)
         for part in walk(e):
-            if isinstance(part, s.Name):
+            if isinstance(part, s.Identifier):
                 body.named(part)
             elif isinstance(part, s.Call) and part.name not in self.file.functions:
                 body.call(part)

@@ -132,7 +132,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Monitor:
+class WatchedPipeline:
     """SMV systems that a pipeline watches, with the SMV expressions that drive its inputs.
 
     Attributes
@@ -170,7 +170,7 @@ class Monitor:
         raise LanguageError(f"there is no file '{name}'", where=self.where, hint=hint)
 
 
-def _monitor(item: s.Monitor, pipeline: Pipeline, file: str, constants: Mapping[str, Value]) -> Monitor:
+def _monitor(item: s.MonitorSyntax, pipeline: Pipeline, file: str, constants: Mapping[str, Value]) -> WatchedPipeline:
     """A monitor statement with its properties understood, and its inputs looked up."""
     inputs = [name for name, _ in pipeline.inputs]
     for wire in item.wires:
@@ -183,7 +183,7 @@ def _monitor(item: s.Monitor, pipeline: Pipeline, file: str, constants: Mapping[
     bind = {wire.input: wire.expression for wire in item.wires if wire.expression is not None}
     when = {wire.input.partition(".")[0]: wire.condition for wire in item.wires if wire.condition is not None}
     checks = tuple(properties.elaborated(check, constants) for check in item.checks)
-    return Monitor(item.systems, bind, when, checks, file, item.where)
+    return WatchedPipeline(item.systems, bind, when, checks, file, item.where)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Loaded:
     pipeline: Pipeline
     checks: tuple[s.PropertySyntax, ...]
     source: Source = field(repr=False, compare=False)
-    monitors: tuple[Monitor, ...] = ()
+    monitors: tuple[WatchedPipeline, ...] = ()
     added: tuple[str, ...] = ()
     """Faults that it has beside those of the file."""
 
@@ -213,7 +213,7 @@ def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) 
     known = [*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes)]
     inside = {word.partition(".")[0] for word in (*flat.domains, *(n.name for n in flat.nodes))}
     for part in walk(e):
-        if isinstance(part, s.Name) and part.name not in {*known, *inside, *labels, "overflow"}:
+        if isinstance(part, s.Identifier) and part.name not in {*known, *inside, *labels, "overflow"}:
             raise LanguageError(
                 f"pipeline {pipeline.name} has no pipe '{part.name}'",
                 where=part.where,

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.kinds import Deferring
-from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, both, either, ite, negate
 from workbench.core.processor import (
     NOTHING,
@@ -30,6 +29,7 @@ from workbench.core.processor import (
     Repeated,
     Slot,
     State,
+    Stored,
     Stream,
     event,
 )
@@ -41,10 +41,10 @@ VERDICT = Enum(("unknown", "holds", "fails"))
 
 
 WAITING = Range(0, 2**62)
-"""How many positions can wait in compiled code: more than there can be events."""
+"""How many positions can wait where nothing bounds them: more than there can be events."""
 
 
-class Rule(NamedTuple):
+class TemporalRule(NamedTuple):
     """A temporal operator, twice: of a suffix of the streams, and of one front."""
 
     suffix: Callable[..., bool | None]
@@ -69,10 +69,10 @@ def _release(left: Sequence[bool], right: Sequence[bool]) -> bool | None:
     return None
 
 
-GLOBALLY = Rule(lambda x: False if False in x else None, negate, lambda x: x)
-EVENTUALLY = Rule(lambda x: True if True in x else None, lambda x: x, lambda x: x)
-UNTIL = Rule(_until, lambda a, b: either(b, negate(a)), lambda _, b: b)
-RELEASE = Rule(_release, lambda a, b: either(a, negate(b)), lambda _, b: b)
+GLOBALLY = TemporalRule(lambda x: False if False in x else None, negate, lambda x: x)
+EVENTUALLY = TemporalRule(lambda x: True if True in x else None, lambda x: x, lambda x: x)
+UNTIL = TemporalRule(_until, lambda a, b: either(b, negate(a)), lambda _, b: b)
+RELEASE = TemporalRule(_release, lambda a, b: either(a, negate(b)), lambda _, b: b)
 
 
 class Truth(Processor):
@@ -168,7 +168,7 @@ class Streaming(Truth, Deferring):
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
         """Where nothing bounds how many positions wait, all get their verdict at once, as one event repeated."""
         return (
-            Stored((), lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
+            Stored({}, lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
         )
 
     def _counting(self, state: State, front: tuple[Any, ...]) -> tuple[State, Any]:
@@ -192,7 +192,7 @@ class Globally(Streaming):
 
     keyword: ClassVar[str] = "globally"
     symbol: ClassVar[str] = "□"
-    rule: ClassVar[Rule] = GLOBALLY
+    rule: ClassVar[TemporalRule] = GLOBALLY
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Eventually(Streaming):
 
     keyword: ClassVar[str] = "eventually"
     symbol: ClassVar[str] = "◇"
-    rule: ClassVar[Rule] = EVENTUALLY
+    rule: ClassVar[TemporalRule] = EVENTUALLY
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class Until(Streaming):
     keyword: ClassVar[str] = "until"
     symbol: ClassVar[str] = "U"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Rule] = UNTIL
+    rule: ClassVar[TemporalRule] = UNTIL
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class Release(Streaming):
     keyword: ClassVar[str] = "release"
     symbol: ClassVar[str] = "R"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Rule] = RELEASE
+    rule: ClassVar[TemporalRule] = RELEASE
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ class Globally3(Latched):
 
     keyword: ClassVar[str] = "globally3"
     symbol: ClassVar[str] = "□?"
-    rule: ClassVar[Rule] = GLOBALLY
+    rule: ClassVar[TemporalRule] = GLOBALLY
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ class Eventually3(Latched):
 
     keyword: ClassVar[str] = "eventually3"
     symbol: ClassVar[str] = "◇?"
-    rule: ClassVar[Rule] = EVENTUALLY
+    rule: ClassVar[TemporalRule] = EVENTUALLY
 
 
 @dataclass(frozen=True)
@@ -321,7 +321,7 @@ class Until3(Latched):
     keyword: ClassVar[str] = "until3"
     symbol: ClassVar[str] = "U?"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Rule] = UNTIL
+    rule: ClassVar[TemporalRule] = UNTIL
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ class Release3(Latched):
     keyword: ClassVar[str] = "release3"
     symbol: ClassVar[str] = "R?"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Rule] = RELEASE
+    rule: ClassVar[TemporalRule] = RELEASE
 
 
 @dataclass(frozen=True)

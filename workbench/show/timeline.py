@@ -21,7 +21,7 @@ from workbench.faults.struck import place
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.verdict import Trace, buffered
 
-Kind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
+RowKind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
 NO_EVENT = "·"
 ENDED = "■"
 MARKS: Mapping[str, str] = {
@@ -49,7 +49,7 @@ _GAP = "  "
 class Row:
     """One pipe or queue: what it carries, how many events wait in it, or which, step by step."""
 
-    kind: Kind
+    kind: RowKind
     name: str
     cells: tuple[str, ...]
     capacity: int | None = None
@@ -117,7 +117,7 @@ def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
     for output, pipe in flat.outputs if flat else ():
         shown.setdefault(pipe, []).append(output)
 
-    def row(kind: Kind, name: str) -> Row:
+    def row(kind: RowKind, name: str) -> Row:
         domain = trace.domains.get(name)
         values = [step.pipes.get(name) for step in trace.steps]
         cells = tuple(NO_EVENT if v is None else show_value(v, domain) for v in values)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from workbench.errors import InputError, LanguageError, Location, Refused
 
-Fairness = Literal["", "justice", "compassion"]
+FairnessKind = Literal["", "justice", "compassion"]
 
 _COMMENT = re.compile(r"/--.*?--/|--[^\n]*", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$#-]*")
@@ -45,7 +45,7 @@ class SmvSystem:
     words: frozenset[str]
     names: tuple[str, ...]
     transient: frozenset[str]
-    fairness: Fairness
+    fairness: FairnessKind
 
     def fresh(self, name: str) -> str:
         """`name`, or a longer one that the text does not use."""
@@ -95,7 +95,7 @@ def system_from(text: str, path: str = "<text>") -> SmvSystem:
         )
     own = plain[main.end() : _next_module(plain, main.end())]
     words = frozenset(_WORD.findall(plain))
-    fairness: Fairness = "justice" if words & {"FAIRNESS", "JUSTICE"} else ""
+    fairness: FairnessKind = "justice" if words & {"FAIRNESS", "JUSTICE"} else ""
     return SmvSystem(
         path,
         text,

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Overflowing, Range, Value
-from workbench.core.ops import ADD, DIV, ITE, MAX, MIN, MOD, MUL, OPERATORS, SUB, Cast, escapes, ite
+from workbench.core.ops import ADD, DIV, ITE, MAX, MIN, MOD, MUL, OPERATORS, SUB, Conversion, escapes, ite
 from workbench.core.term import Term, var
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("numba")
 
-from workbench.ir.system import System, Variable
+from workbench.ir.system import StateVariable, System
 from workbench.run.compiled.code.step import decode
 from workbench.verify.decide.explicit import kernels, native
 from workbench.verify.decide.explicit.space import Space
@@ -24,8 +24,8 @@ from workbench.verify.decide.explicit.space import Space
 def computed(term: Term, given: dict[str, Domain], values: Sequence[tuple[Value, ...]]) -> list[Value]:
     """The term for each choice of values of its variables, which are state; it is what a variable holds next."""
     np: Any = pytest.importorskip("numpy")
-    held = [Variable(name, domain, domain.default, var(name, domain)) for name, domain in given.items()]
-    result = Variable("result", term.domain, term.domain.default, term)
+    held = [StateVariable(name, domain, domain.default, var(name, domain)) for name, domain in given.items()]
+    result = StateVariable("result", term.domain, term.domain.default, term)
     space = Space(System("one", (), (*held, result), (), (), {}, ()), [], [])
     code = native.compiled(space)
     words = [space.layout.pack([*each, term.domain.default]) for each in values]
@@ -90,7 +90,9 @@ def test_choice(domain: Domain) -> None:
 def test_conversion(n: int, overflow: Overflowing) -> None:
     source, target = Range(-9, 9), Integer(n, overflow)
     values = [(value,) for value in source.values()]
-    assert computed(Cast.to(var("a", source), target), {"a": source}, values) == [target.fit(v) for (v,) in values]
+    assert computed(Conversion.to(var("a", source), target), {"a": source}, values) == [
+        target.fit(v) for (v,) in values
+    ]
 
 
 def test_a_constant_is_the_same_in_every_lane() -> None:

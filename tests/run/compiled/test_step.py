@@ -18,7 +18,7 @@ from workbench.core.term import leaves, var
 from workbench.errors import Refused
 from workbench.ir.ends import END_NAME
 from workbench.ir.simulate import Simulator
-from workbench.ir.system import System, Variable
+from workbench.ir.system import StateVariable, System
 from workbench.run.compiled.code.step import decode, encode, step_code
 
 
@@ -54,7 +54,7 @@ def test_a_step_is_that_of_the_system(data: st.DataObject, q: int) -> None:
 
 def one(domain: Any, following: Any, initial: Any = 0) -> System:
     """A system of one variable `s:v`."""
-    return System("one", (), (Variable("s:v", domain, initial, following),), (), (), {}, ())
+    return System("one", (), (StateVariable("s:v", domain, initial, following),), (), (), {}, ())
 
 
 @pytest.mark.parametrize("n", [2, 5, 8])
@@ -82,7 +82,7 @@ def test_what_needs_the_state_only_comes_first() -> None:
     domain = Integer(4)
     v, x = var("s:v", domain), var("x:value", domain)
     squared, mixed = v * v, v + x
-    system = System("two", (), (Variable("s:v", domain, 0, squared + squared + mixed + mixed),), (), (), {}, ())
+    system = System("two", (), (StateVariable("s:v", domain, 0, squared + squared + mixed + mixed),), (), (), {}, ())
     code = step_code(System(**{**vars(system), "free": {"x:value": domain}}))
     assert len(code.early) == 1
     assert "i0" not in code.early[0]

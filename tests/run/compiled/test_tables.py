@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.core.memory import DIRECT, table_size
 from workbench.errors import Overflow, Refused
 from workbench.run.compiled.code import kernels
 from workbench.run.compiled.lower import tables
+from workbench.run.compiled.lower.tables import DIRECT, table_size
 
 TEXT = """
 function itself(x) = x

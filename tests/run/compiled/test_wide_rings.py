@@ -37,7 +37,7 @@ def parsed(name: str) -> Pipeline:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_code_of_a_step_is_the_same_for_every_capacity(name: str) -> None:
-    systems = [compose(parsed(name), capacity, compiled=True) for capacity in (10, 1000)]
+    systems = [compose(parsed(name), capacity, arrays=True) for capacity in (10, 1000)]
     few, many = (loop_source(system, [{}]).count("\n") for system in systems)
     assert few == many
     assert len(systems[0].variables) == len(systems[1].variables)

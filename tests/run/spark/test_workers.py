@@ -17,12 +17,12 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
-from workbench.run.spark.carry import Carried, brought_back, found_in  # noqa: E402
+from workbench.run.spark.carry import CarriedError, brought_back, found_in  # noqa: E402
 from workbench.run.spark.executors import choose  # noqa: E402
 from workbench.run.spark.output import write_rows  # noqa: E402
 from workbench.run.spark.parse import Parser  # noqa: E402
 from workbench.run.spark.runner import Layout, Runner  # noqa: E402
-from workbench.run.spark.stream import Stepper, same_as_before, unpacked  # noqa: E402
+from workbench.run.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
 
 PLACED = Layout("k", (), located=True, files=("/logs/a.csv", "/logs/b.csv"))
 BY_TIME = Layout("k", ("t",))
@@ -34,7 +34,7 @@ def tuples(batches):
 
 def ours(function, *given):
     """The error that a worker raises, as the driver gets it."""
-    with pytest.raises(Carried) as caught:
+    with pytest.raises(CarriedError) as caught:
         list(function(*given))
     return found_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"))
 
@@ -348,7 +348,7 @@ def micro_batches(backend, parts, state, layout=STREAMED, runs=None):
     """What comes out of one key over several micro-batches."""
     found = []
     for part in parts:
-        stepper = Stepper(choose(runs or pipeline(), backend), layout)
+        stepper = BatchStepper(choose(runs or pipeline(), backend), layout)
         for packed in stepper((part[0][0],), iter([frame(part[::-1][:3]), frame(part[::-1][3:])]), state):
             found += tuples(unpacked(iter([pa.RecordBatch.from_pandas(packed)])))
     return found
@@ -365,7 +365,7 @@ def test_a_text_orders_after_a_number_of_an_earlier_micro_batch():
     rows, state = rows_of(10, keys=1), State()
     micro_batches("numba", [rows[:5]], state)
     later = frame(rows[5:6]).assign(o0=math.inf, o1=0, o2="noon")
-    error = ours(Stepper(choose(pipeline()), STREAMED), ("u0",), iter([later]), state)
+    error = ours(BatchStepper(choose(pipeline()), STREAMED), ("u0",), iter([later]), state)
     assert error.what == "key 'u0': 't' is a text here (noon), and a number in an earlier micro-batch (4)"
 
 
@@ -373,14 +373,14 @@ def test_rows_that_come_late_or_with_the_state_of_others():
     rows, state = rows_of(40, keys=1), State()
     micro_batches("numba", [rows[:10], rows[20:30]], state)
     kept = state.get
-    with pytest.raises(Carried) as caught:
+    with pytest.raises(CarriedError) as caught:
         micro_batches("numba", [rows[10:20]], state)
     error = found_in(caught.value)
     assert isinstance(error, InputError)
     assert "key 'u0': a row with t = 10 comes late: 29 has been there already" in error.what
     assert str(error.where) == "/logs/a.csv:11"
     assert state.get == kept
-    with pytest.raises(Carried) as caught:
+    with pytest.raises(CarriedError) as caught:
         micro_batches("reference", [rows[30:]], state)
     assert isinstance(found_in(caught.value), StateError)
     assert micro_batches("numba", [rows[30:]], state)

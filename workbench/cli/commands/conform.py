@@ -19,7 +19,7 @@ from workbench.errors import InputError
 from workbench.events.files import write_atomically
 
 if TYPE_CHECKING:
-    from workbench.conformance.compare.conform import Outcome, Search
+    from workbench.conformance.compare.conform import Conformity, Search
     from workbench.conformance.compare.contenders import Contender
     from workbench.conformance.compare.user_files import Subject
 
@@ -107,7 +107,7 @@ def _outcomes(
     among: tuple[Contender, ...],
     search: Search,
     progress: Progress,
-) -> Iterator[tuple[Subject | None, Outcome]]:
+) -> Iterator[tuple[Subject | None, Conformity]]:
     from workbench.conformance.compare.conform import conform, conform_random
 
     reached = [search.seed]
@@ -133,7 +133,7 @@ def _outcomes(
         raise
 
 
-def block(outcome: Outcome) -> str:
+def block(outcome: Conformity) -> str:
     """An outcome as people read it."""
     from workbench.conformance.compare.explanation import account
 
@@ -158,7 +158,7 @@ def block(outcome: Outcome) -> str:
     return f"✗ differs  {head}{over}: {found.what} at step {found.step}\n\n{textwrap.indent(text, '    ')}\n"
 
 
-def as_json(outcome: Outcome) -> dict[str, Any]:
+def as_json(outcome: Conformity) -> dict[str, Any]:
     """The object that `--json` prints."""
     found: dict[str, Any] = {
         "pipeline": outcome.pipeline,
@@ -193,7 +193,7 @@ def _plain(value: Any) -> Any:
     return value if whole or value is None else str(value)
 
 
-def _written(args: argparse.Namespace, subject: Subject | None, outcome: Outcome) -> Path:
+def _written(args: argparse.Namespace, subject: Subject | None, outcome: Conformity) -> Path:
     """The test of a failure, in the folder."""
     from workbench.conformance.written_tests.disagreements import disagreement
     from workbench.conformance.written_tests.recipe import identifier

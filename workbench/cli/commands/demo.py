@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from workbench.cli.demo_data import Entry
-    from workbench.cli.pool import Task
+    from workbench.cli.pool import PoolTask
     from workbench.verify.answer.verdict import Verdict
 
 STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-full-queues")
@@ -30,7 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Check, print, write; 0 when everything could be decided and no run disagreed with its model."""
-    from workbench.cli.demo_data import Report, tasks_of
+    from workbench.cli.demo_data import DemoReport, tasks_of
     from workbench.cli.output import GAP, gap
     from workbench.cli.report import write_report
     from workbench.verify.answer.verdict import Outcome
@@ -38,7 +38,7 @@ def execute(args: argparse.Namespace) -> int:
     begin = time.monotonic()
     tasks = tasks_of(args.models, STANDARD, _SECONDS)
     entries = list(_table(tasks, args.jobs))
-    report = Report.of(entries, time.monotonic() - begin, f"workbench demo --models {args.models}")
+    report = DemoReport.of(entries, time.monotonic() - begin, f"workbench demo --models {args.models}")
     print(f"\n{report.summary}")
     written = write_report(report, Path(args.out))
     for entry in entries:
@@ -51,7 +51,7 @@ def execute(args: argparse.Namespace) -> int:
     return 3 if wrong else 0
 
 
-def _table(tasks: list[Task], jobs: int) -> Iterator[Entry]:
+def _table(tasks: list[PoolTask], jobs: int) -> Iterator[Entry]:
     """The entries in the order of the tasks; each is printed as soon as those before it are."""
     from workbench.cli.demo_data import Entry
     from workbench.cli.pool import decide_in_parallel

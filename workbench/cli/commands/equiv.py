@@ -12,7 +12,7 @@ from workbench.cli import options as o
 from workbench.cli import runs
 
 if TYPE_CHECKING:
-    from workbench.cli.problem import Part
+    from workbench.cli.problem import Selected
 
 MODES = ("sequence", "stepwise", "approximates")
 
@@ -36,17 +36,17 @@ def execute(args: argparse.Namespace) -> int:
     runs.check_writable(args)
     left, right = _pipelines([args.left, args.right], args.param)
     from workbench.cli.output import decide_all
-    from workbench.cli.problem import Comparison
+    from workbench.cli.problem import Equivalence
     from workbench.verify.answer.equivalence import side_by_side
 
     left = replace(left, loaded=left.loaded.faulty(*args.fault))
     both = side_by_side(left.pipeline, right.pipeline, args.mode)[0]
-    comparison = Comparison(left, right, args.mode, o.settings(args, both))
+    comparison = Equivalence(left, right, args.mode, o.settings(args, both))
     then = partial(runs.write, args)
     return decide_all([comparison], as_json=args.json, quiet=args.quiet, examine=args.rests_on, then=then)
 
 
-def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Part]:
+def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Selected]:
     """Both pipelines; a parameter goes to each that has one of its name, and one of them must."""
     from workbench.language import read_file, split_reference
 

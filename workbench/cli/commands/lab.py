@@ -77,7 +77,7 @@ def open_lab(args: argparse.Namespace, name: str) -> Lab:
     from workbench.errors import InputError
     from workbench.lab.find import load_suite, named
     from workbench.lab.plan import Lab
-    from workbench.lab.store import Store
+    from workbench.lab.store import ResultStore
 
     path = named(args.experiments, name)
     suite = load_suite(path)
@@ -85,7 +85,7 @@ def open_lab(args: argparse.Namespace, name: str) -> Lab:
         if times < 1:
             raise InputError(f"--repeat {times}: at least once")
         suite = suite.repeated(times)
-    return Lab(suite, path, Store(args.data, suite.name), places(args))
+    return Lab(suite, path, ResultStore(args.data, suite.name), places(args))
 
 
 def places(args: argparse.Namespace) -> str:

@@ -15,10 +15,10 @@ from workbench.cli import runs
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.cli.problem import Part
+    from workbench.cli.problem import Selected
     from workbench.conformance.written_tests.recipe import Recipe
     from workbench.core.pipeline import Pipeline
-    from workbench.language import Monitor, PropertySyntax
+    from workbench.language import PropertySyntax, WatchedPipeline
     from workbench.verify.answer.check import Settings
     from workbench.verify.answer.verdict import Verdict
     from workbench.verify.monitor.driven import Driven
@@ -52,11 +52,11 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedSystem:
     """A system with the pipeline that watches it, which several properties are asked of."""
 
     system: str
-    part: Part
+    part: Selected
     bind: Mapping[str, str]
     when: Mapping[str, str]
     settings: Settings
@@ -74,7 +74,7 @@ class Watched:
 class Monitored:
     """A property of a pipeline that watches a system."""
 
-    watched: Watched
+    watched: WatchedSystem
     syntax: PropertySyntax
 
     @property
@@ -152,7 +152,7 @@ def execute(args: argparse.Namespace) -> int:
     problems = []
     for part, path, statement in _watching(file, args.param, args.fault, *system):
         settings = o.settings(args, part.pipeline)
-        watched = Watched(path, part, {**statement.bind, **bind}, {**statement.when, **when}, settings)
+        watched = WatchedSystem(path, part, {**statement.bind, **bind}, {**statement.when, **when}, settings)
         problems += [Monitored(watched, syntax) for syntax in _asked(args.property, statement.checks)]
     from workbench.cli.output import decide_all
 
@@ -161,7 +161,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _watching(
     reference: str, params: Sequence[str], faults: Sequence[str], given: str = ""
-) -> list[tuple[Part, str, Monitor]]:
+) -> list[tuple[Selected, str, WatchedPipeline]]:
     """The pipelines to ask about, each with a system and what the file says about that.
 
     Without a name in `reference` these are all pipelines of the file that watch the given system, or any.
@@ -180,12 +180,12 @@ def _watching(
                 hint='give one, workbench monitor SYSTEM.smv FILE, or write monitor "SYSTEM.smv" below the pipeline',
             )
         return found
-    from workbench.language import Monitor
+    from workbench.language import WatchedPipeline
 
     same = [item for item in found if Path(item[1]).resolve() == Path(given).resolve()]
     if same:
         return same
-    return [(one, given, Monitor()) for one in o.load_all([(source, name)], params, faults)]
+    return [(one, given, WatchedPipeline()) for one in o.load_all([(source, name)], params, faults)]
 
 
 def _asked(given: Sequence[str], checks: Sequence[PropertySyntax]) -> list[PropertySyntax]:

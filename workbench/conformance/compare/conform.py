@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from workbench.conformance.compare.contenders import Contender, Match, chosen
 from workbench.conformance.compare.differential import Disagreement, agree
-from workbench.conformance.compare.executables import Running, Steps
-from workbench.conformance.compare.reduction import Part, smallest_part
+from workbench.conformance.compare.executables import InputSequence, Running
+from workbench.conformance.compare.reduction import SmallestPart, smallest_part
 from workbench.conformance.compare.shrinking import smallest
 from workbench.conformance.compare.threaded import Plan
 from workbench.conformance.generate.pipelines import long_traces, pipelines, plans
@@ -30,7 +30,7 @@ STEPS = 24
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Conformity:
     """What was found of a pipeline on a backend.
 
     Attributes
@@ -92,7 +92,7 @@ def conform(
     backends: Sequence[str | Contender] = (),
     search: Search | None = None,
     progress: Callable[[str], object] = lambda _: None,
-) -> list[Outcome]:
+) -> list[Conformity]:
     """Compare a pipeline on every backend with the reference executor: an outcome for each.
 
     Values, their order, the step at which they come, the end of the streams, the lengths of queues and errors are
@@ -121,10 +121,10 @@ def contenders(backends: Sequence[str | Contender]) -> tuple[Contender, ...]:
     return own + (chosen(names) if names or not own else ())
 
 
-def begin(pipeline: Pipeline, contender: Contender, search: Search) -> Outcome:
+def begin(pipeline: Pipeline, contender: Contender, search: Search) -> Conformity:
     """The outcome before the first round: the contender may refuse the pipeline."""
     integers = Integer(search.n) if contender.finite else None
-    outcome = Outcome(pipeline.name, contender.name, integers=integers)
+    outcome = Conformity(pipeline.name, contender.name, integers=integers)
     try:
         Match(contender, pipeline, search.n, search.q)
     except (Refused, DomainError, TypingError) as error:
@@ -133,8 +133,8 @@ def begin(pipeline: Pipeline, contender: Contender, search: Search) -> Outcome:
 
 
 def go_on(
-    pipeline: Pipeline, contender: Contender, outcome: Outcome, search: Search, number: int, count: int
-) -> Outcome:
+    pipeline: Pipeline, contender: Contender, outcome: Conformity, search: Search, number: int, count: int
+) -> Conformity:
     """The outcome after one more round; one that refuses or differs has no more."""
     if outcome.refused or outcome.failure:
         return outcome
@@ -168,7 +168,7 @@ def searched(match: Match, search: Search, number: int, count: int) -> Disagreem
     return None
 
 
-def compared(match: Match, steps: Steps, plan: Plan) -> Disagreement | None:
+def compared(match: Match, steps: InputSequence, plan: Plan) -> Disagreement | None:
     """The disagreement on one trace."""
     ours, theirs = match.executables(plan)
     found = agree(match.pipeline, steps, ours, theirs, match.terms)
@@ -182,7 +182,7 @@ class _Drawn:
     """A random pipeline with a run of it."""
 
     match: Match
-    steps: Steps
+    steps: InputSequence
     plan: Plan
 
 
@@ -205,21 +205,23 @@ def conform_random(
     backends: Sequence[str | Contender] = (),
     search: Search | None = None,
     progress: Callable[[str], object] = lambda _: None,
-) -> Outcome:
+) -> Conformity:
     """Compare random pipelines on random backends: one outcome, whose failure is small in all that was drawn.
 
     What is slow to begin with each pipeline has a quicker stand-in (`Contender.quick`), or is left out.
     """
     search = search or Search()
     quick = [each.quick or each for each in contenders(backends) if each.share == 1]
-    outcome = Outcome("random pipelines", ", ".join(each.name for each in quick))
+    outcome = Conformity("random pipelines", ", ".join(each.name for each in quick))
     for number, count in search.rounds():
         progress(f"random pipelines: seed {number}, {outcome.agreements} agree")
         outcome = go_on_randomly(quick, outcome, search, number, count)
     return outcome
 
 
-def go_on_randomly(among: Sequence[Contender], outcome: Outcome, search: Search, number: int, count: int) -> Outcome:
+def go_on_randomly(
+    among: Sequence[Contender], outcome: Conformity, search: Search, number: int, count: int
+) -> Conformity:
     """The outcome after one more round of random pipelines."""
     if outcome.failure or not among:
         return outcome
@@ -239,10 +241,10 @@ def go_on_randomly(among: Sequence[Contender], outcome: Outcome, search: Search,
     return replace(outcome, failure=by_itself[1] if by_itself else found)
 
 
-def _part(match: Match, found: Disagreement, search: Search, number: int) -> Part | None:
+def _part(match: Match, found: Disagreement, search: Search, number: int) -> SmallestPart | None:
     """The processors that differ by themselves, and how, if that takes fewer than all."""
 
-    def differs(pipeline: Pipeline, steps: Steps | None) -> Disagreement | None:
+    def differs(pipeline: Pipeline, steps: InputSequence | None) -> Disagreement | None:
         again = Match(match.contender, pipeline, search.n, search.q)
         known = None if steps is None else compared(again, steps, Plan())
         if known is None and steps is not None and not match.contender.threads:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.conformance.compare.executables import Executable, Observation, Steps, source_of
+from workbench.conformance.compare.executables import Executable, InputSequence, Observation, source_of
 from workbench.conformance.written_tests.python_source import body
 from workbench.core.determinism import EXACT, Determinism, same
 from workbench.core.domain import Value
@@ -27,7 +27,7 @@ class Disagreement:
     """The first place where two executables differ."""
 
     pipeline: Pipeline
-    steps: Steps
+    steps: InputSequence
     step: int
     what: str
     """`pipe 'add'`, `queue 'add.left'`, or `the run` where one side fails."""
@@ -86,7 +86,7 @@ LOOSE = Terms()
 
 
 def agree(
-    pipeline: Pipeline, steps: Steps, left: Executable, right: Executable, terms: Terms = LOOSE
+    pipeline: Pipeline, steps: InputSequence, left: Executable, right: Executable, terms: Terms = LOOSE
 ) -> Disagreement | None:
     """The first disagreement of two executables on a trace of inputs; None if they agree on all of it.
 
@@ -140,14 +140,14 @@ def _over(failures: list[Exception], terms: Terms) -> bool:
     return any((isinstance(error, Overflow) and not terms.strict) or terms.excused(error) for error in failures)
 
 
-def check(pipeline: Pipeline, steps: Steps, left: Executable, right: Executable, terms: Terms = LOOSE) -> None:
+def check(pipeline: Pipeline, steps: InputSequence, left: Executable, right: Executable, terms: Terms = LOOSE) -> None:
     """AssertionError with a readable account if two executables disagree."""
     found = agree(pipeline, steps, left, right, terms)
     if found is not None:
         raise AssertionError(str(found))
 
 
-def _observed(executable: Executable, steps: Steps) -> Iterator[Observation | Exception]:
+def _observed(executable: Executable, steps: InputSequence) -> Iterator[Observation | Exception]:
     """The observations; then, where the run ends early, the reason, again and again."""
     count = 0
     reason: Exception = AssertionError(f"the trace ends after {count} of {len(steps)} steps")
@@ -186,12 +186,12 @@ def _difference(
 # --- checks of the reference executor by itself ------------------------------------------------------------
 
 
-def received(pipeline: Pipeline, steps: Steps) -> dict[str, list[Value]]:
+def received(pipeline: Pipeline, steps: InputSequence) -> dict[str, list[Value]]:
     """The stream on each input after these steps."""
     return {name: [s[name] for s in steps if name in s] for name, _ in pipeline.inputs}
 
 
-def pushed(pipeline: Pipeline, steps: Steps, executor: Reference | None = None) -> dict[str, list[Value]]:
+def pushed(pipeline: Pipeline, steps: InputSequence, executor: Reference | None = None) -> dict[str, list[Value]]:
     """The output streams of the steps, with what comes at the end."""
     executor = executor or Reference(pipeline)
     shown: dict[str, list[Value]] = {name: [] for name, _ in pipeline.outputs}
@@ -215,7 +215,7 @@ def pulled(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> dict[s
     return shown
 
 
-def check_streams(pipeline: Pipeline, steps: Steps) -> None:
+def check_streams(pipeline: Pipeline, steps: InputSequence) -> None:
     """Denotation, push mode, pull mode and a second run after `reset` give the same output streams.
 
     Where a checked domain is left, the denotation and push mode both say so (pull mode need not come there).

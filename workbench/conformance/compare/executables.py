@@ -28,7 +28,7 @@ from workbench.run.compiled.gpu.batch import Batch
 from workbench.run.compiled.parallel.executor import Parallel
 from workbench.run.reference.executor import Reference
 
-Steps = Sequence[Mapping[str, Value]]
+InputSequence = Sequence[Mapping[str, Value]]
 
 
 class Observation(Protocol):
@@ -56,7 +56,7 @@ class Executable(Protocol):
     One with an attribute `lazy` that is true computes only what its outputs need, and so overflows nowhere else.
     """
 
-    def trace(self, steps: Steps) -> Iterable[Observation]:
+    def trace(self, steps: InputSequence) -> Iterable[Observation]:
         """What is seen at each of these steps, from the initial state on."""
 
 
@@ -74,7 +74,7 @@ class Running:
         self.executor = Reference(pipeline, capacities)
         self.source = f"Running(pipeline, {capacities!r})"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """One step after the other."""
         return _stepped(self.executor, steps)
 
@@ -88,12 +88,12 @@ class CompiledRun:
         self.executor = Compiled(pipeline, capacities, machine=False)
         self.source = f"CompiledRun(pipeline, {capacities!r})"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """One step after the other."""
         return _stepped(self.executor, steps)
 
 
-def _stepped(executor: Reference | Compiled, steps: Steps) -> Iterator[Seen]:
+def _stepped(executor: Reference | Compiled, steps: InputSequence) -> Iterator[Seen]:
     executor.reset()
     for events in steps:
         yield seen(executor.step(events))
@@ -114,7 +114,7 @@ class Denoting:
         self.pipeline = flatten(pipeline)
         self.source = "Denoting(pipeline)"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """One prefix after the other."""
         unfolding = Unfolding(self.pipeline)
         for events in steps:
@@ -197,11 +197,11 @@ class Streams:
         inner = source_of(executable)
         self.source = inner and f"Streams({inner}, pipeline)"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """Nothing at every step but the last."""
         return at_the_end(self.pipeline, steps, self._streams)
 
-    def _streams(self, steps: Steps) -> Mapping[str, list[Value]]:
+    def _streams(self, steps: InputSequence) -> Mapping[str, list[Value]]:
         found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
         for seen in self.executable.trace(steps):
             for pipe, events in found.items():
@@ -210,7 +210,9 @@ class Streams:
         return found
 
 
-def at_the_end(pipeline: Pipeline, steps: Steps, run: Callable[[Steps], Mapping[str, list[Value]]]) -> Iterator[Seen]:
+def at_the_end(
+    pipeline: Pipeline, steps: InputSequence, run: Callable[[InputSequence], Mapping[str, list[Value]]]
+) -> Iterator[Seen]:
     """What `run` makes of the steps, as observations: at the last step the whole output streams, or its error."""
     yield from [Seen({pipe: None for _, pipe in pipeline.outputs}, {})] * (len(steps) - 1)
     if steps:
@@ -229,11 +231,11 @@ class Pulled:
         self.pipeline = pipeline
         self.source = "Pulled(pipeline)"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """All that comes out, at the last step."""
         return at_the_end(self.pipeline, steps, self._streams)
 
-    def _streams(self, steps: Steps) -> Mapping[str, list[Value]]:
+    def _streams(self, steps: InputSequence) -> Mapping[str, list[Value]]:
         self.executor.reset()
         given = {name: [s[name] for s in steps if name in s] for name, _ in self.pipeline.inputs}
         self.executor.connect(**given)
@@ -267,7 +269,7 @@ class Pieces:
         self.executor = Compiled(pipeline, capacities, patience=-1, machine=machine)
         self.source = f"Pieces(pipeline, {capacities!r}, machine={machine})"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """What the outputs show in each step; other pipes and queues cannot be seen."""
         self.executor.reset()
         ends = len(steps) - 1 if steps and steps[-1] is END else len(steps)
@@ -277,7 +279,7 @@ class Pieces:
         if ends < len(steps):
             yield self._seen({name: output.events() for name, output in self.executor.finish().items()})
 
-    def _outputs(self, piece: Steps) -> Iterable[Mapping[str, list[Value]]]:
+    def _outputs(self, piece: InputSequence) -> Iterable[Mapping[str, list[Value]]]:
         try:
             return self.executor.outputs(piece)
         except WorkbenchError:  # none of the steps has happened: do those before it
@@ -318,11 +320,11 @@ class OnGpu:
         self.pipeline = flatten(pipeline)
         self.source = f"OnGpu(pipeline, {capacities!r})"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """All that comes out, at the last step."""
         return at_the_end(self.pipeline, steps, self._streams)
 
-    def _streams(self, steps: Steps) -> Mapping[str, list[Value]]:
+    def _streams(self, steps: InputSequence) -> Mapping[str, list[Value]]:
         from workbench.run.compiled.execute.columns import column
 
         ends = bool(steps) and steps[-1] is END
@@ -356,7 +358,7 @@ class GroupMachine:
         self.machine = MachineRun(machine, pipeline.input_domains)
         self.source = f"GroupMachine(pipeline, {horizon})"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """What the outputs show; the pipes inside cannot be seen."""
         self.machine.reset()
         for events in steps:

@@ -9,7 +9,7 @@ from workbench.conformance.compare.executables import Observation
 from workbench.core.processor import END
 from workbench.core.readable import show_value
 from workbench.processors.held.group import flatten
-from workbench.show.timeline import ENDED, NO_EVENT, Kind, Row, Timeline, render
+from workbench.show.timeline import ENDED, NO_EVENT, Row, RowKind, Timeline, render
 
 
 def account(found: Disagreement, width: int | None = None) -> str:
@@ -54,7 +54,7 @@ def _outputs(found: Disagreement) -> Iterator[Row]:
 
 
 def _row(name: str, cells: Sequence[str]) -> Row:
-    kind: Kind = "out"
+    kind: RowKind = "out"
     return Row(kind, name, tuple(cells))
 
 

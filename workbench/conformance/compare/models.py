@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.conformance.compare.executables import Seen, Steps
+from workbench.conformance.compare.executables import InputSequence, Seen
 from workbench.core.domain import BOOL, Value
 from workbench.core.fields import split
 from workbench.core.pipeline import Pipeline
@@ -22,10 +22,10 @@ from workbench.ir.system import System
 from workbench.smv.engines import get_simulator
 from workbench.smv.printer import SmvModel, print_model
 
-Capacity = int | Mapping[str, int]
+QueueCapacity = int | Mapping[str, int]
 
 
-def whole(pipeline: Pipeline, capacity: Capacity) -> Model:
+def whole(pipeline: Pipeline, capacity: QueueCapacity) -> Model:
     """The guarded model of everything that a pipeline shows."""
     system = compose(pipeline, capacity)
     shown = [pipe.slots for pipe in system.pipes.values()]
@@ -38,12 +38,12 @@ class Evaluated:
 
     name = "model"
 
-    def __init__(self, pipeline: Pipeline, capacity: Capacity = 4) -> None:
+    def __init__(self, pipeline: Pipeline, capacity: QueueCapacity = 4) -> None:
         model = whole(pipeline, capacity)
         self.simulator = Simulator(model.system, [model.overflow])
         self.source = f"Evaluated(pipeline, {capacity!r})"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """What every pipe and queue shows; Overflow at the step at which the flag is set."""
         self.simulator.reset()
         for position, events in enumerate(steps):
@@ -60,7 +60,7 @@ class Simulated:
 
     name = "NuSMV"
 
-    def __init__(self, pipeline: Pipeline, capacity: Capacity = 4) -> None:
+    def __init__(self, pipeline: Pipeline, capacity: QueueCapacity = 4) -> None:
         model = whole(pipeline, capacity)
         self.system: System = model.system
         self.smv: SmvModel = print_model(self.system)
@@ -70,11 +70,11 @@ class Simulated:
         self.watch += [q.length.name for q in self.system.queues.values()]
         self.watch += [self.flag] if self.flag else []
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """What every pipe and queue shows; Overflow at the step at which the flag is set."""
         return self.traces([steps])[0]
 
-    def traces(self, runs: Sequence[Steps]) -> list[Iterator[Seen]]:
+    def traces(self, runs: Sequence[InputSequence]) -> list[Iterator[Seen]]:
         """Several runs on the model loaded once."""
         names = [self.smv.names[name] for name in self.watch]
         given = [[self._fixed(events) for events in steps] for steps in runs]

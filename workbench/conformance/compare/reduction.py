@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from workbench.conformance.compare.differential import Disagreement
-from workbench.conformance.compare.executables import Running, Steps
+from workbench.conformance.compare.executables import InputSequence, Running
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import WorkbenchError
 from workbench.processors.held.group import flatten
 
-Differs = Callable[[Pipeline, Steps | None], Disagreement | None]
+Differs = Callable[[Pipeline, InputSequence | None], Disagreement | None]
 """The disagreement on a part; without steps, on traces that it looks for."""
 
 
-Part = tuple[tuple[str, ...], Disagreement]
+SmallestPart = tuple[tuple[str, ...], Disagreement]
 """The names of the processors of a part, and how it differs."""
 
 
@@ -45,11 +45,11 @@ def part(pipeline: Pipeline, names: Collection[str]) -> Pipeline:
     )
 
 
-def smallest_part(whole: Pipeline, found: Disagreement, differs: Differs) -> Part | None:
+def smallest_part(whole: Pipeline, found: Disagreement, differs: Differs) -> SmallestPart | None:
     """A part that differs by itself, from which no processor can be left out; None where that is the whole."""
     flat = flatten(whole)
     names = tuple(node.name for node in flat.nodes)
-    best: Part | None = None
+    best: SmallestPart | None = None
 
     def tried(candidate: tuple[str, ...]) -> bool:
         nonlocal best
@@ -92,7 +92,7 @@ def _again(flat: Pipeline, names: Sequence[str], found: Disagreement, differs: D
         return None
 
 
-def _heard(flat: Pipeline, candidate: Pipeline, steps: Steps) -> Steps | None:
+def _heard(flat: Pipeline, candidate: Pipeline, steps: InputSequence) -> InputSequence | None:
     """What the inputs of a part carry in these steps of the whole; None where they carry more than can be fed."""
     inputs = [name for name, _ in candidate.inputs]
     if any(flat.widths[pipe] != 1 for pipe in inputs) or flat.late.intersection(inputs):

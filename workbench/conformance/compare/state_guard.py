@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.conformance.compare.differential import foreign
-from workbench.conformance.compare.executables import Running, Seen, Steps, seen
+from workbench.conformance.compare.executables import InputSequence, Running, Seen, seen
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Processor
 from workbench.errors import PipelineError
@@ -28,7 +28,7 @@ class Watched(Running):
         self.names = watched(self.executor.flat)
         self.source = f"Watched(pipeline, {capacities!r})"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """One step after the other."""
         self.executor.reset()
         for events in steps:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workbench.conformance.compare.executables import Seen, Steps
+from workbench.conformance.compare.executables import InputSequence, Seen
 from workbench.conformance.compare.schedules import Schedule, Switches
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import State, Stepped
@@ -72,7 +72,7 @@ class Scheduled:
         given = "certify_nodes(pipeline)" if self.certificates else "{}"
         self.source = f"Scheduled(pipeline, {plan!r}, {given}, {capacities!r})"
 
-    def trace(self, steps: Steps) -> Iterator[Seen]:
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """What is seen at each step; the error after the steps before it."""
         plan, flat = self.plan, flatten(self.pipeline)
         pipelined = {name: self.certificates[name] for name in plan.pipelined}

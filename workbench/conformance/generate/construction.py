@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from workbench.builder import Builder
-from workbench.builder import Stream as Building
+from workbench.builder import BuiltStream as Building
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.domains import integers, scalars, values
 from workbench.core import function as f
@@ -76,7 +76,7 @@ MOST_VALUES = 36
 Draw = Callable[[Any], Any]
 
 
-class Pipe(NamedTuple):
+class DrawnPipe(NamedTuple):
     """A pipe under construction and what it carries."""
 
     stream: Building
@@ -219,11 +219,11 @@ class Growing:
     ) -> None:
         self.draw, self.depth, self.max_bits, self.most_events = draw, depth, max_bits, most_events
         self.builder = Builder(name)
-        self.pipes = [Pipe(self.builder.input("xyz"[i], d), d) for i, d in enumerate(inputs)]
+        self.pipes = [DrawnPipe(self.builder.input("xyz"[i], d), d) for i, d in enumerate(inputs)]
         self.widths = {pipe.stream.pipe: 1 for pipe in self.pipes}
         self.spent = 0
 
-    def pick(self, suits: Callable[[Domain], bool] = lambda _: True) -> Pipe:
+    def pick(self, suits: Callable[[Domain], bool] = lambda _: True) -> DrawnPipe:
         """An earlier pipe, the latest ones first."""
         return self.draw(  # type: ignore[no-any-return]
             st.sampled_from([pipe for pipe in reversed(self.pipes) if suits(pipe.domain)])
@@ -234,7 +234,7 @@ class Growing:
 
     def grow(self) -> None:
         """One more processor (none where it would make the model too large)."""
-        kinds: list[Callable[[], tuple[Processor, list[Pipe]]]] = [self.single, self.binary]
+        kinds: list[Callable[[], tuple[Processor, list[DrawnPipe]]]] = [self.single, self.binary]
         if self.has(lambda d: isinstance(d, Bool)):
             kinds += [self.filter, self.conditional]
         if self.has(_counts):
@@ -266,48 +266,48 @@ class Growing:
         self.spent += cost
         made = self.builder.add(processor, [pipe.stream for pipe in read])
         streams = made if isinstance(made, tuple) else (made,)
-        self.pipes += [Pipe(stream, domain) for stream, domain in zip(streams, results, strict=True)]
+        self.pipes += [DrawnPipe(stream, domain) for stream, domain in zip(streams, results, strict=True)]
         self.widths.update((stream.pipe, width) for stream in streams)
 
     # --- the kinds ---
 
-    def single(self) -> tuple[Processor, list[Pipe]]:
+    def single(self) -> tuple[Processor, list[DrawnPipe]]:
         pipe = self.pick()
         return _single(self.draw, pipe.domain), [pipe]
 
-    def binary(self) -> tuple[Processor, list[Pipe]]:
+    def binary(self) -> tuple[Processor, list[DrawnPipe]]:
         left, right = self.pick(), self.pick()
         return ApplyFunction(_binary(self.draw, left.domain, right.domain)), [left, right]
 
-    def filter(self) -> tuple[Processor, list[Pipe]]:
+    def filter(self) -> tuple[Processor, list[DrawnPipe]]:
         return Filter(), [self.pick(), self.pick(lambda d: isinstance(d, Bool))]
 
-    def repeated(self) -> tuple[Processor, list[Pipe]]:
+    def repeated(self) -> tuple[Processor, list[DrawnPipe]]:
         return StutterBy(), [self.pick(), self.pick(_counts)]
 
-    def batches(self) -> tuple[Processor, list[Pipe]]:
+    def batches(self) -> tuple[Processor, list[DrawnPipe]]:
         pipe = self.pick()
         inner = _cumulation(self.draw, pipe.domain) if self.draw(st.booleans()) else _single(self.draw, pipe.domain)
         return ResetLast(inner), [pipe, self.pick(lambda d: isinstance(d, Bool))]
 
-    def conditional(self) -> tuple[Processor, list[Pipe]]:
+    def conditional(self) -> tuple[Processor, list[DrawnPipe]]:
         condition, then = self.pick(lambda d: isinstance(d, Bool)), self.pick()
         return ApplyFunction(f.IF), [condition, then, self.pick(lambda d: d == then.domain)]
 
-    def temporal(self) -> tuple[Processor, list[Pipe]]:
+    def temporal(self) -> tuple[Processor, list[DrawnPipe]]:
         waiting = self.draw(st.integers(1, 3))
         operators = [Until(waiting), Release(waiting), Since(), Until3(), Release3()]
         read = [self.pick(lambda d: isinstance(d, Bool)) for _ in range(2)]
         return self.draw(st.sampled_from(operators)), read
 
-    def fork(self) -> tuple[Processor, list[Pipe]]:
+    def fork(self) -> tuple[Processor, list[DrawnPipe]]:
         return Fork(2), [self.pick()]
 
-    def multiplex(self) -> tuple[Processor, list[Pipe]]:
+    def multiplex(self) -> tuple[Processor, list[DrawnPipe]]:
         first = self.pick()
         return Multiplex(), [first, self.pick(lambda d: d == first.domain)]
 
-    def machine(self) -> tuple[Processor, list[Pipe]]:
+    def machine(self) -> tuple[Processor, list[DrawnPipe]]:
         pipe = self.pick()
         names = ("a", "b", "c")[: self.draw(st.integers(1, 3))]
         states = tuple((name, self.draw(st.sampled_from([None, g.VARIABLE]))) for name in names)
@@ -320,11 +320,11 @@ class Growing:
                 transitions.append(Transition(source, target, guard, updates))
         return Moore(states, tuple(transitions), (Variable("n", Range(0, 2), 0),)), [pipe]
 
-    def group(self) -> tuple[Processor, list[Pipe]]:
+    def group(self) -> tuple[Processor, list[DrawnPipe]]:
         read = [self.pick() for _ in range(self.draw(st.integers(1, 2)))]
         return Group(self.inner([pipe.domain for pipe in read], 2)), read
 
-    def window(self) -> tuple[Processor, list[Pipe]]:
+    def window(self) -> tuple[Processor, list[DrawnPipe]]:
         width = self.draw(st.integers(2, 3))
         encoding = self.draw(st.sampled_from(["auto", "events", "copies"]))
         inside = self.draw(st.sampled_from(["cumulate", "single", "group", "window"]))
@@ -340,7 +340,7 @@ class Growing:
             inner = Window(2, _windowed(self.draw, pipe.domain))
         return Window(width, inner, encoding), [pipe]
 
-    def slice(self) -> tuple[Processor, list[Pipe]]:
+    def slice(self) -> tuple[Processor, list[DrawnPipe]]:
         pipe = self.pick(_few)
         key = self.draw(st.sampled_from([g.ITSELF, *([f.EVEN] if _numbers(pipe.domain) else [])]))
         inner = _cumulation(self.draw, pipe.domain) if self.draw(st.booleans()) else _single(self.draw, pipe.domain)
@@ -351,7 +351,7 @@ class Growing:
             return SliceLast(key, inner, to_all, until), [pipe]
         return Slice(key, inner, to_all, until, until is not None and self.draw(st.booleans())), [pipe]
 
-    def quantifier(self) -> tuple[Processor, list[Pipe]]:
+    def quantifier(self) -> tuple[Processor, list[DrawnPipe]]:
         pipe = self.pick(lambda d: isinstance(d, Integer))
         inner = ApplyFunction(self.draw(st.sampled_from([f.LT, f.NE, f.GE])))
         return self.draw(st.sampled_from([ForAll, Exists]))(g.NEIGHBOURS, inner), [pipe]

@@ -16,12 +16,12 @@ from workbench.conformance.written_tests.reproduce import comparison, single
 from workbench.errors import WorkbenchError
 from workbench.language.syntax import PropertySyntax
 from workbench.processors.held.group import Group
-from workbench.verify.answer.equivalence import NAMES, Mode
+from workbench.verify.answer.equivalence import NAMES, EquivalenceMode
 from workbench.verify.answer.from_syntax import EQUIVALENCES
 from workbench.verify.answer.tolerance import TOLERATES
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 
-MODES: Mapping[str, Mode] = {
+MODES: Mapping[str, EquivalenceMode] = {
     **{name: mode for mode, name in NAMES.items()}, **EQUIVALENCES, TOLERATES: "sequence",
 }  # fmt: skip
 
@@ -53,7 +53,7 @@ class Case:
         return run
 
     @property
-    def mode(self) -> Mode | None:
+    def mode(self) -> EquivalenceMode | None:
         """How two pipelines are compared; None for a property of one."""
         return MODES.get(self.verdict.property.partition("(")[0].strip())
 

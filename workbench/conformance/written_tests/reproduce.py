@@ -18,7 +18,7 @@ from workbench.language import parse_property
 from workbench.language.syntax import Expression, PropertySyntax
 from workbench.processors.held.group import Group
 from workbench.run.reference.executor import Reference
-from workbench.verify.answer.equivalence import Mode
+from workbench.verify.answer.equivalence import EquivalenceMode
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Trace
 
@@ -28,12 +28,12 @@ MOST_ON_A_LINE = 100
 """Characters of a line."""
 TRIES = 200
 """Steps tried after a run from which no output can come."""
-Outputs = dict[str, list[Value]]
-Inputs = Mapping[str, Value]
+OutputRow = dict[str, list[Value]]
+InputRow = Mapping[str, Value]
 
 
 @dataclass
-class Body:
+class TestLines:
     """Statements of a test, and the imports they need."""
 
     lines: list[str] = field(default_factory=list)
@@ -53,8 +53,8 @@ class Body:
 class _Played:
     """A run as it is tested: every step with its outputs, and the Overflow that ends it, if one does."""
 
-    inputs: list[Inputs]
-    outputs: list[Outputs]
+    inputs: list[InputRow]
+    outputs: list[OutputRow]
     overflow: str
     """The beginning of the message; empty where the run does not end that way."""
 
@@ -63,9 +63,9 @@ class _Played:
         return len(self.inputs) - 1
 
 
-def single(run: Trace, function: str, asked: str, syntax: PropertySyntax | None = None) -> Body:
+def single(run: Trace, function: str, asked: str, syntax: PropertySyntax | None = None) -> TestLines:
     """The test of a run of one pipeline, which `function` builds."""
-    played, body = _play(run), Body()
+    played, body = _play(run), TestLines()
     _run(body, run, played, f"{function}()")
     if not played.overflow:
         for line in _broken(run, played, body, syntax or _parsed(asked)):
@@ -73,7 +73,7 @@ def single(run: Trace, function: str, asked: str, syntax: PropertySyntax | None 
     return body
 
 
-def _run(body: Body, run: Trace, played: _Played, pipeline: str) -> None:
+def _run(body: TestLines, run: Trace, played: _Played, pipeline: str) -> None:
     """The steps, and that they show what the run shows."""
     body.add(*_capacities(run))
     body.add(f"running = wb.Reference({pipeline}, capacities)", "steps = [  # what comes in, what comes out")
@@ -124,9 +124,9 @@ def _play(run: Trace) -> _Played:
     return _Played(inputs[: len(kept) + bool(overflow)], kept, overflow)
 
 
-def _executed(executor: Reference, inputs: Sequence[Inputs]) -> tuple[list[Outputs], str]:
+def _executed(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[OutputRow], str]:
     """The outputs up to the end or to an Overflow, and how the message of that begins."""
-    found: list[Outputs] = []
+    found: list[OutputRow] = []
     for step, events in enumerate(inputs):
         try:
             found.append(dict(executor.step(events).outputs))
@@ -148,7 +148,7 @@ def _parsed(asked: str) -> PropertySyntax | None:
 # --- what breaks the property -----------------------------------------------------------------------------
 
 
-def _broken(run: Trace, played: _Played, body: Body, asked: PropertySyntax | None) -> Iterator[str]:
+def _broken(run: Trace, played: _Played, body: TestLines, asked: PropertySyntax | None) -> Iterator[str]:
     """The assertion that the property is violated."""
     name = asked.name if asked else ""
     if name == "always" and asked and isinstance(asked.argument, Expression):
@@ -215,7 +215,7 @@ def _falls_silent(run: Trace) -> Iterator[str]:
         yield f"    assert not any(record.outputs[{written(name)}] for record in records)"
 
 
-def _dead(run: Trace, played: _Played, body: Body) -> Iterator[str]:
+def _dead(run: Trace, played: _Played, body: TestLines) -> Iterator[str]:
     """No continuation brings an output: random ones are tried, as far as they go when this is written."""
     assert run.pipeline is not None
     choices = {name: _few(domain.values()) for name, domain in run.pipeline.inputs}
@@ -242,9 +242,9 @@ def _few(values: Any, most: int = 16) -> list[Value]:
 # --- comparisons ------------------------------------------------------------------------------------------
 
 
-def comparison(run: Trace, left: str, right: str, mode: Mode) -> Body:
+def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> TestLines:
     """The test of a run on which two pipelines differ, or at which their comparison ends."""
-    body, played = Body(), _play(run)
+    body, played = TestLines(), _play(run)
     if played.overflow:
         body.imports.append("from workbench.verify.answer.equivalence import side_by_side")
         body.add(f"both, _ = side_by_side({left}(), {right}(), {written(mode)})")
@@ -311,7 +311,7 @@ def _groups(run: Trace) -> list[list[tuple[str, str]]]:
     return found
 
 
-def _given(run: Trace, played: _Played, position: int) -> list[Inputs]:
+def _given(run: Trace, played: _Played, position: int) -> list[InputRow]:
     """What comes in on one side, step by step: what arrives, and what is said to its own oracles."""
     assert run.pipeline is not None
     own = [node.name for node in run.pipeline.nodes if isinstance(node.processor, Group)][position]
@@ -324,6 +324,6 @@ def _given(run: Trace, played: _Played, position: int) -> list[Inputs]:
     ]
 
 
-def _side(run: Trace, position: int) -> list[Outputs]:
+def _side(run: Trace, position: int) -> list[OutputRow]:
     """The outputs of one side, step by step."""
     return [{name: events_of(step.pipes[pipe]) for name, pipe in _groups(run)[position]} for step in run.steps]

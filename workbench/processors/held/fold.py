@@ -26,7 +26,7 @@ Stack = tuple[Value, Value, Any]
 """An event, the fold of it and of what follows it up to the end of its part, and the stack that it lies on, or None."""
 
 
-class Fold(NamedTuple):
+class CumulateWindow(NamedTuple):
     """A window of a cumulation. Its state: the events so far, up to the width, and what it remembers of them."""
 
     width: int
@@ -109,10 +109,10 @@ def associative(inner: Processor) -> Cumulate | None:
     return found if same and function.function.is_associative(found.domain) else None
 
 
-def fold_of(width: int, inner: Processor) -> Fold | None:
+def fold_of(width: int, inner: Processor) -> CumulateWindow | None:
     """The fold of a window over this typed processor; None if it is no cumulation."""
     found = cumulation(inner)
     if found is None:
         return None
     assert isinstance(found.function, TypedFunction)
-    return Fold(width, found.function.plain, found.start, width > FLAT and associative(inner) is not None)
+    return CumulateWindow(width, found.function.plain, found.start, width > FLAT and associative(inner) is not None)

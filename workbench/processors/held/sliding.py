@@ -1,8 +1,8 @@
-"""Windows over associative functions, for compiled code: a step costs the same, or little more, for every width.
+"""Windows over associative functions, in arrays: a step costs the same, or little more, for every width.
 
 Folding a window anew costs as many operations as it is wide. Where the function is associative there is less to do
 (Tangwongsan, Hirzel and Schneider, "In-order sliding-window aggregation in worst-case constant time", VLDB J. 30, 2021,
-compare such ways). Here there are two that need no jump, so that they suit machine code:
+compare such ways). Here there are two that do the same in every step:
 
 - where it has an inverse, the event that leaves the window is taken out of the total;
 - else the folds of the last 1, 2, 4, ... events are kept, each made of two earlier ones, and the window is made of
@@ -16,9 +16,9 @@ from typing import Any
 
 from workbench.core.domain import Domain, Range
 from workbench.core.function import TypedFunction
-from workbench.core.memory import Cells, Store, Stored
+from workbench.core.memory import Array, Cells
 from workbench.core.ops import EQ, MOD, as_term, held_in, ite
-from workbench.core.processor import Machine, Maybe, Processor, Slot, State
+from workbench.core.processor import Machine, Maybe, Processor, Slot, State, Stored
 from workbench.core.term import const
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.fold import associative
@@ -71,7 +71,7 @@ def _removing(width: int, cumulate: Cumulate, kept: Domain, inverse: Any) -> Sto
 
         return Machine(slots, step)
 
-    return Stored((Store("events", kept, width),), machine)
+    return Stored({"events": Array(kept, width)}, machine)
 
 
 def _doubling(width: int, cumulate: Cumulate) -> Stored:
@@ -82,7 +82,7 @@ def _doubling(width: int, cumulate: Cumulate) -> Stored:
     sizes = [1 << i for i in range(width.bit_length())]
     delays = sizes[:-1] + [size for size in sizes if size & width and size > width & -width]
     largest = max(delays)
-    stores = tuple(Store(f"delay{i}", domain, size) for i, size in enumerate(delays))
+    arrays = {f"delay{i}": Array(domain, size) for i, size in enumerate(delays)}
     slots = (Slot("seen", Range(0, width - 1), 0), Slot("now", Range(0, largest - 1), 0))
 
     def machine(cells: Sequence[Cells]) -> Machine:
@@ -102,7 +102,7 @@ def _doubling(width: int, cumulate: Cumulate) -> Stored:
 
         return Machine(slots, step)
 
-    return Stored(stores, machine)
+    return Stored(arrays, machine)
 
 
 def _delayed(memories: Iterator[Cells], now: Any, steps: int, value: Any) -> Any:

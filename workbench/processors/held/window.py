@@ -21,15 +21,14 @@ from typing import Any, ClassVar, Literal, Self
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Range, Tuple, Value
 from workbench.core.kinds import Each, in_turn, stepping
-from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, LT, both, ite
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stream
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stored, Stream
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.fold import Fold, associative, fold_of
+from workbench.processors.held.fold import CumulateWindow, associative, fold_of
 from workbench.processors.held.holding import (
     SingleHolder,
     advance,
@@ -93,7 +92,7 @@ class Window(SingleHolder):
     # --- operation: the last fronts, and the inner processor run over them ---------------------------------
 
     @cached_property
-    def _fold(self) -> Fold | None:
+    def _fold(self) -> CumulateWindow | None:
         """How to do with less than running the inner processor anew, if that is known."""
         return fold_of(self.width, self._inner)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from workbench.processors.slices.slice import Slice
 
 
-class Copies:
+class SliceMachine:
     """The finite machine of a slice processor.
 
     For each key: whether the slice is there (where that is not the same as to have been fed), the inner state,

@@ -15,7 +15,6 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, MOST_KEYS, Bool, Domain, FrozenMap, Map, Value
 from workbench.core.function import Function, TypedFunction, as_function, on_values
 from workbench.core.kinds import Each, in_turn, keeps_copies, stepping
-from workbench.core.memory import Stored
 from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
@@ -27,6 +26,7 @@ from workbench.core.processor import (
     Processor,
     State,
     Stepped,
+    Stored,
     Stream,
     event,
     typed_function,
@@ -38,8 +38,8 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.holding import SingleHolder, last_event, wrapped
-from workbench.processors.slices.copies import Copies
-from workbench.processors.slices.table import Table, scalar
+from workbench.processors.slices.copies import SliceMachine
+from workbench.processors.slices.table import SliceTable, scalar
 from workbench.processors.trim import Trim
 
 
@@ -212,11 +212,11 @@ class Slice(SingleHolder):
         """Where the maps are not finite: a table of the slices."""
         if self._inner.finishes or not scalar(self.map_of(inputs).key) or self.map_of(inputs).finite:
             return None
-        return Table(Copies(self, self._inner.machine(inputs), inputs)).stored()
+        return SliceTable(SliceMachine(self, self._inner.machine(inputs), inputs)).stored()
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         self._refuse()
-        return Copies(self, self._inner.machine(inputs, horizon), inputs).machine()
+        return SliceMachine(self, self._inner.machine(inputs, horizon), inputs).machine()
 
     def over(self, said: Maybe) -> Any:
         """Whether a slice ends with what it says."""

@@ -7,9 +7,20 @@ from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Value
 from workbench.core.kinds import Each, in_turn
-from workbench.core.memory import Stored
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
-from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stepped, Stream, emission
+from workbench.core.processor import (
+    NOTHING,
+    Burst,
+    Emission,
+    Machine,
+    Maybe,
+    Slot,
+    State,
+    Stepped,
+    Stored,
+    Stream,
+    emission,
+)
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.processors.held.holding import advance, ended, last_event

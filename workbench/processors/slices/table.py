@@ -1,4 +1,4 @@
-"""The machine of slices for compiled code: a row for each slice that there has been, in a table (`core.memory`)."""
+"""The machine of slices by any key: a row for each slice that there has been, in a table (`core.memory`)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import BOOL, Domain, Integers, Map, Tuple
 from workbench.core.fields import parts, scalars
-from workbench.core.memory import Cells, Store, Stored, table_size
+from workbench.core.memory import ROW, Cells, KeyedArray
 from workbench.core.ops import both, either, equal, ite, negate
-from workbench.core.processor import Emission, Machine, Maybe, Scattered, Slot, State, event
+from workbench.core.processor import Emission, Machine, Maybe, Scattered, Slot, State, Stored, event
 from workbench.core.strict import aside, leaves_domain, strictly, when
-from workbench.core.term import FALSE, TRUE, Change, Content, Others, const
+from workbench.core.term import FALSE, TRUE, Change, Content, Others, Term, const
 from workbench.processors.held.holding import advance
-from workbench.processors.slices.copies import Copies
+from workbench.processors.slices.copies import SliceMachine
 
 if TYPE_CHECKING:
     from workbench.processors.slices.slice_last import SliceLast
-
-FIRST = 64
-"""Rows of a table of slices at first, beside those of small keys: a power of two."""
 
 
 def scalar(keys: Domain) -> bool:
@@ -27,13 +24,13 @@ def scalar(keys: Domain) -> bool:
     return isinstance(keys, Integers) or (keys.finite and not parts(keys) and not isinstance(keys, Tuple))
 
 
-class Table:
+class SliceTable:
     """The copies of a slice processor as rows.
 
     Where each front makes a slice emit, it is in the map if its row is used.
     """
 
-    def __init__(self, copies: Copies) -> None:
+    def __init__(self, copies: SliceMachine) -> None:
         self.copies = copies
         self.slots = copies.own if copies.kept is None else copies.own[:-1]
 
@@ -41,7 +38,7 @@ class Table:
         """The machine and its table."""
         fresh = tuple(slot.initial for slot in self.slots) if self.copies.kept is None else ()
         row = Tuple((BOOL, self.copies.map.key, *(slot.domain for slot in self.slots)))
-        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), self._machine)
+        return Stored({"slices": KeyedArray(row, fresh=fresh)}, self._machine)
 
     def _machine(self, cells: Sequence[Cells]) -> Machine:
         (slices,) = cells
@@ -53,9 +50,9 @@ class Table:
 
         return Machine((), step)
 
-    def arrays(self, slices: Cells) -> tuple[str, ...]:
-        """See `Content.arrays`."""
-        used, key, *rest = slices.arrays
+    def columns(self, slices: Cells) -> tuple[Term, ...]:
+        """See `Content.columns`."""
+        used, key, *rest = slices.columns
         names = {"is_present": [used]}
         for slot in self.slots:
             names[slot.name] = [rest.pop(0) for _ in scalars(slot.domain)]
@@ -67,7 +64,7 @@ class Table:
 class _Fed:
     """A table in a step that feeds it a front."""
 
-    def __init__(self, table: Table, slices: Cells, front: tuple[Any, ...]) -> None:
+    def __init__(self, table: SliceTable, slices: Cells, front: tuple[Any, ...]) -> None:
         self.table, self.copies, self.slices, self.front = table, table.copies, slices, front
         self.key, self.everywhere = self.copies.slice.addressed(front)
         self.place, self.one = slices.find(self.key), negate(self.everywhere)
@@ -75,7 +72,7 @@ class _Fed:
     def before(self, place: Any) -> tuple[Any, ...]:
         """The copy in a row before the step; a fresh one where the row is not used."""
         used, _, *kept = self.slices.at(place)
-        used = TRUE if place is self.slices.row else used
+        used = TRUE if place is ROW else used
         fresh = (const(slot.initial, slot.domain) for slot in self.table.slots)
         copy = tuple(ite(used, old, new) for old, new in zip(kept, fresh, strict=True))
         return copy if self.copies.kept is None else (*copy, used)
@@ -98,8 +95,7 @@ class _Fed:
         size = len(self.table.slots)
         self.slices.keep(self.place, self.key, self.after(self.place)[:size], self.one)
         if self.everywhere is not FALSE:
-            row = self.slices.row
-            self.slices.keep_all(self.everywhere, self.alive(row), self.after(row)[:size])
+            self.slices.keep_all(self.everywhere, self.alive(ROW), self.after(ROW)[:size])
         self._computed()
 
     def _computed(self) -> None:
@@ -107,14 +103,14 @@ class _Fed:
         with when(self.one):
             self.copies.fed(self.before(self.place), self.front)
         if self.everywhere is not FALSE:
-            with strictly(self.alive(self.slices.row)) as found:
-                self.copies.fed(self.before(self.slices.row), self.front)
+            with strictly(self.alive(ROW)) as found:
+                self.copies.fed(self.before(ROW), self.front)
             leaves_domain(self.slices.somewhere(self.everywhere, found.escape))
 
     def change(self) -> Change:
         """The map."""
         present, value = self.look(self.key)
-        content = Content(self.look, self.total, self.table.arrays(self.slices), self.others())
+        content = Content(self.look, self.total, self.table.columns(self.slices), self.others())
         return Change.of(self.copies.map, (present, self.key, value), content)
 
     def look(self, key: Any) -> tuple[Any, Any]:
@@ -139,9 +135,8 @@ class _Fed:
         """See `Content`."""
         if self.everywhere is FALSE:
             return None
-        row = self.slices.row
-        present, value = self.entry(row, TRUE)
-        return self.slices.rows(self.everywhere, self.alive(row), (present, self.slices.at(row)[1], value))
+        present, value = self.entry(ROW, TRUE)
+        return self.slices.rows(self.everywhere, self.alive(ROW), (present, self.slices.at(ROW)[1], value))
 
 
 class LastTable:
@@ -157,7 +152,7 @@ class LastTable:
         """The machine and its table."""
         row = Tuple((BOOL, self.entries.key, *(slot.domain for slot in self.slots)))
         fresh = tuple(slot.initial for slot in self.slots)
-        return Stored((Store("slices", row, table_size(FIRST), fresh=fresh),), self._machine)
+        return Stored({"slices": KeyedArray(row, fresh=fresh)}, self._machine)
 
     def _machine(self, cells: Sequence[Cells]) -> Machine:
         (slices,) = cells
@@ -180,7 +175,7 @@ class LastTable:
         slices.keep(place, key, new, one)
         if everywhere is FALSE:
             return Maybe(last.present, (key, last.value))
-        _, own, alive, *kept = slices.at(slices.row)
+        _, own, alive, *kept = slices.at(ROW)
         with strictly(alive) as found:
             new, each = self._fed((alive, *kept), front)
         leaves_domain(slices.somewhere(everywhere, found.escape))

@@ -17,11 +17,11 @@ from workbench.core.pipeline import Node
 from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, events_of, misshapen
 from workbench.errors import Overflow, PipelineError, WorkbenchError
 
-Results = tuple[Emission, ...]
+Emissions = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
 Oracle = Callable[[str], Value | None]
 """Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
-Plan = tuple[int, "Cell", Push, int, int, bool, tuple[tuple[int, bool], ...]]
+CellPlan = tuple[int, "Cell", Push, int, int, bool, tuple[tuple[int, bool], ...]]
 """Of a processor what a step needs to know: see `Cell.plan`."""
 
 JOINED, SEVERAL = -1, -2
@@ -71,7 +71,7 @@ class Cell:
         self._taken: list[tuple[Value, ...]] = []
         self.reset()
 
-    def plan(self, index: int, wide: Sequence[bool]) -> Plan:
+    def plan(self, index: int, wide: Sequence[bool]) -> CellPlan:
         """Its number, itself and its step; the one pipe that it reads, `JOINED` or `SEVERAL`; where it writes.
 
         The last three are its only target, -1 where there are several; whether that is wide; and all, with that.
@@ -126,7 +126,7 @@ class Cell:
 
     # --- where a pipe can carry several events ---
 
-    def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: int) -> tuple[State, list[Results]]:
+    def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: int) -> tuple[State, list[Emissions]]:
         """The state after every front that these arrivals complete, and the results."""
         emitted, step = [], self.step
         for front in self.collect(arrivals):
@@ -152,7 +152,7 @@ class Cell:
 
     def tick(
         self, state: State, carried: Sequence[list[Value]], oracle: Oracle, when: int, *, ends: bool = False
-    ) -> tuple[State, list[Results]]:
+    ) -> tuple[State, list[Emissions]]:
         """The state of a clocked processor after one step, and what it emits.
 
         What its oracles say is put on their pipes where it counts.
@@ -176,7 +176,7 @@ class Cell:
             raise failure(when, self.node, tuple(events), error, found) from error
         return state, [results]
 
-    def carry(self, emitted: Sequence[Results], carried: Sequence[list[Value]]) -> None:
+    def carry(self, emitted: Sequence[Emissions], carried: Sequence[list[Value]]) -> None:
         """Put what was emitted on the pipes."""
         for results in emitted:
             for slot, emission in zip(self.targets, results, strict=True):
@@ -196,7 +196,7 @@ class Cell:
                 queue.pop()
         self.settle()
 
-    def finish(self, state: State, when: int) -> list[Results]:
+    def finish(self, state: State, when: int) -> list[Emissions]:
         """What the processor emits at its end; nothing the second time."""
         if self.finished:
             return []

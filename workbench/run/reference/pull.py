@@ -18,7 +18,7 @@ from workbench.errors import DomainError
 from workbench.run.reference.cell import ABSENT, failure
 
 
-class Pipe:
+class PullPipe:
     """A pipe: the buffers of its readers, and whether its producer is done."""
 
     def __init__(self) -> None:
@@ -36,10 +36,10 @@ class Pipe:
             buffer.append(value)
 
 
-class Source:
+class PullSource:
     """The producer of an input pipe."""
 
-    def __init__(self, name: str, domain: Domain, events: Iterable[Value], pipe: Pipe) -> None:
+    def __init__(self, name: str, domain: Domain, events: Iterable[Value], pipe: PullPipe) -> None:
         self.name, self.domain, self.pipe = name, domain, pipe
         self.events: Iterator[Value] = iter(events)
         self.count = 0
@@ -64,7 +64,7 @@ class Puller:
     """A processor that fires when it is asked to."""
 
     def __init__(
-        self, node: Node, processor: Processor, step: Push, sources: list[Demand], targets: list[Pipe]
+        self, node: Node, processor: Processor, step: Push, sources: list[Demand], targets: list[PullPipe]
     ) -> None:
         self.node, self.processor, self.step, self.sources, self.targets = node, processor, step, sources, targets
         self.state = processor.initial()
@@ -106,18 +106,18 @@ class Puller:
 class Demand:
     """One reader's wish for an event of a pipe."""
 
-    def __init__(self, pipe: Pipe) -> None:
+    def __init__(self, pipe: PullPipe) -> None:
         self.pipe = pipe
         self.buffer = pipe.reader()
-        self.producer: Source | Puller | None = None
+        self.producer: PullSource | Puller | None = None
 
 
 class Pull:
     """A pipeline connected to sources, to be pulled at its outputs; `steps` are those of its processors, by name."""
 
     def __init__(self, pipeline: Pipeline, sources: Mapping[str, Iterable[Value]], steps: Mapping[str, Push]) -> None:
-        pipes = {name: Pipe() for name in pipeline.domains}
-        producers: dict[str, Source | Puller] = {}
+        pipes = {name: PullPipe() for name in pipeline.domains}
+        producers: dict[str, PullSource | Puller] = {}
 
         def demand(pipe: str) -> Demand:
             wish = Demand(pipes[pipe])
@@ -125,7 +125,7 @@ class Pull:
             return wish
 
         for name, domain in pipeline.inputs:
-            producers[name] = Source(name, domain, sources[name], pipes[name])
+            producers[name] = PullSource(name, domain, sources[name], pipes[name])
         for node in pipeline.nodes:
             wishes = [demand(pipe) for pipe in node.inputs]
             targets = [pipes[pipe] for pipe in node.outputs]

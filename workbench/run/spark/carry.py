@@ -32,7 +32,7 @@ FAILURES: tuple[tuple[str, type[WorkbenchError], str, str], ...] = (
 _MARK = re.compile(r"\[workbench:([A-Za-z0-9+/=]+)\]")
 
 
-class Carried(Exception):
+class CarriedError(Exception):
     """An error of ours as Spark shall show it."""
 
     def __init__(self, error: WorkbenchError) -> None:
@@ -46,7 +46,7 @@ def carried() -> Iterator[None]:
     try:
         yield
     except WorkbenchError as error:
-        raise Carried(error) from error
+        raise CarriedError(error) from error
 
 
 def found_in(error: BaseException) -> WorkbenchError | None:

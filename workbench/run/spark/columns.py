@@ -38,7 +38,7 @@ def output_schema(pipeline: Pipeline, key: str, key_type: str) -> str:
 # --- events from columns --------------------------------------------------------------------------------------
 
 
-class Events:
+class InputColumn:
     """The events of one input in the rows of a batch.
 
     Attributes

@@ -14,7 +14,7 @@ from workbench.errors import Refused
 from workbench.events.arrow import to_column
 from workbench.run.compiled.execute.executor import Compiled
 from workbench.run.reference.executor import Reference
-from workbench.run.spark.columns import Events, arrays_to_column
+from workbench.run.spark.columns import InputColumn, arrays_to_column
 
 Made = dict[str, tuple[Any, Any]]
 """Per output: its events as an Arrow array, and the step of each, counted from 0 for each key."""
@@ -77,7 +77,7 @@ class Executor:
         self.inputs = [name for name, _ in flat.inputs]
         self.outputs = [(name, flat.domains[pipe]) for name, pipe in flat.outputs]
 
-    def feed(self, inputs: list[Events], first: int, last: int) -> Made:
+    def feed(self, inputs: list[InputColumn], first: int, last: int) -> Made:
         """The steps of these rows."""
         raise NotImplementedError
 
@@ -94,7 +94,7 @@ class OnColumns(Executor):
     def __init__(self, pipeline: Pipeline) -> None:
         super().__init__(Compiled(pipeline))
 
-    def feed(self, inputs: list[Events], first: int, last: int) -> Made:
+    def feed(self, inputs: list[InputColumn], first: int, last: int) -> Made:
         parts = [events.part(first, last) for events in inputs]
         streams = dict(zip(self.inputs, (values for values, _ in parts), strict=True))
         present = {n: p for n, (_, p) in zip(self.inputs, parts, strict=True) if p is not None}
@@ -115,7 +115,7 @@ class OnSteps(Executor):
     def __init__(self, pipeline: Pipeline) -> None:
         super().__init__(Reference(pipeline))
 
-    def feed(self, inputs: list[Events], first: int, last: int) -> Made:
+    def feed(self, inputs: list[InputColumn], first: int, last: int) -> Made:
         columns = []
         for name, events in zip(self.inputs, inputs, strict=True):
             values, present = events.part(first, last)

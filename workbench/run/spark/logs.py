@@ -12,12 +12,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError, SparkError
 from workbench.events.arrow import kind
+from workbench.events.formats import Format
 from workbench.run.spark.carry import brought_back
 from workbench.run.spark.keyed import inputs, known, ordering, see_key
 from workbench.run.spark.parse import ORDER_TYPES, Parser, header_of
@@ -26,7 +27,6 @@ from workbench.run.spark.runner import Layout, place_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Format = Literal["csv", "jsonl", "parquet"]
 FORMATS: dict[str, Format] = {
     ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet",
 }  # fmt: skip

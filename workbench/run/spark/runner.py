@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.run.spark.carry import carried
-from workbench.run.spark.columns import STEP, Events
+from workbench.run.spark.columns import STEP, InputColumn
 from workbench.run.spark.executors import Choice, Executor, Made
 
 _STEP = re.compile(r"^step (\d+): ")
@@ -104,14 +104,14 @@ class Runner:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows of the outputs, a batch for each batch; at the end those of the last key's end."""
         with carried():
-            streams = Streams(self.choice, self.layout)
+            streams = KeyStreams(self.choice, self.layout)
             for batch in batches:
                 if batch.num_rows:
                     yield streams.batch(batch)
             yield from streams.over()
 
 
-class Streams:
+class KeyStreams:
     """The streams of successive keys: the executor with the state of the present one, and what comes out."""
 
     def __init__(self, choice: Choice, layout: Layout) -> None:
@@ -121,14 +121,14 @@ class Streams:
         self.key: Any = None
         self.before: tuple[Any, ...] | None = None
         """The order of the last row of the present key, () where it is not known; None where no key is open."""
-        self.rows: Rows | None = None
+        self.rows: OutputRows | None = None
 
     def batch(self, batch: Any) -> Any:
         """Rows of some keys, each going on where the last batch stopped."""
         import numpy as np
 
         keys = batch.column(0)
-        self.rows = self.rows or Rows(self.executor, self.layout.key, keys.type)
+        self.rows = self.rows or OutputRows(self.executor, self.layout.key, keys.type)
         orders = [column.to_numpy(zero_copy_only=False) for column in batch.columns[1 : 1 + self.layout.width]]
         self._refuse_nulls(batch, orders)
         codes = keys.dictionary_encode().indices.to_numpy(zero_copy_only=False)
@@ -148,20 +148,20 @@ class Streams:
 
     def _events(self, columns: Sequence[Any], *, domains: Sequence[Any], keys: Any, orders: Sequence[Any]) -> list[Any]:
         try:
-            return [Events(domain, column) for domain, column in zip(domains, columns, strict=True)]
+            return [InputColumn(domain, column) for domain, column in zip(domains, columns, strict=True)]
         except WorkbenchError:
             # some row of this batch: say which one
             for row in range(len(keys)):
                 for name, domain, column in zip(self.executor.inputs, domains, columns, strict=True):
                     try:
-                        Events(domain, column.slice(row, 1))
+                        InputColumn(domain, column.slice(row, 1))
                     except WorkbenchError as error:
                         where = self.layout.place([column[row] for column in orders])
                         what = f"key {keys[row].as_py()!r}: input '{name}': {error.what}"
                         raise type(error)(what, where=where, hint=error.hint) from error
             raise
 
-    def feed(self, events: Sequence[Events], first: int, last: int, orders: Sequence[Any]) -> None:
+    def feed(self, events: Sequence[InputColumn], first: int, last: int, orders: Sequence[Any]) -> None:
         """Rows of the present key."""
         start = self.executor.running.steps
 
@@ -254,7 +254,7 @@ class Streams:
         return InputError(f"key {key!r}: the rows are not in the order of {names or 'the log'} at {shown}", where=where)
 
 
-class Rows:
+class OutputRows:
     """The rows of the outputs that have come out, as columns."""
 
     def __init__(self, executor: Executor, key: str, key_type: Any) -> None:

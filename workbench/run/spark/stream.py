@@ -19,7 +19,7 @@ from workbench.run.spark.columns import output_schema
 from workbench.run.spark.executors import Choice
 from workbench.run.spark.logs import Log
 from workbench.run.spark.output import write_rows
-from workbench.run.spark.runner import Layout, Streams, mixed
+from workbench.run.spark.runner import KeyStreams, Layout, mixed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -79,12 +79,12 @@ def per_key(log: Log, choice: Choice) -> DataFrame:
         columns += [F.coalesce(f"x{i}", nothing).alias(f"x{i}"), F.col(f"x{i}").isNotNull().alias(f"p{i}")]
     rows = log.rows.select(*columns)
     packed = rows.groupBy("key").applyInPandasWithState(
-        Stepper(choice, layout), f"key {log.key_type}, made binary", STATE, "append", "NoTimeout"
+        BatchStepper(choice, layout), f"key {log.key_type}, made binary", STATE, "append", "NoTimeout"
     )
     return packed.mapInArrow(unpacked, schema)
 
 
-class Stepper:
+class BatchStepper:
     """What a worker does with the rows of one key in a micro-batch: the function for `applyInPandasWithState`."""
 
     def __init__(self, choice: Choice, layout: Layout) -> None:
@@ -96,7 +96,7 @@ class Stepper:
 
         with carried():
             snapshot, last = state.get if state.exists else (None, None)
-            streams = Streams(self.choice, self.layout)
+            streams = KeyStreams(self.choice, self.layout)
             rows = self._sorted(pd.concat(list(frames), ignore_index=True))
             self._refuse_late(key[0], rows, json.loads(last) if last else None)
             made = streams.resumed(rows, key[0], snapshot)
@@ -150,7 +150,7 @@ def _bytes(batch: Any) -> bytes:
 
 
 def unpacked(batches: Iterator[Any]) -> Iterator[Any]:
-    """The rows that `Stepper` has packed: the function for `mapInArrow`."""
+    """The rows that `BatchStepper` has packed: the function for `mapInArrow`."""
     import pyarrow as pa
 
     for batch in batches:

@@ -28,11 +28,11 @@ class Results(NamedTuple):
     error: Exception | None = None
 
 
-Failure = Callable[[int, Front, Exception], Exception]
+FailureOf = Callable[[int, Front, Exception], Exception]
 """What is raised for an error of the processor on a front, given also its position among those launched together."""
 
 
-class Copies:
+class Launcher:
     """Launches the copies. Used by one thread at a time, in the order of the events.
 
     Parameters
@@ -58,7 +58,7 @@ class Copies:
         """Whether there is a copy for each event now: not before it has settled, nor with a limit of 0."""
         return self._settled and self.manager.grants
 
-    def launch(self, fronts: Sequence[Front], fail: Failure) -> Pending[Results]:
+    def launch(self, fronts: Sequence[Front], fail: FailureOf) -> Pending[Results]:
         """Begin with what the processor emits on these fronts, which come after those of earlier launches."""
         if not self.pipelining:
             return Done(partial(self._next, fronts, fail))
@@ -81,7 +81,7 @@ class Copies:
             return self._base  # there is none
         return self._after(self._base, self._recent)
 
-    def _next(self, fronts: Sequence[Front], fail: Failure) -> Results:
+    def _next(self, fronts: Sequence[Front], fail: FailureOf) -> Results:
         """The processor itself, one front after the other."""
         emitted: list[tuple[Emission, ...]] = []
         for position, front in enumerate(fronts):
@@ -91,7 +91,7 @@ class Copies:
                 return Results(emitted, _because(fail(position, front, error), error))
         return Results(emitted)
 
-    def _copy(self, state: State, shown: Sequence[Front], fronts: Sequence[Front], fail: Failure) -> Results:
+    def _copy(self, state: State, shown: Sequence[Front], fronts: Sequence[Front], fail: FailureOf) -> Results:
         state = self._after(state, shown)
         emitted: list[tuple[Emission, ...]] = []
         for position, front in enumerate(fronts):

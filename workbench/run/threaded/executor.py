@@ -28,10 +28,10 @@ from workbench.run.base import StepRecord, Steps
 from workbench.run.pending import Done, Pending
 from workbench.run.reference.cell import ABSENT, Oracle, failure
 from workbench.run.reference.executor import Reference
-from workbench.run.threaded.copies import Copies, Results
+from workbench.run.threaded.copies import Launcher, Results
 from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.non_blocking import NonBlocking
-from workbench.run.threaded.placement import Part, Placement, balanced
+from workbench.run.threaded.placement import Placement, Stage, balanced
 from workbench.run.threaded.prefetch import CAPACITY, Ahead, check_room
 
 
@@ -172,7 +172,7 @@ class Threaded(Reference):
         taken = self.steps
         tokens: Tokens = map(self._admit, steps)
         stages = self._stages
-        copies: dict[int, Copies] = {}
+        copies: dict[int, Launcher] = {}
         for part in self._parts:
             if part.certificate is None:
                 tokens = map(partial(self._advance_part, part, watched), tokens)
@@ -220,7 +220,7 @@ class Threaded(Reference):
         self.steps += 1
         return token
 
-    def _advance_part(self, part: Part, watched: bool, token: Token) -> Token:
+    def _advance_part(self, part: Stage, watched: bool, token: Token) -> Token:
         contents, when = token.contents, token.number
         for index in range(part.start, part.stop):
             cell = self._cells[index]
@@ -234,13 +234,13 @@ class Threaded(Reference):
         self._look(part, watched, token)
         return token
 
-    def _copies(self, part: Part) -> Copies:
+    def _copies(self, part: Stage) -> Launcher:
         assert part.certificate is not None
-        copies = Copies(self._cells[part.start].processor, part.certificate, self.manager)
+        copies = Launcher(self._cells[part.start].processor, part.certificate, self.manager)
         copies.start_from(self._states[part.start])
         return copies
 
-    def _launch(self, part: Part, copies: Copies, watched: bool, token: Token) -> Token:
+    def _launch(self, part: Stage, copies: Launcher, watched: bool, token: Token) -> Token:
         cell = self._cells[part.start]
         fronts = cell.collect([token.contents[slot] for slot in cell.sources])
         cell.settle()
@@ -252,7 +252,7 @@ class Threaded(Reference):
         self._look(part, watched, token)
         return token
 
-    def _collect(self, part: Part, token: Token) -> Token:
+    def _collect(self, part: Stage, token: Token) -> Token:
         cell = self._cells[part.start]
         if token.results is not None:
             results = token.results.wait_for()
@@ -264,7 +264,7 @@ class Threaded(Reference):
             cell.carry(cell.finish(self._states[part.start], token.number), token.contents)
         return token
 
-    def _look(self, part: Part, watched: bool, token: Token) -> None:
+    def _look(self, part: Stage, watched: bool, token: Token) -> None:
         """What the part's queues hold now that the step is over for them."""
         if watched:
             inside = (each for each in self._inside if part.start <= each[0] < part.stop)

@@ -20,7 +20,7 @@ from workbench.run.threaded.primitives import Gates, Primitives, Thread
 T = TypeVar("T")
 
 
-class Task(Generic[T]):
+class ThreadTask(Generic[T]):
     """Work that a thread of a manager does."""
 
     def __init__(self, work: Callable[[], T], primitives: Primitives) -> None:
@@ -93,7 +93,7 @@ class ThreadManager:
         """The number of threads there are, idle ones included."""
         return len(self._workers.threads)
 
-    def try_start(self, work: Callable[[], T]) -> Task[T] | None:
+    def try_start(self, work: Callable[[], T]) -> ThreadTask[T] | None:
         """The work, begun in a thread; None where no thread is granted, and then nothing has been done."""
         if self._workers.limit == 0:
             return None
@@ -138,9 +138,9 @@ class _Workers:
         """Those that will begin."""
         self._retired: list[Thread] = []
         """Those that do nothing more but wait for the ones that retired before them."""
-        self._tasks: deque[Task[Any]] = deque()
+        self._tasks: deque[ThreadTask[Any]] = deque()
         """Granted, and not begun."""
-        self._begun: set[Task[Any]] = set()
+        self._begun: set[ThreadTask[Any]] = set()
         self._ended = False
         self._lock = primitives.RLock()
         self._free = Gates(primitives)
@@ -162,10 +162,10 @@ class _Workers:
                 self.limit = limit
                 self._free.open()  # who is too many ends
 
-    def start(self, work: Callable[[], T]) -> Task[T] | None:
+    def start(self, work: Callable[[], T]) -> ThreadTask[T] | None:
         if self.full:  # most often it is, and no lock is needed to see it
             return None
-        task = Task(work, self.primitives)
+        task = ThreadTask(work, self.primitives)
         thread: Thread | None = None
         try:
             with self._lock:
@@ -184,7 +184,7 @@ class _Workers:
             raise
         return task
 
-    def _withdraw(self, task: Task[Any], thread: Thread | None) -> bool:
+    def _withdraw(self, task: ThreadTask[Any], thread: Thread | None) -> bool:
         """Whether the task has not been begun; then it never is."""
         with self._lock:
             self._free.open()  # the interrupt may have come while one was
@@ -201,7 +201,7 @@ class _Workers:
         with self._lock:
             self.threads.add(me)
             self._starting.discard(me)
-        done: Task[Any] | None = None
+        done: ThreadTask[Any] | None = None
         while True:
             with self._lock:
                 gate = self._free.shut()  # first: whoever brings work from now on opens it
@@ -227,7 +227,7 @@ class _Workers:
         for each in over:
             each.join()
 
-    def _begin(self) -> Task[Any] | None:
+    def _begin(self) -> ThreadTask[Any] | None:
         if not self._tasks:
             return None
         self._begun.add(self._tasks[0])

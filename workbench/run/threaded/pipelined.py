@@ -19,12 +19,12 @@ from workbench.processors.held.group import Group, flatten
 from workbench.run.base import check_support
 from workbench.run.pending import Done, Pending
 from workbench.run.reference.cell import failure
-from workbench.run.reference.pull import Pipe, Source
+from workbench.run.reference.pull import PullPipe, PullSource
 from workbench.run.threaded.certificate import Certificate, vouched
-from workbench.run.threaded.copies import Copies, Front, Results
+from workbench.run.threaded.copies import Front, Launcher, Results
 from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.prefetch import CAPACITY, Prefetch, check_room
-from workbench.run.threaded.pulled import Pulled, check_pipeline
+from workbench.run.threaded.pulled import PulledPipeline, check_pipeline
 
 
 def as_processor(pipeline: Pipeline) -> tuple[Node, Processor]:
@@ -74,7 +74,7 @@ def vouch(pipeline: Pipeline, history: int, by: str) -> Certificate:
     return vouched(processor, tuple(domain for _, domain in pipeline.inputs), history, by)
 
 
-class Pipelined(Pulled):
+class Pipelined(PulledPipeline):
     """A pipeline that is pulled, with a copy of it for each event.
 
     Parameters
@@ -107,7 +107,7 @@ class Pipelined(Pulled):
         certificate.check(processor, tuple(domain for _, domain in pipeline.inputs))
         pipes = self._node.outputs
         self._shown = [(name, pipes.index(pipe)) for name, pipe in shown(pipeline, self._node)]
-        self._copies = Copies(processor, certificate, manager)
+        self._copies = Launcher(processor, certificate, manager)
         self._prefetch: Prefetch[Pending[Results]] | None = None
 
     def connect(self, **sources: Iterable[Value]) -> Self:
@@ -117,7 +117,7 @@ class Pipelined(Pulled):
         given = self.pipeline.ports.streams(sources)
         self.close()
         self._copies.start_from(self._copies.processor.initial())
-        self._sources = [Source(name, domain, given[name], Pipe()) for name, domain in self.pipeline.inputs]
+        self._sources = [PullSource(name, domain, given[name], PullPipe()) for name, domain in self.pipeline.inputs]
         self._buffers = [source.pipe.reader() for source in self._sources]
         self._fronts = 0
         self._held: Exception | None = None

@@ -53,26 +53,26 @@ class Placement:
                     hint=f"these do: {', '.join(having)}" if having else "none of its processors does",
                 )
 
-    def parts(self, flat: Pipeline) -> list[Part]:
+    def parts(self, flat: Pipeline) -> list[Stage]:
         """The pipeline's processors in order, cut into parts."""
         self.check(flat)
-        found: list[Part] = []
+        found: list[Stage] = []
         start = 0
         for index, node in enumerate(flat.nodes):
             alone = node.name in self.pipelined
             if index > start and (node.name in self.cuts or alone):
-                found.append(Part(start, index))
+                found.append(Stage(start, index))
                 start = index
             if alone:
-                found.append(Part(index, index + 1, self.pipelined[node.name]))
+                found.append(Stage(index, index + 1, self.pipelined[node.name]))
                 start = index + 1
         if start < len(flat.nodes):
-            found.append(Part(start, len(flat.nodes)))
+            found.append(Stage(start, len(flat.nodes)))
         return found
 
 
 @dataclass(frozen=True)
-class Part:
+class Stage:
     """The processors `start` to `stop` (not included), in topological order.
 
     `certificate`: it is one processor, and pipelined.

@@ -14,7 +14,7 @@ from typing import Generic, Self, TypeVar
 
 from workbench.errors import PipelineError
 from workbench.run.pending import Done
-from workbench.run.threaded.manager import Task, ThreadManager
+from workbench.run.threaded.manager import ThreadManager, ThreadTask
 from workbench.run.threaded.primitives import Gates
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class Prefetch(Generic[T]):
         self._turn: object = None
         """Of whoever is pulling; None: nobody is."""
         self._closed = False
-        self._task: Task[None] | None = None
+        self._task: ThreadTask[None] | None = None
         self._lock = manager.primitives.RLock()
         self._changes = Gates(manager.primitives)
         """Those that wait for an event, or for the end of the turn."""

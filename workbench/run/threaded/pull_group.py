@@ -12,10 +12,10 @@ from workbench.run.threaded.executor import Threaded
 from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.placement import Copying, Placement
 from workbench.run.threaded.prefetch import CAPACITY, Prefetch, check_room
-from workbench.run.threaded.pulled import Pulled
+from workbench.run.threaded.pulled import PulledPipeline
 
 
-class PullGroup(Pulled):
+class PullGroup(PulledPipeline):
     """A pipeline that is pulled ahead of its reader, in a thread if the manager grants one.
 
     It takes from its sources what it needs for the events that it keeps ready: at most `capacity` at each output.

@@ -28,7 +28,7 @@ def check_pipeline(pipeline: object) -> None:
         )
 
 
-class Pulled(ABC):
+class PulledPipeline(ABC):
     """A pipeline that is pulled, with some of the work done in threads of the manager's."""
 
     def __init__(self, pipeline: Pipeline, manager: ThreadManager) -> None:

@@ -3,23 +3,35 @@
 Here and below nothing is known of pipelines. `get_engine` is the way in; `base` has the data.
 """
 
-from .base import Answer, Engine, Found, Kind, Limits, Query, RawTrace, Reached, Result, Run, Task
+from .base import (
+    Answer,
+    Availability,
+    Engine,
+    EngineLimits,
+    Query,
+    QueryKind,
+    RawTrace,
+    Reached,
+    SimulatedRun,
+    Task,
+    TaskResult,
+)
 from .registry import ENGINES, INCOMPLETE, complete_engine, find_engines, get_engine, get_simulator
 
 __all__ = [
     "ENGINES",
     "INCOMPLETE",
     "Answer",
+    "Availability",
     "Engine",
-    "Found",
-    "Kind",
-    "Limits",
+    "EngineLimits",
     "Query",
+    "QueryKind",
     "RawTrace",
     "Reached",
-    "Result",
-    "Run",
+    "SimulatedRun",
     "Task",
+    "TaskResult",
     "complete_engine",
     "find_engines",
     "get_engine",

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple, Protocol
 
 from workbench.budget import memory_limit, time_limit
 
-Kind = Literal["invar", "ctl", "ltl", "longest"]
-State = Mapping[str, str]
+QueryKind = Literal["invar", "ctl", "ltl", "longest"]
+SmvState = Mapping[str, str]
 """A full valuation: variable name to value text, as NuSMV prints it (`TRUE`, `3`, `0ud4_7`, `idle`)."""
 
 
@@ -31,7 +31,7 @@ class Query:
     is such a number, which is its `length`, and false when some path stays there for ever.
     """
 
-    kind: Kind
+    kind: QueryKind
     formula: str
     side: bool = False
 
@@ -70,7 +70,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Limits:
+class EngineLimits:
     """What one check may use: wall-clock seconds, and megabytes (2**20 bytes) of memory. None: no limit.
 
     `of` are the limits that were given, where these are what is left of them: they are what messages speak of.
@@ -78,12 +78,12 @@ class Limits:
 
     seconds: float | None = None
     memory_mb: int | None = None
-    of: Limits | None = None
+    of: EngineLimits | None = None
 
-    def within(self, seconds: float | None) -> Limits:
+    def within(self, seconds: float | None) -> EngineLimits:
         """A turn of so many seconds, which is a limit of its own."""
         whole = self.seconds is not None and seconds is not None and seconds >= self.seconds
-        return Limits(seconds, self.memory_mb, self.of if whole else None)
+        return EngineLimits(seconds, self.memory_mb, self.of if whole else None)
 
     @property
     def time(self) -> str:
@@ -112,7 +112,7 @@ class RawTrace:
     trace is a lasso (the repeated state is not listed twice), None when it is a finite path.
     """
 
-    steps: tuple[State, ...]
+    steps: tuple[SmvState, ...]
     loop: int | None = None
 
 
@@ -161,7 +161,7 @@ def slowest_last(kinds: Sequence[str], first: int, last: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Result:
+class TaskResult:
     """The answers to a task, in the order of its queries, and what they cost.
 
     `cpu_seconds` and `peak_mb` are those of the process that did the work, `wall_seconds` is what
@@ -176,7 +176,7 @@ class Result:
     peak_mb: float = 0.0
 
 
-class Run(list[dict[str, str]]):
+class SimulatedRun(list[dict[str, str]]):
     """The values of the watched expressions at each step of one simulation.
 
     `ambiguous` lists the steps whose state the given values did not determine; one state was picked.
@@ -188,7 +188,7 @@ class Run(list[dict[str, str]]):
 
 
 @dataclass(frozen=True)
-class Found:
+class Availability:
     """What `find_engines` says of one engine: its version when usable, else why it is not."""
 
     name: str
@@ -212,7 +212,7 @@ class Engine(Protocol):
     def version(self) -> str:
         """Name and version of what does the work."""
 
-    def check(self, task: Task, limits: Limits = ...) -> Result:
+    def check(self, task: Task, limits: EngineLimits = ...) -> TaskResult:
         """Answer every query of `task`.
 
         Raises

@@ -52,7 +52,7 @@ from pynusmv_lower_interface.nusmv.parser import parser as ns_parser  # noqa: E4
 from pynusmv_lower_interface.nusmv.prop import prop as ns_prop  # noqa: E402
 from pynusmv_lower_interface.nusmv.utils import utils as ns_utils  # noqa: E402
 
-from .lasso import Fairness, Graph, fair_lasso  # noqa: E402
+from .lasso import Fairness, SymbolicGraph, fair_lasso  # noqa: E402
 from .rejected import RejectedError  # noqa: E402
 
 MODEL_FILE = "model.smv"  # relative: NuSMV's messages repeat it, and should show no folder
@@ -77,7 +77,7 @@ def start() -> None:
 
 
 def reset() -> None:
-    """Forget the model. No `Model`, `Formula` or set of states of it may be in use any more."""
+    """Forget the model. No `LoadedModel`, `ParsedQuery` or set of states of it may be in use any more."""
     gc.collect()  # pynusmv's wrappers free what they hold; they must not do so in the next model
     # What `deinit_nusmv` does, less the bookkeeping that `start` has turned off.
     glob._reset_globals()
@@ -86,7 +86,7 @@ def reset() -> None:
     start()
 
 
-class Formula:
+class ParsedQuery:
     """A parsed, type-checked query: NuSMV's property and its expression."""
 
     def __init__(self, prop: Any) -> None:
@@ -125,7 +125,7 @@ _LEAVES = frozenset(
 )  # fmt: skip
 
 
-class Model:
+class LoadedModel:
     """A loaded model.
 
     Sets of states are pynusmv `BDD`s; `~`, `&`, `|` and `is_false()` work on them.
@@ -170,7 +170,7 @@ class Model:
         glob.build_model()
 
     # ---- formulas -------------------------------------------------------------------------
-    def formula(self, kind: str, text: str) -> Formula:
+    def formula(self, kind: str, text: str) -> ParsedQuery:
         """Parse and type-check a query; NuSMV prints what is wrong with it on stderr."""
         # NuSMV reads the formula as one line, and `--` would hide its own end-of-formula mark.
         line = " ".join(part.split("--")[0] for part in text.splitlines())
@@ -183,7 +183,7 @@ class Model:
         prop = ns_prop.PropDb_get_prop_at_index(_database(), index)
         if kind == "invar" and ns_prop.Prop_needs_rewriting(prop):
             raise RejectedError("an invariant speaks of single states: no next(...) and no IVAR in it", where=text)
-        return Formula(prop)
+        return ParsedQuery(prop)
 
     def satisfying(self, node: Any) -> Any:
         """The states in which a (CTL or simple) expression is true."""
@@ -279,7 +279,7 @@ class Model:
         path = ns_mc.explain(self.fsm._ptr, self._enc, start, node, None)
         return [] if path is None else list(self._every_other(ns_node.reverse(path)))
 
-    def ltl(self, formula: Formula, refuted: Callable[[], None]) -> tuple[bool, list[Any], int | None]:
+    def ltl(self, formula: ParsedQuery, refuted: Callable[[], None]) -> tuple[bool, list[Any], int | None]:
         """Whether an LTL formula holds; if not, the states of a counterexample and where it loops to.
 
         `refuted` is called as soon as it is known not to hold.
@@ -307,7 +307,7 @@ class Model:
         fsm = BddFsm(check.fsm)
         compassion = self._compassion(fsm)
         if compassion:  # NuSMV has an algorithm of its own, which goes round for ever on some models
-            graph = Graph(lambda s: self._image(fsm, s), lambda s: self._preimage(fsm, s), self.pick)
+            graph = SymbolicGraph(lambda s: self._image(fsm, s), lambda s: self._preimage(fsm, s), self.pick)
             # here `s0` is what can be visited for ever, not where a run begins
             start = fsm.init & fsm.state_constraints
             return fair_lasso(graph, start, Fairness(fsm.fairness_constraints, compassion))

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .base import slowest_last
-from .bindings import Formula, Model
+from .bindings import LoadedModel, ParsedQuery
+from .frames import Frame
 from .rejected import (
     DEADLOCK,
     DEADLOCK_HINT,
@@ -23,7 +24,6 @@ from .rejected import (
     RejectedError,
 )
 
-Frame = dict[str, Any]
 Emit = Callable[[Frame], None]
 _TOLD_EVERY = 0.2  # seconds between two frames that say how far the search for the states has come
 
@@ -31,7 +31,7 @@ _TOLD_EVERY = 0.2  # seconds between two frames that say how far the search for 
 class Reach:
     """The reachable states of a model, layer by layer, computed as far as somebody asks."""
 
-    def __init__(self, model: Model, emit: Emit) -> None:
+    def __init__(self, model: LoadedModel, emit: Emit) -> None:
         self.model = model
         self._emit, self._told = emit, time.monotonic()
         self.layers: list[Any] = []
@@ -98,7 +98,7 @@ def check(
     ------
     RejectedError: the model or a formula is defective, or the model has no meaning.
     """
-    model = Model(text, order)
+    model = LoadedModel(text, order)
     formulas = []
     for kind, words in queries:
         emit({"formula": words})  # the last one is to blame should NuSMV exit while reading it
@@ -125,7 +125,7 @@ def check(
     decide(required, len(formulas))
 
 
-def _refuse_vacuous(model: Model, reach: Reach, temporal: bool) -> None:
+def _refuse_vacuous(model: LoadedModel, reach: Reach, temporal: bool) -> None:
     """Refuse a model of which everything is true because it has no (infinite, fair) run at all."""
     if reach.states.is_false():
         raise RejectedError(NO_INITIAL_STATE, hint=NO_INITIAL_STATE_HINT)
@@ -142,7 +142,7 @@ Refuted = Callable[[], None]
 """Told that a query is false before its counterexample is sought, which may take longer and meet a limit."""
 
 
-class Decision(NamedTuple):
+class QueryResult(NamedTuple):
     """What a query comes to; the fields are those of an `Answer`."""
 
     truth: bool
@@ -151,28 +151,28 @@ class Decision(NamedTuple):
     length: int | None = None
 
 
-def _invariant(model: Model, reach: Reach, formula: Formula, refuted: Refuted) -> Decision:
+def _invariant(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     del refuted
     path = reach.path(~model.satisfying(formula.node))
-    return Decision(not path, path)
+    return QueryResult(not path, path)
 
 
-def _ctl(model: Model, reach: Reach, formula: Formula, refuted: Refuted) -> Decision:
+def _ctl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     model.share_reachable(reach.all())
     always = formula.always()
     if always is not None:
         # CTL quantifies over fair paths; every state on the way to a fair state is fair.
         path = reach.path(~model.satisfying(always) & model.fair())
-        return Decision(not path, path)
+        return QueryResult(not path, path)
     wrong = model.initial & model.fair() & ~model.satisfying(formula.node)
     if wrong.is_false():
-        return Decision(True, [])
+        return QueryResult(True, [])
     refuted()
     state = model.pick(wrong)
     path = model.explain(state, formula.node)
     if not path and not formula.is_temporal():
         path = [state]
-    return Decision(False, *_fold(path))
+    return QueryResult(False, *_fold(path))
 
 
 def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
@@ -183,13 +183,13 @@ def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
     return path, None
 
 
-def _ltl(model: Model, reach: Reach, formula: Formula, refuted: Refuted) -> Decision:
+def _ltl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     model.share_reachable(reach.all())
     holds, states, loop = model.ltl(formula, refuted)
-    return Decision(holds, states if loop is None else states[:-1], loop)
+    return QueryResult(holds, states if loop is None else states[:-1], loop)
 
 
-def _longest(model: Model, reach: Reach, formula: Formula, refuted: Refuted) -> Decision:
+def _longest(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
     """Peel off, round by round, the states that cannot stay in the set any longer."""
     del refuted
     left = model.satisfying(formula.node) & reach.all() & model.fair()
@@ -197,12 +197,12 @@ def _longest(model: Model, reach: Reach, formula: Formula, refuted: Refuted) -> 
     while not left.is_false():
         staying = left & model.pre(left)
         if staying == left:
-            return Decision(False, *_staying(model, reach, left))
+            return QueryResult(False, *_staying(model, reach, left))
         left, length = staying, length + 1
-    return Decision(True, [], length=length)
+    return QueryResult(True, [], length=length)
 
 
-def _staying(model: Model, reach: Reach, states: Any) -> tuple[list[Any], int]:
+def _staying(model: LoadedModel, reach: Reach, states: Any) -> tuple[list[Any], int]:
     """A lasso whose loop stays in a set of reachable states, each of which has a successor in it."""
     path = reach.path(states)
     begin = len(path) - 1
@@ -214,7 +214,7 @@ def _staying(model: Model, reach: Reach, states: Any) -> tuple[list[Any], int]:
         path.append(following)
 
 
-_DECIDE: dict[str, Callable[[Model, Reach, Formula, Refuted], Decision]] = {
+_DECIDE: dict[str, Callable[[LoadedModel, Reach, ParsedQuery, Refuted], QueryResult]] = {
     "invar": _invariant,
     "ctl": _ctl,
     "ltl": _ltl,
@@ -222,7 +222,7 @@ _DECIDE: dict[str, Callable[[Model, Reach, Formula, Refuted], Decision]] = {
 }
 
 
-def _listed(model: Model, path: list[Any], watched: tuple[Sequence[str], Any]) -> list[dict[str, str]]:
+def _listed(model: LoadedModel, path: list[Any], watched: tuple[Sequence[str], Any]) -> list[dict[str, str]]:
     """The values along a path, with the inputs under the step that they lead to."""
     names, symbols = watched
     listed = [

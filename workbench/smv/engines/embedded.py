@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workbench.errors import EngineError, EngineMissing
 
-from .base import Answer, Limits, RawTrace, Reached, Result, Run, Task, unshown
+from .base import Answer, EngineLimits, RawTrace, Reached, SimulatedRun, Task, TaskResult, unshown
 from .client import Worker, WorkerLostError
 from .frames import Frame
 from .outcome import Ending, defect
@@ -58,7 +58,7 @@ class PynusmvEngine:
         with self._worker():
             pass
 
-    def check(self, task: Task, limits: Limits = Limits()) -> Result:  # noqa: B008 - immutable
+    def check(self, task: Task, limits: EngineLimits = EngineLimits()) -> TaskResult:  # noqa: B008 - immutable
         """Answer every query of `task` (see `Engine.check`)."""
         job = {
             "job": "check",
@@ -79,7 +79,7 @@ class PynusmvEngine:
             elif "answer" in frame:
                 trace = RawTrace(tuple(frame["steps"]), frame["loop"]) if frame["steps"] else None
                 answers[frame["answer"]] = Answer(frame["truth"], trace, length=frame["length"])
-        return Result(
+        return TaskResult(
             tuple(answers),
             self.version(),
             cpu_seconds=reply["cpu_seconds"],
@@ -95,8 +95,8 @@ class PynusmvEngine:
         watch: Sequence[str],
         *,
         order: Sequence[str] = (),
-        limits: Limits = Limits(),  # noqa: B008 - immutable
-    ) -> Run:
+        limits: EngineLimits = EngineLimits(),  # noqa: B008 - immutable
+    ) -> SimulatedRun:
         """Follow one list of steps through a model (see `simulate_many`)."""
         return self.simulate_many(model, order, [steps], watch, limits=limits)[0]
 
@@ -107,8 +107,8 @@ class PynusmvEngine:
         runs: Sequence[Sequence[Mapping[str, str]]],
         watch: Sequence[str],
         *,
-        limits: Limits = Limits(),  # noqa: B008 - immutable
-    ) -> list[Run]:
+        limits: EngineLimits = EngineLimits(),  # noqa: B008 - immutable
+    ) -> list[SimulatedRun]:
         """Follow many lists of steps through a model that is loaded once.
 
         Parameters
@@ -133,7 +133,7 @@ class PynusmvEngine:
         if _unfinished(reply):
             raise EngineError(f"the simulation did not finish: {_ending(reply, limits).reason()}")
         return [
-            Run([dict(zip(watch, values, strict=True)) for values in frame["values"]], frame["ambiguous"])
+            SimulatedRun([dict(zip(watch, values, strict=True)) for values in frame["values"]], frame["ambiguous"])
             for frame in reply["frames"]
             if "run" in frame
         ]
@@ -146,7 +146,7 @@ class PynusmvEngine:
         for worker in idle:
             worker.close()
 
-    def _call(self, job: Frame, model: str, order: Sequence[str], limits: Limits) -> Frame:
+    def _call(self, job: Frame, model: str, order: Sequence[str], limits: EngineLimits) -> Frame:
         job = job | {
             "model": model,
             "order": list(order),
@@ -198,7 +198,7 @@ class PynusmvEngine:
                 worker.disown()
 
 
-def _ending(reply: Frame, limits: Limits) -> Ending:
+def _ending(reply: Frame, limits: EngineLimits) -> Ending:
     return Ending(
         status=reply["status"],
         log=reply["log"],
@@ -219,7 +219,7 @@ def _unfinished(reply: Frame) -> bool:
     return bool(reply["ended"] or reply["status"])
 
 
-def _refuse_defects(reply: Frame, model: str, limits: Limits) -> None:
+def _refuse_defects(reply: Frame, model: str, limits: EngineLimits) -> None:
     """Raise the error for a model or formula that NuSMV does not accept."""
     for frame in reply["frames"]:
         if "rejected" in frame:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from workbench.errors import EngineError, EngineMissing, FormulaTooLong
 
-from .base import Answer, Limits, Query, RawTrace, Result, Task, patience, slowest_last
+from .base import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, patience, slowest_last
 from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
 from .output import read_answer, read_count, read_deadlock, read_length
 from .rejected import (
@@ -109,7 +109,7 @@ class ExecutableEngine:
 
     @functools.cached_property
     def _version(self) -> str:
-        finished = self.run("quit\n", {}, Limits(seconds=30))
+        finished = self.run("quit\n", {}, EngineLimits(seconds=30))
         found = _BANNER.search(finished.text)
         if found is None:
             raise EngineError(
@@ -122,7 +122,7 @@ class ExecutableEngine:
         """Name and version, as the executable says them."""
         return self._version
 
-    def check(self, task: Task, limits: Limits = Limits()) -> Result:  # noqa: B008 - immutable
+    def check(self, task: Task, limits: EngineLimits = EngineLimits()) -> TaskResult:  # noqa: B008 - immutable
         """Answer every query of `task` (see `Engine.check`)."""
         version = self.version()
         begin = time.monotonic()
@@ -145,7 +145,7 @@ class ExecutableEngine:
             else:
                 answer = _shown(task, read[0], parts.get("vars", ""))
                 answers.append(self.with_path(task, query, answer, read[1], limits))
-        return Result(
+        return TaskResult(
             tuple(answers),
             version,
             cpu_seconds=finished.cpu_seconds,
@@ -171,7 +171,7 @@ class ExecutableEngine:
             formula = task.queries[open_].formula
             raise defect(ending.log, task.model, what="the formula is not correct", where=formula)
 
-    def with_path(self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: Limits) -> Answer:
+    def with_path(self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: EngineLimits) -> Answer:
         """Settle what a printed trace leaves open (`loops`: where it may loop to).
 
         Where more than one step looks like the last, the loop may start at any of them. It starts where
@@ -193,7 +193,7 @@ class ExecutableEngine:
                 return Answer(False, trace)
         return Answer(False, None)
 
-    def run(self, script: str, files: dict[str, str], limits: Limits, *, by_line: bool = False) -> Finished:
+    def run(self, script: str, files: dict[str, str], limits: EngineLimits, *, by_line: bool = False) -> Finished:
         """Let the executable carry out a script in a folder with these files, within the limits.
 
         With `by_line` nothing of what it prints is lost when it is killed (where coreutils are installed).
@@ -241,7 +241,7 @@ class ExecutableEngine:
             )
 
 
-def _restrict(pid: int, limits: Limits) -> None:
+def _restrict(pid: int, limits: EngineLimits) -> None:
     """Limit the resources of a child that has just started (it needs little in its first moments)."""
     wanted = {resource.RLIMIT_CORE: 0}
     if limits.memory_mb is not None:

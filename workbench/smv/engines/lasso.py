@@ -1,6 +1,7 @@
 """Fair lassos: a path and a loop that satisfies conditions of fairness, found with sets of states.
 
-Rule: this module knows sets of states (with `&`, `|`, `~`, `==` and `is_false()`) and the operations of a `Graph`.
+Rule: this module knows sets of states (with `&`, `|`, `~`, `==` and `is_false()`) and the operations of a
+`SymbolicGraph`.
 
 Source of `_core`: Kesten, Pnueli, Raviv, Algorithmic verification of linear temporal logic specifications, ICALP 1998.
 """
@@ -16,7 +17,7 @@ States = Any
 
 
 @dataclass(frozen=True)
-class Graph:
+class SymbolicGraph:
     """What can be done with sets of states: their successors, their predecessors, and one state of a set."""
 
     post: Callable[[States], States]
@@ -38,7 +39,7 @@ class Fairness:
     compassion: Sequence[tuple[States, States]] = ()
 
 
-def fair_lasso(graph: Graph, start: States, fairness: Fairness) -> tuple[list[States], int | None]:
+def fair_lasso(graph: SymbolicGraph, start: States, fairness: Fairness) -> tuple[list[States], int | None]:
     """A fair run from a state of `start`: its states, the last of which closes the loop, and where that begins.
 
     No states and None if there is no such run. The way to the loop is a shortest one.
@@ -57,7 +58,7 @@ def fair_lasso(graph: Graph, start: States, fairness: Fairness) -> tuple[list[St
     return path, loop
 
 
-def _core(graph: Graph, states: States, fairness: Fairness) -> States:
+def _core(graph: SymbolicGraph, states: States, fairness: Fairness) -> States:
     """Those of the states that can go on among themselves, and so do what is fair; all of a fair loop is in it."""
     while True:
         before = states
@@ -71,7 +72,7 @@ def _core(graph: Graph, states: States, fairness: Fairness) -> States:
             return states
 
 
-def _terminal(graph: Graph, states: States) -> States:
+def _terminal(graph: SymbolicGraph, states: States) -> States:
     """A strongly connected component that the states cannot leave: what `_core` promises comes true in it."""
     state = graph.pick(states)
     while True:
@@ -93,7 +94,7 @@ def _closure(step: Callable[[States], States], states: States, within: States | 
     return states
 
 
-def _walk(graph: Graph, start: States, goal: States, within: States | None = None) -> list[States]:
+def _walk(graph: SymbolicGraph, start: States, goal: States, within: States | None = None) -> list[States]:
     """The states of a shortest path from one set to another that can be reached from it."""
     layers, seen = [start], start
     while (hit := layers[-1] & goal).is_false():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from workbench.errors import EngineError, Location
 
-from .base import Limits
+from .base import EngineLimits
 
 MODEL_FILE = "model.smv"
 """The name under which an engine reads the model, and its messages speak of it."""
@@ -47,7 +47,7 @@ class Ending:
     status: int
     log: str
     peak_mb: float
-    limits: Limits
+    limits: EngineLimits
     timed_out: str = ""
     gone: str = ""
 

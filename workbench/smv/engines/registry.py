@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import EngineError, EngineMissing, WorkbenchError
 
-from .base import Engine, Found, Query, Task
+from .base import Availability, Engine, Query, Task
 from .embedded import INSTALL_HINT, PynusmvEngine
 
 if TYPE_CHECKING:
@@ -98,19 +98,19 @@ def _auto() -> Engine:
     )
 
 
-def find_engines() -> list[Found]:
+def find_engines() -> list[Availability]:
     """Every engine, with its version if it decides a small model as it should, else with the reason."""
     return [_probe(name) for name in ENGINES]
 
 
-def _probe(name: str) -> Found:
+def _probe(name: str) -> Availability:
     try:
         engine = _made(name)
         query = Query("invar", "b | !b") if name in INCOMPLETE else Query("ctl", "EF b")
         result = engine.check(Task("MODULE main\nVAR b : boolean;", (query,)))
         truth = result.answers[0].truth
         if truth is not True:
-            return Found(name, reason=f"it does not work: {result.answers[0].reason or truth}")
-        return Found(name, version=engine.version(), path=getattr(engine, "path", ""))
+            return Availability(name, reason=f"it does not work: {result.answers[0].reason or truth}")
+        return Availability(name, version=engine.version(), path=getattr(engine, "path", ""))
     except WorkbenchError as error:
-        return Found(name, reason=error.what)
+        return Availability(name, reason=error.what)

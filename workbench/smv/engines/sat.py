@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from .base import Answer, Kind, Limits, Query, Reached, Result, Task, patience
+from .base import Answer, EngineLimits, Query, QueryKind, Reached, Task, TaskResult, patience
 from .executable import ExecutableEngine, one_line
 from .outcome import MODEL_FILE, PATIENCE, Ending, defect
 from .output import read_answer
@@ -27,7 +27,7 @@ class Commands(NamedTuple):
     """What an executable is asked, per kind of query; `{formula}` stands for the formula."""
 
     executable: str
-    by_kind: Mapping[Kind, str]
+    by_kind: Mapping[QueryKind, str]
 
 
 COMMANDS = {
@@ -67,7 +67,7 @@ class SatEngine:
         """Name and version of the executable, and the method."""
         return f"{self._executable.version()} ({self.name})"
 
-    def check(self, task: Task, limits: Limits = Limits()) -> Result:  # noqa: B008 - immutable
+    def check(self, task: Task, limits: EngineLimits = EngineLimits()) -> TaskResult:  # noqa: B008 - immutable
         """Answer every query of `task` (see `Engine.check`); states are never counted."""
         version, begin = self.version(), time.monotonic()
         answers: list[Answer] = []
@@ -81,9 +81,9 @@ class SatEngine:
             answer, ending, seconds = self._decide(task, query, replace(limits, seconds=left))
             answers.append(answer)
             cpu, peak = cpu + seconds, max(peak, ending.peak_mb if ending else 0.0)
-        return Result(tuple(answers), version, cpu, time.monotonic() - begin, None, peak)
+        return TaskResult(tuple(answers), version, cpu, time.monotonic() - begin, None, peak)
 
-    def _decide(self, task: Task, query: Query, limits: Limits) -> tuple[Answer, Ending | None, float]:
+    def _decide(self, task: Task, query: Query, limits: EngineLimits) -> tuple[Answer, Ending | None, float]:
         if task.watch:
             return Answer(None, reason="it does not show what drives the inputs"), None, 0.0
         if query.kind not in self.commands.by_kind:

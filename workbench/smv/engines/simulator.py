@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .bindings import Model
+from .bindings import LoadedModel
 from .checker import Emit
 from .rejected import RejectedError
 from .smv import insert_into_main
 
 _WATCH = "workbench_watch_{}"
 
-Steps = Sequence[Mapping[str, str]]
+SmvSteps = Sequence[Mapping[str, str]]
 
 
-def simulate(text: str, order: Sequence[str], runs: Sequence[Steps], watch: Sequence[str], emit: Emit) -> None:
+def simulate(text: str, order: Sequence[str], runs: Sequence[SmvSteps], watch: Sequence[str], emit: Emit) -> None:
     """Run every list of steps and emit one frame for each: the watched values, the ambiguous steps.
 
     Raises
     ------
     RejectedError: the model, a watched expression or a given value is defective, or no state matches.
     """
-    model = Model(_with_watches(text, watch), order)
+    model = LoadedModel(_with_watches(text, watch), order)
     emit({"phase": "search"})
     names = [_WATCH.format(index) for index in range(len(watch))]
     simulator = _Simulator(model, model.symbols(names))
@@ -43,13 +43,13 @@ def _with_watches(text: str, watch: Sequence[str]) -> str:
 
 
 class _Simulator:
-    def __init__(self, model: Model, symbols: Any) -> None:
+    def __init__(self, model: LoadedModel, symbols: Any) -> None:
         self.model = model
         self.symbols = symbols
         self.initial = model.initial
         self.fixed: dict[tuple[tuple[str, str], ...], Any] = {}
 
-    def run(self, index: int, steps: Steps) -> tuple[list[list[str]], list[int]]:
+    def run(self, index: int, steps: SmvSteps) -> tuple[list[list[str]], list[int]]:
         """The watched values at each step, and the steps at which more than one state matched."""
         values, ambiguous, states = [], [], self.initial
         for number, step in enumerate(steps):

@@ -17,14 +17,14 @@ from workbench.core.fold import substitute
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
-from workbench.errors import Disagreement, LimitMet
+from workbench.errors import EngineDisagreement, LimitMet
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
 from workbench.language.faults import faulty
 from workbench.smv.engines import Answer
 from workbench.verify.answer.advice import advise
-from workbench.verify.answer.rests_on import Findings, beyond, explain, grounds, misfortunes
+from workbench.verify.answer.rests_on import EngineRemarks, beyond, explain, grounds, misfortunes
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
@@ -217,7 +217,7 @@ def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], D
     answers = dict(result.answers)
     if prepared.structure:
         if answers.get("property", Answer(True)).truth is False:
-            raise Disagreement("an engine refutes what structure proves", model=prepared.main.smv.text)
+            raise EngineDisagreement("an engine refutes what structure proves", model=prepared.main.smv.text)
         answers["property"] = Answer(True)
         result = replace(result, engine=", ".join(filter(None, ("structure", result.engine))))
     if prepared.bound:
@@ -286,7 +286,7 @@ def _verdict(
     )
 
 
-def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> Findings:
+def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> EngineRemarks:
     def reachable(role: str) -> bool | None:
         """Whether the condition of a `_never` query can come true; None where that was not decided."""
         if role in prepared.settled or prepared.trivial:
@@ -296,7 +296,7 @@ def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> Findings:
 
     main, surely, overflow = answers["property"].truth, answers.get("surely"), reachable("overflow")
     late = answers.get("in bounds")
-    return Findings(
+    return EngineRemarks(
         outcome=_outcome(main, overflow, surely.truth if surely else None),
         overflow=overflow,
         wraps=reachable("wraps"),

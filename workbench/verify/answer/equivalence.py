@@ -29,11 +29,13 @@ from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, conjoined, stepwise_equal
 
-Mode = Literal["sequence", "stepwise", "approximates"]
-MODES: tuple[Mode, ...] = ("sequence", "stepwise", "approximates")
+EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
+MODES: tuple[EquivalenceMode, ...] = ("sequence", "stepwise", "approximates")
 
 
-def equivalent(left: Pipeline, right: Pipeline, mode: Mode = "sequence", settings: Settings | None = None) -> Verdict:
+def equivalent(
+    left: Pipeline, right: Pipeline, mode: EquivalenceMode = "sequence", settings: Settings | None = None
+) -> Verdict:
     """Whether two pipelines compute the same, in the sense of `mode`.
 
     Raises
@@ -46,14 +48,14 @@ def equivalent(left: Pipeline, right: Pipeline, mode: Mode = "sequence", setting
     return replace(verdict, pipeline=f"{left.name}, {right.name}", property=NAMES[mode])
 
 
-NAMES: dict[Mode, str] = {
+NAMES: dict[EquivalenceMode, str] = {
     "sequence": "sequence-equivalent",
     "stepwise": "stepwise-equivalent",
     "approximates": "approximates",
 }
 
 
-def side_by_side(left: Pipeline, right: Pipeline, mode: Mode) -> tuple[Pipeline, Property]:
+def side_by_side(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> tuple[Pipeline, Property]:
     """One pipeline that runs both on the same inputs, and the property that says they agree."""
     _comparable(left, right, mode)
     names = _fresh([left.name, right.name], {name for name, _ in left.inputs})
@@ -101,7 +103,7 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
     return Pipeline(title, left.inputs, (*nodes, *compare), outputs), prop
 
 
-def _comparable(left: Pipeline, right: Pipeline, mode: Mode) -> None:
+def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
     if (left.in_arity, left.out_arity) != (right.in_arity, right.out_arity):
         raise PipelineError(
             f"{left.name} has {left.in_arity} inputs and {left.out_arity} outputs,"

@@ -71,11 +71,11 @@ class Examined:
         }
 
 
-Asked = Callable[[Settings], tuple[Pipeline, Property]]
+Posing = Callable[[Settings], tuple[Pipeline, Property]]
 """What was asked, for any settings: a comparison of pipelines is built anew for each N."""
 
 
-def examined(verdict: Verdict, asked: Asked, settings: Settings) -> Verdict:
+def examined(verdict: Verdict, asked: Posing, settings: Settings) -> Verdict:
     """The verdict with what examining it found.
 
     Parameters
@@ -88,7 +88,7 @@ def examined(verdict: Verdict, asked: Asked, settings: Settings) -> Verdict:
 
 
 class _Examination:
-    def __init__(self, verdict: Verdict, asked: Asked, settings: Settings) -> None:
+    def __init__(self, verdict: Verdict, asked: Posing, settings: Settings) -> None:
         self.verdict = verdict
         self.asked = asked
         self.settings = settings

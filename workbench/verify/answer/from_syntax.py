@@ -11,13 +11,13 @@ from workbench.core.term import Term
 from workbench.errors import LanguageError
 from workbench.ir.system import System
 from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
+from workbench.smv.engines import QueryKind
 from workbench.verify.answer.check import Settings, check
-from workbench.verify.answer.equivalence import Mode, equivalent
+from workbench.verify.answer.equivalence import EquivalenceMode, equivalent
 from workbench.verify.answer.tolerance import TOLERATES, tolerates
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.labels import Labels
 from workbench.verify.ask.properties import (
-    Kind,
     Property,
     always,
     bounded_liveness,
@@ -33,7 +33,7 @@ from workbench.verify.ask.properties import (
 Find = Callable[[PipelineReference], Pipeline]
 """Finds the pipeline that a property names."""
 
-EQUIVALENCES: dict[str, Mode] = {
+EQUIVALENCES: dict[str, EquivalenceMode] = {
     "equivalent": "sequence",
     "stepwise-equivalent": "stepwise",
     "approximates": "approximates",
@@ -43,7 +43,7 @@ EQUIVALENCES: dict[str, Mode] = {
 Side = TypeVar("Side")
 
 
-def sides(pipeline: Side, other: Side, mode: Mode) -> tuple[Side, Side]:
+def sides(pipeline: Side, other: Side, mode: EquivalenceMode) -> tuple[Side, Side]:
     """Both pipelines as `equivalent` takes them: what approximates comes second there."""
     return (other, pipeline) if mode == "approximates" else (pipeline, other)
 
@@ -80,7 +80,7 @@ def _expressed(name: str, e: Expression) -> Property:
 
     if name == "always":
         return always(lambda system: Labels(system).invariant(e), str(e), cases)
-    kind: Kind = "ctl" if name == "ctl" else "ltl"
+    kind: QueryKind = "ctl" if name == "ctl" else "ltl"
     return temporal(kind, lambda system: Labels(system).formula(e), str(e), cases)
 
 

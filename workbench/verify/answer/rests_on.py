@@ -14,7 +14,7 @@ from workbench.ir.system import System
 from workbench.verify.answer.verdict import Outcome
 
 
-class Findings(NamedTuple):
+class EngineRemarks(NamedTuple):
     """What the engine said beside the property; None where it was not decided.
 
     Attributes
@@ -72,7 +72,7 @@ class Grounds:
         }
 
 
-def grounds(model: Model, findings: Findings, chosen: Integer) -> Grounds:
+def grounds(model: Model, findings: EngineRemarks, chosen: Integer) -> Grounds:
     """The data of `explain`."""
     return Grounds(
         findings.trivial,
@@ -93,7 +93,7 @@ def beyond(model: Model) -> str:
     return "a queue overflows" if model.queues else "a number leaves its checked domain"
 
 
-def explain(model: Model, findings: Findings, chosen: Integer) -> tuple[str, ...]:
+def explain(model: Model, findings: EngineRemarks, chosen: Integer) -> tuple[str, ...]:
     """One sentence per bound the outcome depends on, most important first.
 
     `chosen` is the domain that `int` stands for.
@@ -113,7 +113,7 @@ def explain(model: Model, findings: Findings, chosen: Integer) -> tuple[str, ...
     return (*found, *_arithmetic(model, findings))
 
 
-def _bounds(model: Model, findings: Findings) -> list[str]:
+def _bounds(model: Model, findings: EngineRemarks) -> list[str]:
     said = {
         True: f"{beyond(model)} on some input, and nothing is concluded from what follows",
         None: f"it was not decided whether {beyond(model)}",
@@ -129,7 +129,7 @@ def _bounds(model: Model, findings: Findings) -> list[str]:
     return [f"{shown}: {said}"]
 
 
-def _arithmetic(model: Model, findings: Findings) -> list[str]:
+def _arithmetic(model: Model, findings: EngineRemarks) -> list[str]:
     """What the ends of the integer domains did."""
 
     def sizes(kind: Overflowing, less: int) -> str:

@@ -11,7 +11,7 @@ from workbench.errors import PipelineError
 from workbench.language.faults import faulty
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.equivalence import Mode, equivalent
+from workbench.verify.answer.equivalence import EquivalenceMode, equivalent
 from workbench.verify.answer.verdict import Verdict
 
 TOLERATES = "tolerates"
@@ -38,7 +38,7 @@ def faultless(pipeline: Pipeline) -> Pipeline:
 def tolerates(
     pipeline: Pipeline,
     settings: Settings | None = None,
-    mode: Mode = "sequence",
+    mode: EquivalenceMode = "sequence",
     faults: Sequence[str | Fault] = (),
 ) -> Verdict:
     """Whether a pipeline with its faults, and `faults`, is equivalent to itself without them.

@@ -10,17 +10,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from workbench.core.domain import BOOL, Bool, Range
 from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, both, conjunction, disjunction, either, ite, negate
 from workbench.core.term import TRUE, Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, observe
-from workbench.ir.system import Pipe, Queue, System, Variable, packed
+from workbench.ir.system import Pipe, Queue, StateVariable, System, packed
+from workbench.smv.engines import QueryKind
 from workbench.verify.ask.formula import Formula, atom, build
 
-Kind = Literal["invar", "ctl", "ltl", "longest"]
 SILENCE = "silence"
 
 
@@ -46,7 +45,7 @@ class Question:
     """
 
     system: System
-    kind: Kind
+    kind: QueryKind
     formula: Formula
     stutter: bool = True
     ends: bool = True
@@ -152,7 +151,7 @@ def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
         return system, count
     speaks = disjunction(outputs(system))
     after = ite(speaks, 0, ite(both(silent, LT(count, k)), count + 1, count))
-    return observe(system, observer, [Variable(count.name, Range(0, k), 0, after)], []), count
+    return observe(system, observer, [StateVariable(count.name, Range(0, k), 0, after)], []), count
 
 
 def no_overflow() -> Property:
@@ -182,7 +181,7 @@ def no_full_queues() -> Property:
     return Property("no-full-queues", question, "no queue holds its capacity (TIME 2021, 4.2)")
 
 
-Cases = Callable[[System], tuple[tuple[str, Term], ...]]
+Exercised = Callable[[System], tuple[tuple[str, Term], ...]]
 """The `exercised` conditions of a question."""
 
 
@@ -192,7 +191,7 @@ def no_cases(system: System) -> tuple[tuple[str, Term], ...]:
     return ()
 
 
-def always(make: Callable[[System], Term], text: str, cases: Cases = no_cases) -> Property:
+def always(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
     """An invariant of every step that carries an input event, as a term over the system's labels."""
 
     def question(system: System) -> Question:
@@ -254,7 +253,7 @@ def _verdicts(system: System) -> list[Pipe]:
     return [system.pipes[pipe] for _, pipe in system.outputs]
 
 
-def temporal(kind: Kind, make: Callable[[System], Formula], text: str, cases: Cases = no_cases) -> Property:
+def temporal(kind: QueryKind, make: Callable[[System], Formula], text: str, cases: Exercised = no_cases) -> Property:
     """A CTL or LTL formula over the system's labels, asked of the unreduced model."""
 
     def question(system: System) -> Question:

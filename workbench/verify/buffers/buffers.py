@@ -29,7 +29,7 @@ from workbench.verify.answer.verdict import Trace, TraceStep
 from workbench.verify.buffers.pending import waiting
 from workbench.verify.buffers.pumping import Pump
 from workbench.verify.buffers.region import Regions
-from workbench.verify.buffers.search import Found, Inputs, Search, upstream
+from workbench.verify.buffers.search import Found, InputSteps, QueueSearch, upstream
 
 MOST = 64
 """The largest capacity that is asked about when nothing else is said."""
@@ -37,7 +37,7 @@ ROUNDS = 4
 """How often the cycle of a pumping stream is run to confirm it."""
 
 
-class Status(StrEnum):
+class QueueStatus(StrEnum):
     """What is known of a queue, and the exit code it asks for."""
 
     BOUNDED = "bounded"
@@ -47,7 +47,7 @@ class Status(StrEnum):
     @property
     def exit_code(self) -> int:
         """0: a capacity is enough; 1: none is; 3: not decided."""
-        return {Status.UNBOUNDED: 1, Status.UNKNOWN: 3}.get(self, 0)
+        return {QueueStatus.UNBOUNDED: 1, QueueStatus.UNKNOWN: 3}.get(self, 0)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Buffer:
     """
 
     queue: str
-    status: Status
+    status: QueueStatus
     capacity: int | None
     at_least: int | None
     for_every_n: bool
@@ -193,7 +193,7 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
         if error.needs is None or error.needs <= settings.n:
             raise
         found = buffers(pipeline, replace(settings, n=error.needs), most)
-        if any(item.status is not Status.UNKNOWN and not item.for_every_n for item in found.queues):
+        if any(item.status is not QueueStatus.UNKNOWN and not item.for_every_n for item in found.queues):
             raise
         return found
 
@@ -222,7 +222,7 @@ def _queues(flat: Pipeline) -> list[tuple[Node, str]]:
 def _undecided(flat: Pipeline, queue: str, met: LimitMet) -> Buffer:
     pipe = flat.sources.get(queue)
     bits = event_bits(flat.domains[pipe]) if pipe else 0
-    return Buffer(queue, Status.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what, pipe is None)
+    return Buffer(queue, QueueStatus.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what, pipe is None)
 
 
 def _each(flat: Pipeline, settings: Settings, most: int, found: list[Buffer]) -> None:
@@ -254,21 +254,23 @@ def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: S
     if boundless:
         found = Found(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
     else:
-        found = regions.found(queue, proven, settings, most) or Search(pipeline, queue, proven, settings, most).run()
-    status, growth = Status.UNKNOWN, 0
+        found = (
+            regions.found(queue, proven, settings, most) or QueueSearch(pipeline, queue, proven, settings, most).run()
+        )
+    status, growth = QueueStatus.UNKNOWN, 0
     witness = None
     if found.pumping:
-        status, growth = Status.UNBOUNDED, found.pumping[1].growth
+        status, growth = QueueStatus.UNBOUNDED, found.pumping[1].growth
         witness = pumping(pipeline, queue, *found.pumping)
     elif not found.reason:
-        status = Status.BOUNDED
+        status = QueueStatus.BOUNDED
     if witness is None and found.at_least:
         witness = overflowing(pipeline, queue, found.at_least - 1, found.reaching, shortest=found.shortest)
     return Buffer(
         queue=queue,
         status=status,
-        capacity=found.at_least if status is Status.BOUNDED else None,
-        at_least=None if status is Status.UNBOUNDED else found.at_least,
+        capacity=found.at_least if status is QueueStatus.BOUNDED else None,
+        at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
         for_every_n=_for_every_n(found, settings),
         event_bits=event_bits(pipeline.domains[pipeline.sources[queue]]),
         witness=witness,
@@ -284,7 +286,9 @@ def _inside(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
     """What is known of a queue inside a processor; its positions need no memory but their number."""
     start = time.monotonic()
     found = waiting(pipeline, queue, proven, settings, most)
-    status = Status.UNBOUNDED if found.pumping else Status.UNKNOWN if found.enough is None else Status.BOUNDED
+    status = (
+        QueueStatus.UNBOUNDED if found.pumping else QueueStatus.UNKNOWN if found.enough is None else QueueStatus.BOUNDED
+    )
     verdict, witness = found.verdict, found.witness
     if found.pumping:
         inputs, pump = found.pumping
@@ -348,7 +352,7 @@ def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
 # --- runs that show it, on the reference executor ---------------------------------------------------------------
 
 
-def overflowing(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs, *, shortest: bool = False) -> Trace:
+def overflowing(pipeline: Pipeline, queue: str, capacity: int, inputs: InputSteps, *, shortest: bool = False) -> Trace:
     """The run of a flat pipeline at whose last step the queue, of this capacity, overflows; replayed.
 
     All other queues have room for everything.
@@ -363,7 +367,7 @@ def overflowing(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs, *
     return Trace(tuple(steps), None, shows, shortest, replay, dict(pipeline.domains), {queue: capacity}, (), pipeline)
 
 
-def pumping(pipeline: Pipeline, queue: str, inputs: Inputs, pump: Pump) -> Trace:
+def pumping(pipeline: Pipeline, queue: str, inputs: InputSteps, pump: Pump) -> Trace:
     """The run of a flat pipeline that makes the queue longer with each round of its cycle; replayed."""
     prefix, cycle = inputs[: pump.prefix], inputs[pump.prefix : pump.prefix + pump.cycle]
     steps = _recorded(pipeline, (*prefix, *cycle * ROUNDS))
@@ -394,7 +398,7 @@ def _escaped(step: int) -> str:
     return f"{CONFIRMED} up to step {step}, where a number that the queue does not depend on leaves its domain"
 
 
-def _first_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: Inputs) -> str:
+def _first_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: InputSteps) -> str:
     executor = Reference(pipeline, {queue: capacity})
     for step, events in enumerate(inputs):
         try:

@@ -23,11 +23,11 @@ from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
 from workbench.verify.buffers.pumping import Pump, cone
-from workbench.verify.buffers.search import Inputs, upstream
+from workbench.verify.buffers.search import InputSteps, upstream
 
 
 @dataclass(frozen=True)
-class Waiting:
+class InnerQueue:
     """What was found out about one queue inside a processor.
 
     Attributes
@@ -46,7 +46,7 @@ class Waiting:
     at_least: int = 1
     verdict: Verdict | None = None
     overflowing: Verdict | None = None
-    pumping: tuple[Inputs, Pump] | None = None
+    pumping: tuple[InputSteps, Pump] | None = None
     reason: str = ""
 
     @property
@@ -55,12 +55,12 @@ class Waiting:
         return self.overflowing.counterexample if self.overflowing else None
 
 
-def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Waiting:
+def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> InnerQueue:
     """The smallest capacity of this queue of a flat and resolved pipeline; other queues have their proven ones."""
     part = upstream(pipeline, queue)
     others = {*part.queues, *(node.pending for node in part.nodes if node.pending)} - {queue}
     if unknown := sorted(others - set(proven)):
-        return Waiting(part, reason=f"it depends on queues that have no proven capacity: {', '.join(unknown)}")
+        return InnerQueue(part, reason=f"it depends on queues that have no proven capacity: {', '.join(unknown)}")
     part = with_room(part, {name: proven[name] for name in others})
     q = {name: proven[name] for name in part.queues}
     settings = replace(settings, q=q)
@@ -68,10 +68,10 @@ def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
     while (verdict := _asked(part, queue, fits, settings)).outcome is Outcome.FAILS:
         short, too_short = fits, verdict
         if pumping := _pump(part, queue, q, verdict):
-            return Waiting(part, None, short + 1, verdict, verdict, pumping)
+            return InnerQueue(part, None, short + 1, verdict, verdict, pumping)
         if fits >= most:
             text = f"{fits + 1} positions can wait, and no stream was found that makes ever more wait"
-            return Waiting(part, None, fits + 1, verdict, verdict, reason=text)
+            return InnerQueue(part, None, fits + 1, verdict, verdict, reason=text)
         fits = min(most, 2 * fits)
     while verdict.outcome is Outcome.HOLDS and fits - short > 1:
         middle = (short + fits) // 2
@@ -81,9 +81,9 @@ def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
         else:
             short, too_short = middle, between
     if verdict.outcome is Outcome.HOLDS:
-        return Waiting(part, fits, fits, verdict, too_short)
+        return InnerQueue(part, fits, fits, verdict, too_short)
     reason = verdict.reason or "a number can leave its checked domain, and nothing is concluded from what follows"
-    return Waiting(part, None, short + 1, verdict, too_short, reason=reason)
+    return InnerQueue(part, None, short + 1, verdict, too_short, reason=reason)
 
 
 def _asked(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
@@ -98,7 +98,7 @@ def _asked(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Ver
     return check(with_room(part, {queue: capacity}), Property(f"{queue} has room", question), settings)
 
 
-def _pump(part: Pipeline, queue: str, q: Mapping[str, int], verdict: Verdict) -> tuple[Inputs, Pump] | None:
+def _pump(part: Pipeline, queue: str, q: Mapping[str, int], verdict: Verdict) -> tuple[InputSteps, Pump] | None:
     """The first moments of a counterexample between which the queue only gets longer, and all else comes back."""
     assert verdict.counterexample is not None
     inputs = [step.inputs for step in verdict.counterexample.steps if not step.ends]

@@ -24,7 +24,7 @@ from workbench.ir.relax import brims, look_ahead
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, instance_of
 
-Events = tuple[tuple[Value, ...], ...]
+SeenEvents = tuple[tuple[Value, ...], ...]
 """Events as what the cone sees of them; an empty tuple each where it sees nothing."""
 
 
@@ -40,7 +40,7 @@ class Moment(NamedTuple):
     """A queue between two steps, and how many events arrive at it in the step that follows."""
 
     length: int
-    content: Events
+    content: SeenEvents
     arriving: int
 
 
@@ -152,7 +152,7 @@ def _repeats(moments: Sequence[Moment], rounds: int) -> bool:
     return _same_events_taken(first.content, arrived, len(arrived) - growth)
 
 
-def _same_events_taken(waiting: Events, arrived: Events, taken: int) -> bool:
+def _same_events_taken(waiting: SeenEvents, arrived: SeenEvents, taken: int) -> bool:
     """Whether each round takes the same events, when `arrived` come again in each.
 
     Together the rounds take what waits and then `arrived` over and over, `taken` events each. Whether an event of

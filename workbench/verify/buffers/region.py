@@ -22,7 +22,7 @@ from workbench.ir.system import System
 from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
 from workbench.verify.ask.environment import Environment
-from workbench.verify.buffers.search import Found, Inputs, Search, upstream
+from workbench.verify.buffers.search import Found, InputSteps, QueueSearch, upstream
 
 LONG = 12
 """From this many processors before a queue on; with fewer, all of them are asked about, which gives a shortest run."""
@@ -45,13 +45,13 @@ class Regions:
             return None
         part = self._part(before, source)
         free = replace(settings, environment=Environment())
-        found = Search(part, queue, proven, free, most).run()
+        found = QueueSearch(part, queue, proven, free, most).run()
         if found.at_most is None or found.reason or found.model is None or found.model.integers:
             return None
         lengths = [held[queue] for held in self._busy]
         if max(lengths, default=-1) < found.at_most:
             return None
-        reaching: Inputs = ()
+        reaching: InputSteps = ()
         if found.at_most:
             reaching = (self._events,) * (1 + lengths.index(found.at_most))
         return replace(found, at_least=found.at_most, reaching=reaching, shortest=False, region=source)

@@ -22,7 +22,7 @@ from workbench.ir.compose import compose, outline
 from workbench.ir.reduce import Model, focus
 from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
-from workbench.smv.engines import Answer, Limits
+from workbench.smv.engines import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import inputs_of
@@ -32,7 +32,7 @@ from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.decide.part import Asked, Part
 
-Inputs = tuple[Mapping[str, Value], ...]
+InputSteps = tuple[Mapping[str, Value], ...]
 GROWTH = 4
 """By how much the next capacity that is asked about is larger than the last one."""
 TOGETHER = 8
@@ -47,7 +47,7 @@ class Longer(NamedTuple):
     """The engine's answer to whether a queue can be longer than a length, and by which run."""
 
     truth: bool
-    inputs: Inputs
+    inputs: InputSteps
 
 
 @dataclass
@@ -71,9 +71,9 @@ class Found:
 
     at_least: int = 0
     at_most: int | None = None
-    reaching: Inputs = ()
+    reaching: InputSteps = ()
     shortest: bool = True
-    pumping: tuple[Inputs, Pump] | None = None
+    pumping: tuple[InputSteps, Pump] | None = None
     model: Model | None = None
     wraps: bool | None = False
     engine: str = "none needed"
@@ -131,7 +131,7 @@ def upstream(pipeline: Pipeline, queue: str) -> Pipeline:
     return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),))
 
 
-class Search:
+class QueueSearch:
     """The search for one queue.
 
     Parameters
@@ -275,7 +275,7 @@ class Search:
         asked = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
         return opened(self.pipeline, system, self.open), asked
 
-    def _limits(self) -> Limits:
+    def _limits(self) -> EngineLimits:
         left = limits_left()
         if left.seconds == 0.0:
             raise GivenUp(left.time)

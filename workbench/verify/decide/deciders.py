@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from workbench.budget import phase
 from workbench.core.domain import Bool, Range
-from workbench.errors import Disagreement, EngineMissing, FormulaTooLong
-from workbench.smv.engines import ENGINES, INCOMPLETE, Answer, Engine, Limits, get_engine
+from workbench.errors import EngineDisagreement, EngineMissing, FormulaTooLong
+from workbench.smv.engines import ENGINES, INCOMPLETE, Answer, Engine, EngineLimits, get_engine
 from workbench.smv.engines.base import Reached, patience, unshown
 from workbench.verify.decide.decision import Decider, Decision
 from workbench.verify.decide.part import Part
@@ -34,7 +34,7 @@ class SmvDecider:
         self.engine = engine
         self.name = engine.name
 
-    def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
         try:
             result = self.engine.check(part.task(count_states=count_states), limits)
@@ -82,7 +82,7 @@ class AutoDecider:
 
     name = "auto"
 
-    def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
         begin = time.monotonic()
         found = Decision(dict.fromkeys(part.asked, Answer(None)), "")
@@ -102,7 +102,7 @@ class AutoDecider:
         return replace(_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
 
 
-def _besides(part: Part, found: Decision, limits: Limits) -> Decision:
+def _besides(part: Part, found: Decision, limits: EngineLimits) -> Decision:
     """What was decided, and what the SAT solver soon finds out about side questions that were given up."""
     rest = part.without([role for role, answer in found.answers.items() if answer.truth is not None])
     if not rest.asked:
@@ -168,7 +168,7 @@ def _latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
     return tuple({each.engine: each for some in reached for each in some}.values())
 
 
-def _exhausted(found: Decision, limits: Limits, tried: list[str], begin: float) -> Decision:
+def _exhausted(found: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:
     """What to say where nobody decided; a limit of time is the user's, not the one of a turn."""
     names = ", ".join(dict.fromkeys(tried))
     answers = {
@@ -190,7 +190,7 @@ class AllDecider:
 
     name = "all"
 
-    def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`.
 
         Raises
@@ -238,13 +238,13 @@ def _refuse_disagreement(part: Part, found: dict[str, Decision], latest: str) ->
         counts = old.reachable_states, new.reachable_states
         if None not in counts and counts[0] != counts[1]:
             said = f"{name} counts {counts[0]} reachable states and {latest} {counts[1]}"
-            raise Disagreement(said, model=part.smv.text)
+            raise EngineDisagreement(said, model=part.smv.text)
 
 
-def _disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> Disagreement:
+def _disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> EngineDisagreement:
     query = part.queries[role]
     both = " and ".join(f"{name} says {str(answer.truth).lower()}" for name, answer in said)
-    return Disagreement(f"{both}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
+    return EngineDisagreement(f"{both}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
 
 
 def _best(answers: list[Answer], found: dict[str, Decision]) -> Answer:

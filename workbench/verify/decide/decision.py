@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from workbench.budget import remaining
-from workbench.smv.engines import Answer, Limits
+from workbench.smv.engines import Answer, EngineLimits
 from workbench.verify.decide.part import Part
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The answers by role, who gave them, and what they cost (see `engines.Result`).
+    """The answers by role, who gave them, and what they cost (see `engines.TaskResult`).
 
     `reachable_states` are those of the printed model, as NuSMV counts them: its inputs are variables.
     """
@@ -25,10 +25,10 @@ class Decision:
     reachable_states: int | None = None
 
 
-def limits_left() -> Limits:
+def limits_left() -> EngineLimits:
     """What an engine may use: what is left to the work that asks it."""
     left = remaining()
-    return Limits(left.seconds, left.memory_mb, Limits(left.of_seconds, left.of_memory_mb))
+    return EngineLimits(left.seconds, left.memory_mb, EngineLimits(left.of_seconds, left.of_memory_mb))
 
 
 class Decider(Protocol):
@@ -38,7 +38,7 @@ class Decider(Protocol):
     def name(self) -> str:
         """What it is asked for by."""
 
-    def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """Answer every question.
 
         Raises

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from workbench.core.term import Term
 from workbench.ir.reduce import Model
-from workbench.smv.engines import Kind, Query, Task
+from workbench.smv.engines import Query, QueryKind, Task
 from workbench.smv.printer import SmvModel
 from workbench.verify.ask.formula import Formula, to_smv
 
@@ -17,7 +17,7 @@ from workbench.verify.ask.formula import Formula, to_smv
 class Asked(NamedTuple):
     """One question; `side` as in `engines.Query`."""
 
-    kind: Kind
+    kind: QueryKind
     formula: Formula
     side: bool = False
 

@@ -25,7 +25,7 @@ from workbench.errors import (
     did_you_mean,
 )
 from workbench.show.timeline import show_smv
-from workbench.smv.engines import Limits, Query, Result, Task, complete_engine
+from workbench.smv.engines import EngineLimits, Query, Task, TaskResult, complete_engine
 from workbench.smv.system import SmvSystem, expression
 from workbench.smv.terms import CAST_LIMIT, constant, type_of, word_width
 from workbench.verify.monitor.driven import Driven, Wire
@@ -44,7 +44,7 @@ def drive(
     bind: Mapping[str, str] | None = None,
     when: Mapping[str, str] | None = None,
     engine: str = "auto",
-    limits: Limits = Limits(),  # noqa: B008 - immutable
+    limits: EngineLimits = EngineLimits(),  # noqa: B008 - immutable
 ) -> Driven:
     """The environment in which `source` drives the inputs of a pipeline over finite domains.
 
@@ -125,7 +125,7 @@ def _words(name: str, wanted: Sequence[tuple[_Wanted, list[_Wanted]]]) -> str:
 class _Driver:
     """Finds out, by asking the engine, what type each expression has and whether its values fit."""
 
-    def __init__(self, source: SmvSystem, engine: str, limits: Limits) -> None:
+    def __init__(self, source: SmvSystem, engine: str, limits: EngineLimits) -> None:
         self.source, self.engine, self.limits = source, complete_engine(engine), limits
         self.name, self.module = source.fresh("system"), source.fresh("System")
         self.definitions: dict[str, str] = {}
@@ -246,7 +246,7 @@ class _Driver:
         """Have the engine read the system with more sections in main; EngineError if it does not."""
         self._checked(sections, Query("invar", formula))
 
-    def _checked(self, sections: str, query: Query, watch: tuple[str, ...] = ()) -> Result:
+    def _checked(self, sections: str, query: Query, watch: tuple[str, ...] = ()) -> TaskResult:
         text = f"{self.source.part(self.module, self.definitions)}\nMODULE main\nVAR {self.name} : {self.module};\n"
         try:
             result = self.engine.check(Task(f"{text}{sections}\n", (query,), watch=watch), self.limits)

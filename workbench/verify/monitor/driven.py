@@ -15,7 +15,7 @@ from workbench.core.ops import disjunction, either, negate
 from workbench.core.term import leaves
 from workbench.errors import Refused
 from workbench.ir.system import Instance, System
-from workbench.smv.engines import Limits, RawTrace
+from workbench.smv.engines import EngineLimits, RawTrace
 from workbench.smv.printer import SmvModel, Surroundings, print_model
 from workbench.smv.system import SmvSystem
 from workbench.verify.ask.environment import Environment
@@ -55,7 +55,7 @@ class Driven(Environment):
     definitions: Mapping[str, str] = field(hash=False)
     words: str = ""
     engine: str = "auto"
-    limits: Limits = field(default_factory=Limits)
+    limits: EngineLimits = field(default_factory=EngineLimits)
 
     @property
     def driven(self) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from workbench.errors import EngineError
-from workbench.smv.engines import Limits, Query, RawTrace, Task, complete_engine
+from workbench.smv.engines import EngineLimits, Query, RawTrace, Task, complete_engine
 from workbench.smv.engines.embedded import PynusmvEngine
 from workbench.smv.engines.smv import CLOCK, confine
 
 
-def follows(model: str, trace: RawTrace, engine: str = "auto", limits: Limits = Limits()) -> bool:  # noqa: B008
+def follows(model: str, trace: RawTrace, engine: str = "auto", limits: EngineLimits = EngineLimits()) -> bool:  # noqa: B008
     """Whether the model has the run `trace`: a path from an initial state, or a fair lasso.
 
     A run is given by the values of the model's VARs. An engine that simulates follows a path. Otherwise the model is

@@ -22,11 +22,10 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from workbench.core.memory import DIRECT
 from workbench.errors import InputError
 from workbench.events.whole import replacing
 from workbench.run.compiled.code.loop import executable
-from workbench.run.compiled.lower.tables import SCATTER
+from workbench.run.compiled.lower.tables import DIRECT, SCATTER
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
@@ -134,7 +133,7 @@ def pick(context, condition, then, otherwise):
 
 @numba.njit(nogil=True)
 def find(used, keys, key):
-    """The row of a key in a table, or the free one where it belongs; 0 where none is free. See `compiled_tables`."""
+    """The row of a key in a table, or the free one where it belongs; 0 where none is free. See `lower.tables`."""
     if np.uint64(key) < np.uint64(DIRECT):
         return np.int64(key) + 1
     size = np.uint64(len(used) - 1 - DIRECT)

@@ -15,7 +15,8 @@ from llvmlite import binding, ir
 from workbench.core.domain import Bool, Integer, Overflowing
 from workbench.core.fold import Fold
 from workbench.core.term import Term
-from workbench.run.compiled.code.step import encode, exact_ends, never_negative
+from workbench.run.compiled.code.step import encode
+from workbench.run.compiled.lower.words import exact_ends, never_negative
 
 LANES = 8
 NUMBER = ir.IntType(64)

@@ -19,14 +19,15 @@ from workbench.core.ops import OR
 from workbench.core.term import FALSE, TRUE, Change, Others, Term, leaves, var
 from workbench.ir.system import Pipe, System
 from workbench.run.compiled.code.step import StepCode, Target, step_code
-from workbench.run.compiled.lower.rows import ROW, over_rows
+from workbench.run.compiled.lower.rows import ROW_NAME, over_rows
 from workbench.run.compiled.lower.system import fixed, hazards
+from workbench.run.compiled.lower.tables import array_names, first_length, full
 from workbench.run.compiled.lower.tape import Past
 
 AHEAD = 4
 """An event that is repeated is written so often without asking how often it is, which saves jumps."""
 
-Given = Mapping[Term, Term]
+Substitution = Mapping[Term, Term]
 """Constants for variables and inputs."""
 
 
@@ -37,7 +38,7 @@ class Shape:
     Attributes
     ----------
     whole, real: numbers of the variables that lie in the arrays of integers and of floats.
-    memories: name, domain, size and `Memory.blank` of each array of a memory.
+    memories: name, domain, first length and `Array.blank` of each array of a memory.
     values: name and domain of each scalar column of the inputs.
     inputs: the inputs, each with a column that says whether an event is present.
     results: per output its name and its scalar columns' domains.
@@ -58,9 +59,9 @@ def shape(system: System) -> Shape:
         tuple(i for i, domain in enumerate(domains) if not isinstance(domain, Reals)),
         tuple(i for i, domain in enumerate(domains) if isinstance(domain, Reals)),
         tuple(
-            (name, domain, memory.size, memory.blank)
+            (column.name, domain, first_length(memory), memory.domain.blank)
             for memory in system.memories
-            for name, (_, domain) in zip(memory.arrays, scalars(memory.domain), strict=True)
+            for column, (_, domain) in zip(memory.columns, scalars(memory.domain.element), strict=True)
         ),
         tuple((leaf.name, leaf.domain) for source in system.inputs for leaf in leaves(source.value)),
         tuple(source.name for source in system.inputs),
@@ -107,7 +108,7 @@ def known(system: System, kind: str) -> dict[Term, Term]:
 
 def loop_source(
     system: System,
-    phases: Sequence[Given],
+    phases: Sequence[Substitution],
     *,
     places: bool = False,
     target: Target = "python",
@@ -177,10 +178,10 @@ def loop_source(
     return "\n".join([*lines, "    return bad"]) + "\n"
 
 
-def parameters(system: System, given: Given, *, places: bool) -> list[str]:
+def parameters(system: System, given: Substitution, *, places: bool) -> list[str]:
     """The names of the parameters of a loop."""
     form = shape(system)
-    names = ["first", "last", "whole", "real", "counts", *(name for name, *_ in form.memories)]
+    names = ["first", "last", "whole", "real", "counts", *array_names(system).values()]
     names += [f"x{k}" for k in range(len(form.values))]
     names += [f"p{k}" for k, source in enumerate(system.inputs) if source.present not in given]
     for j, (_, fields) in enumerate(form.results):
@@ -194,7 +195,7 @@ def _labels(system: System, *, watch: bool) -> list[Term]:
     for each in hazards(system) if watch else ():
         hazard = OR(hazard, each.happens)
     for memory in system.memories:
-        hazard = OR(hazard, system.inlined(memory.full))
+        hazard = OR(hazard, system.inlined(full(memory)))
     shown = []
     for _, name in system.outputs:
         pipe = system.pipes[name]
@@ -207,9 +208,10 @@ def _labels(system: System, *, watch: bool) -> list[Term]:
 
 
 class _Texts:
-    """The labels of a step one after the other, with what each needs in a loop over rows."""
+    """The labels of a step one after the other, with what each needs in a loop over rows; the names of arrays."""
 
-    def __init__(self, code: StepCode) -> None:
+    def __init__(self, system: System, code: StepCode) -> None:
+        self.arrays = array_names(system)
         self._rest = iter(zip(code.labels, code.inside, strict=True))
 
     def take(self, count: int) -> list[str]:
@@ -227,7 +229,7 @@ def _body(
 ) -> tuple[list[str], list[str]]:
     """The statements of one step, number `i`, behind its arrivals; with a suffix, apart, those that write outputs."""
     lines = [*code.early, *code.late]
-    texts = _Texts(code)
+    texts = _Texts(system, code)
     stores: list[str] = []
     (hazard,) = texts.take(1)
     if hazard != "False":
@@ -290,9 +292,10 @@ def _many(
     body = [*inside, f"if {which}:", *(f"    {line}" for line in (*stores, *rest, f"n{j} += 1"))]
     first = [*(f"{array}{here} = {value}" for array, value in columns), *(f"{start}False" for start in again)]
     first.append(f"n{j} += {present}")
+    used, keys = texts.arrays[rows.used], texts.arrays[rows.keys]
     if events:
-        return [*first, *over_rows(rows.used, happens, body, keys=rows.keys)]
-    return [*first, *over_rows(rows.used, f"{present} and {happens}", body)]
+        return [*first, *over_rows(used, happens, body, keys=keys)]
+    return [*first, *over_rows(used, f"{present} and {happens}", body)]
 
 
 def _repeated(j: int, present: str, more: str, columns: Sequence[tuple[str, str]]) -> list[str]:
@@ -317,7 +320,7 @@ def _writes(system: System, texts: _Texts) -> tuple[list[str], list[str]]:
     for memory in system.memories:
         for write in memory.writes:
             number = len(computed)
-            arrays = memory.arrays[write.first :][: len(list(leaves(write.value)))]
+            arrays = [texts.arrays[each] for each in memory.columns[write.first :]][: len(list(leaves(write.value)))]
             happens, position, *values = texts.take(2 + len(arrays))
             if happens == "False":
                 continue
@@ -337,19 +340,19 @@ def _updates(system: System, texts: _Texts) -> list[str]:
     lines: list[str] = []
     for memory in system.memories:
         for update in memory.updates:
-            arrays = memory.arrays[update.first :]
+            arrays = [texts.arrays[each] for each in memory.columns[update.first :]]
             (happens,) = texts.take(1)
             (which, *values), inside = texts.within(1 + len(arrays))
             if happens == "False":
                 continue
             body = [*inside, *(f"w_{k} = {value}" for k, value in enumerate(values)), f"if {which}:"]
-            body += [f"    {array}[at({ROW})] = w_{k}" for k, array in enumerate(arrays)]
-            lines += over_rows(memory.arrays[0], happens, body)
+            body += [f"    {array}[at({ROW_NAME})] = w_{k}" for k, array in enumerate(arrays)]
+            lines += over_rows(texts.arrays[memory.columns[0]], happens, body)
     return lines
 
 
 def _arrivals(
-    system: System, form: Shape, code: StepCode, given: Given, pasts: Sequence[Past]
+    system: System, form: Shape, code: StepCode, given: Substitution, pasts: Sequence[Past]
 ) -> dict[str, tuple[str, bool]]:
     """What a step can read of the inputs, in this row and in earlier ones: by the name that code has for it.
 

@@ -23,7 +23,7 @@ SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
 """What generated code calls, in plain Python."""
 
 
-class Cells:
+class PlainArray:
     """An array whose entries are read as Python's numbers."""
 
     def __init__(self, array: Any) -> None:
@@ -62,7 +62,7 @@ class PlainLoop:
         lists: list[dict[int, Any]] = [{} for _ in written]
         try:
             if self._function(
-                0, last - first, numbers, floats, made, *map(Cells, memories),
+                0, last - first, numbers, floats, made, *map(PlainArray, memories),
                 *(array[first:last].tolist() for array in inputs), *lists,
             ):  # fmt: skip
                 return True

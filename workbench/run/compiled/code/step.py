@@ -11,26 +11,24 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
-from workbench.core.evaluate import Source, evaluated_once, straight_line
+from workbench.core.evaluate import PythonSource, evaluated_once, straight_line
 from workbench.core.fold import Substitute, postorder
-from workbench.core.memory import USED, row_of
-from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB
+from workbench.core.memory import IS_USED, ROW
+from workbench.core.ops import DIV, MOD, OVERFLOWS, WORD_HI, WORD_LO
 from workbench.core.term import Term, var
-from workbench.errors import Refused
 from workbench.ir.system import System
-from workbench.run.compiled.lower.rows import ROW, Statements
+from workbench.run.compiled.lower.rows import ROW_NAME, Statements
+from workbench.run.compiled.lower.tables import array_names
+from workbench.run.compiled.lower.words import refuse_large
 
 Target = Literal["python", "cpu", "gpu"]
 """What runs generated code: Python itself, or what numba compiles for a processor or a graphics processor."""
 
 EXACT = 2**53
 """Up to here every whole number is a float."""
-
-LARGEST = 2**63 - 1
-"""The largest integer of compiled code."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class StepCode:
         inside = dict.fromkeys(line for lines in self.inside for line in lines)
         body = "".join(f"    {line}\n" for line in (*self.early, *self.late, *inside))
         results = "".join(f"{result}, " for result in (*self.after, *self.labels))
-        given = (*self.state, *self.inputs, *([ROW] if row else []))
+        given = (*self.state, *self.inputs, *([ROW_NAME] if row else []))
         return f"def {name}({', '.join(given)}):\n{body}    return ({results})\n"
 
 
@@ -100,15 +98,14 @@ def step_code(
     if given:
         fixed = Substitute(dict(given))
         roots = [fixed(root) for root in roots]
-    rows = {row_of(memory.name): ROW for memory in system.memories if memory.fresh is not None}
     fed, inside = set[Term](), set[Term]()
     for node in postorder(roots):
         refuse_large(node)
         if node in inputs or not fed.isdisjoint(node.args):
             fed.add(node)
-        if node in rows or not inside.isdisjoint(evaluated_once(node)):
+        if node is ROW or not inside.isdisjoint(evaluated_once(node)):
             inside.add(node)
-    source = _SOURCES[target]({**state, **inputs, **rows})
+    source = _SOURCES[target]({**state, **inputs, ROW: ROW_NAME, **array_names(system)})
     assignments, results = straight_line(roots, source)
     count = len(system.variables)
     statements = Statements(assignments, inside, fed, source)
@@ -126,7 +123,7 @@ def step_code(
 def encode(domain: Domain, value: Value) -> int:
     """The number that compiled code has for a value of a scalar domain."""
     if isinstance(domain, Integers):
-        return int(min(max(value, -LARGEST - 1), LARGEST))  # the infinities from which min and max start are its ends
+        return int(min(max(value, WORD_LO), WORD_HI))  # the infinities from which min and max start are its ends
     return domain.labels.index(value) if isinstance(domain, Enum) else int(value)
 
 
@@ -140,13 +137,16 @@ def decode(domain: Domain, number: int) -> Value:
 def literal(domain: Domain, value: Value) -> str:
     """Source of a number without bounds. The infinities from which `min` and `max` start are the ends of a word."""
     if isinstance(domain, Integers):
-        return str(int(min(max(value, -LARGEST - 1), LARGEST)))
+        return str(int(min(max(value, WORD_LO), WORD_HI)))
     return {math.inf: "1e999", -math.inf: "-1e999"}.get(
         value, "(1e999 - 1e999)" if value != value else repr(float(value))
     )
 
 
-class Scalars(Source):
+_OVERFLOWS = frozenset(OVERFLOWS.values())
+
+
+class Scalars(PythonSource):
     """Source in which values of enumerations are numbers."""
 
     def __init__(self, names: dict[Term, str]) -> None:
@@ -178,6 +178,20 @@ class Scalars(Source):
         if plain == exact or not isinstance(domain, Integer) or domain.overflow is not Overflowing.MODULAR:
             return plain
         return f"({exact} & {domain.hi})" if domain.n & domain.hi == 0 else plain
+
+    def on_read(self, _: Term, array: str, position: str, *__: str) -> str:
+        return f"{array}[at({position})]"
+
+    on_recall = on_is_used = on_read
+
+    def on_find(self, _: Term, *args: str) -> str:
+        return f"find({', '.join(args)})"
+
+    def default(self, term: Term, *args: str) -> str:
+        """What is collected from rows is a loop (`lower.rows`), and has no text of its own."""
+        if term.op is not None and term.op.binds:
+            return ""
+        return f"{term.op.name}({', '.join(args)})" if term.op in _OVERFLOWS else super().default(term, *args)
 
     # Both sides are always computed: operators are total, and code without jumps is faster when compiled.
 
@@ -239,8 +253,7 @@ class _Selects(_Exact):
     """The same without jumps, where they could not be predicted."""
 
     def on_ite(self, term: Term, condition: str, then: str, otherwise: str) -> str:
-        asked = term.args[0].op
-        if asked is not None and asked.name == USED:
+        if term.args[0].op is IS_USED:
             return f"({then} if {condition} else {otherwise})"
         return f"pick({condition}, {then}, {otherwise})"
 
@@ -267,89 +280,10 @@ class _Rounded(_Exact):
         return super().on_mod(term, a, b)
 
 
-_SOURCES: dict[Target, type[Scalars]] = {"python": Scalars, "cpu": _Selects, "gpu": _Rounded}
-
-
-def refuse_long(number: Value) -> None:
-    """Refuse a number of type `int` that is outside a word; the infinities from which `min` and `max` start are not.
-
-    Raises
-    ------
-    Refused: it has more than 64 bits.
-    """
-    if math.isfinite(number) and not -LARGEST - 1 <= number <= LARGEST:
-        raise Refused(
-            f"compiled code has integers of 64 bits, and {number} has more",
-            hint="the reference executor has integers of any size",
-        )
-
-
-def _no_fraction(term: Term) -> None:
-    """Refuse a fraction among integers, which Python has and words have not."""
-    fraction = isinstance(term.payload, float) and math.isfinite(term.payload) and term.is_const
-    choosing = term.args[1:] if term.op is ITE else term.args
-    if fraction or any(isinstance(arg.domain, Reals) for arg in choosing):
-        raise Refused(
-            f"'{term.op or term.payload}' makes a fraction {term.domain}, where compiled code has whole numbers",
-            hint="declare the stream as float",
-        )
-
-
 def _divisor(term: Term) -> int:
     """What is divided by, if it is a positive integer constant; else 0."""
     divisor = term.args[1]
     return divisor.payload if divisor.is_const and isinstance(divisor.payload, int) and divisor.payload > 0 else 0
 
 
-_EXACT = {op: op.exact for op in (ADD, SUB, MUL)}
-
-
-def refuse_large(term: Term) -> None:
-    """Refuse what compiled code cannot hold.
-
-    Raises
-    ------
-    Refused: a constant has more than 64 bits, a result over a finite domain can have, or its domain is not one of
-        numbers.
-    """
-    if term.domain.numeric and not isinstance(term.domain, Reals):
-        _no_fraction(term)
-    if term.is_const and isinstance(term.domain, Integers):
-        refuse_long(term.payload)
-    if isinstance(term.domain, Integers | Reals):
-        return
-    if not isinstance(term.domain, Enum) and term.domain != BOOL:
-        lo, hi = _bounds(term.domain, term)
-        if term.op is not None and term.op not in (DIV, MOD):
-            exact = exact_ends(term)
-            lo, hi = min([lo, *exact]), max([hi, *exact])
-        if lo < -LARGEST or hi > LARGEST:
-            raise Refused(
-                f"compiled code has integers of 64 bits, and '{term.op or term}' on {term.domain} can have more",
-                hint="choose a smaller domain with -N",
-            )
-    elif term.op is not None and term.op.name.startswith("escapes_") and max(map(abs, exact_ends(term))) > LARGEST:
-        raise Refused("compiled code has integers of 64 bits, and arithmetic in this pipeline can have more")
-
-
-def exact_ends(term: Term) -> list[int]:
-    """Numbers among which the exact results of an operation lie, before they are fitted; [] where none are known."""
-    exact: Any = term.op.exact if term.op and (term.op in _EXACT or term.op.name.startswith("escapes_")) else None
-    if exact is None and (term.op is not CAST or isinstance(term.args[0].domain, Integers)):
-        return []
-    ends = [_bounds(arg.domain, arg) for arg in term.args]
-    if exact is None:
-        return list(ends[0])
-    left, right = ends
-    return [exact(a, b) for a in left for b in right]
-
-
-def never_negative(term: Term) -> bool:
-    """Whether no value of a number's domain is negative."""
-    return _bounds(term.domain, term)[0] >= 0
-
-
-def _bounds(domain: Domain, term: Term) -> tuple[int, int]:
-    if isinstance(domain, Integer | Range):
-        return domain.lo, domain.hi
-    raise Refused(f"compiled code needs finite domains, and '{term!r}' has {domain}")
+_SOURCES: dict[Target, type[Scalars]] = {"python": Scalars, "cpu": _Selects, "gpu": _Rounded}

@@ -205,7 +205,7 @@ def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputColumn:
     """The events of one output.
 
     Attributes
@@ -229,7 +229,7 @@ class Output:
         return array
 
     @classmethod
-    def of(cls, domain: Domain, fields: tuple[Any, ...], steps: Any, before: Callable[[], Any] | None) -> Output:
+    def of(cls, domain: Domain, fields: tuple[Any, ...], steps: Any, before: Callable[[], Any] | None) -> OutputColumn:
         """What a loop has written, with the step of each row of the fields."""
         own = _own_changes(domain, fields)
         return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
@@ -256,7 +256,7 @@ class Output:
         found: list[Value] = []
         own = _own_changes(domain, self.fields)
         first = itertools.repeat(True) if own is None else own.tolist()
-        changes = Output(domain.change, self.fields[: len(scalars(domain.change))]).events()
+        changes = OutputColumn(domain.change, self.fields[: len(scalars(domain.change))]).events()
         for begins, (there, key, value) in zip(first, changes, strict=False):
             present = present.set(key, value) if there else present.delete(key) if key in present else present
             if begins:

@@ -16,7 +16,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import TRUE
 from workbench.errors import Overflow, PipelineError, Refused, StateError
 from workbench.processors.held.group import flatten
-from workbench.run.compiled.code.loop import Given, dense, known, loop_source, shape
+from workbench.run.compiled.code.loop import Substitution, dense, known, loop_source, shape
 from workbench.run.compiled.code.plain import PlainLoop
 from workbench.run.compiled.code.step import decode
 from workbench.run.compiled.execute.observe import Observer
@@ -27,7 +27,7 @@ from workbench.run.compiled.lower.tables import CROWDED, FULL
 from workbench.run.snapshot import HINT, fingerprint, opened, sealed
 
 if TYPE_CHECKING:
-    from workbench.run.compiled.execute.outputs import Outputs
+    from workbench.run.compiled.execute.outputs import OutputArrays
 
 BLOCK = 1 << 18
 """Steps between two looks at whether something went wrong."""
@@ -79,7 +79,7 @@ class Compiled(Stepping):
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
         from workbench.run.compiled.execute import columns as compiled_columns
         from workbench.run.compiled.execute import outputs as compiled_outputs
-        from workbench.run.compiled.execute.state import State
+        from workbench.run.compiled.execute.state import LoopArrays
 
         self._columns = compiled_columns
         self.pipeline = pipeline
@@ -90,7 +90,7 @@ class Compiled(Stepping):
         self._patience, self._with_machine, self._warm, self._made = patience, machine, False, 0
         self._pool = compiled_outputs.Pool()
         self._loops: dict[tuple[Any, ...], Loop] = {}
-        self._state = State(self.system, self.form)
+        self._state = LoopArrays(self.system, self.form)
         self._loop("sparse", False, machine=False)  # what has no code is refused now
         self.reset()
 
@@ -215,19 +215,19 @@ class Compiled(Stepping):
             self.steps += last - first
         return outputs.found(start, before)
 
-    def _bad(self, loop: Loop, first: int, last: int, inputs: Sequence[Any], outputs: Outputs) -> bool:
+    def _bad(self, loop: Loop, first: int, last: int, inputs: Sequence[Any], outputs: OutputArrays) -> bool:
         """Make steps with a loop; whether something went wrong in one of them."""
         whole, real, *memories = self.state
         return loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots)
 
-    def _room(self, count: int, places: bool, *, reuse: bool = False) -> Outputs:
+    def _room(self, count: int, places: bool, *, reuse: bool = False) -> OutputArrays:
         """Room for what comes out of so many steps from here."""
-        from workbench.run.compiled.execute.outputs import Outputs, room
+        from workbench.run.compiled.execute.outputs import OutputArrays, room
 
         self._pool.begin()
         sizes = [room(pipe, count, self._state) for _, _, pipe in self.results]
         empty = self._pool.empty if reuse else self._columns.empty
-        return Outputs(self.results, [fields for _, fields in self.form.results], sizes, empty, places=places)
+        return OutputArrays(self.results, [fields for _, fields in self.form.results], sizes, empty, places=places)
 
     # --- which loop makes which steps -----------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ class Compiled(Stepping):
         variables = [(self.system.variables[i], self.form.whole.index(i)) for i in self._steady.variables]
         return self._steady.distance.get(tuple(decode(v.domain, self.state[0].item(at)) for v, at in variables))
 
-    def phases(self, kind: str) -> Sequence[Given]:
+    def phases(self, kind: str) -> Sequence[Substitution]:
         """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""
         return self._steady.phases if kind == "steady" else [known(self.system, kind)]
 

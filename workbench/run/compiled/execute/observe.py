@@ -11,12 +11,12 @@ from workbench.core.processor import Maybe, carried
 from workbench.core.term import Term, leaves
 from workbench.ir.system import Pipe, System
 from workbench.run.compiled.code.loop import Shape, executable
-from workbench.run.compiled.code.plain import SCOPE, Cells
+from workbench.run.compiled.code.plain import SCOPE, PlainArray
 from workbench.run.compiled.code.step import decode, encode, step_code
-from workbench.run.compiled.lower.tables import ordered
+from workbench.run.compiled.lower.tables import array_names, ordered
 
 if TYPE_CHECKING:
-    from workbench.run.compiled.execute.state import State
+    from workbench.run.compiled.execute.state import LoopArrays
 
 
 class Observer:
@@ -32,8 +32,8 @@ class Observer:
         self, system: System, form: Shape, state: Sequence[Any], terms: Sequence[Term], *, row: bool = False
     ) -> None:
         self._system, self._form, self._state = system, form, state
-        self._cells = [Cells(array) for array in state[2:]]
-        arrays = {name: cells for (name, *_), cells in zip(form.memories, self._cells, strict=True)}
+        self._cells = [PlainArray(array) for array in state[2:]]
+        arrays = dict(zip(array_names(system).values(), self._cells, strict=True))
         code = step_code(system, list(terms))
         self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run", row=row), {**SCOPE, **arrays})
 
@@ -64,7 +64,9 @@ def watched(pipe: Pipe) -> Iterator[Term]:
     return leaves((pipe.slots, () if pipe.more is None else pipe.more))
 
 
-def in_rows(pipe: Pipe, domain: Domain, observer: Observer, state: State, inputs: Mapping[str, Any]) -> list[Value]:
+def in_rows(
+    pipe: Pipe, domain: Domain, observer: Observer, state: LoopArrays, inputs: Mapping[str, Any]
+) -> list[Value]:
     """The events that a pipe carries for rows of a table, given what observes its `rows`."""
     found: list[Value] = []
     if pipe.rows is None:

@@ -13,13 +13,13 @@ from workbench.core.domain import INT, Domain
 from workbench.ir.system import Pipe
 from workbench.run.compiled.code.loop import rows_of, spare
 from workbench.run.compiled.execute import columns
-from workbench.run.compiled.execute.state import State
+from workbench.run.compiled.execute.state import LoopArrays
 
-Result = tuple[str, Domain, Pipe]
+OutputSource = tuple[str, Domain, Pipe]
 """An output: its name, domain and pipe."""
 
 
-def room(pipe: Pipe, count: int, state: State) -> int:
+def room(pipe: Pipe, count: int, state: LoopArrays) -> int:
     """How much room an output needs for so many steps from the present state; with many changes, for one."""
     waiting = 0 if pipe.more is None else state.number(pipe.more.name)
     rows = rows_of(pipe)
@@ -27,7 +27,7 @@ def room(pipe: Pipe, count: int, state: State) -> int:
     return waiting + count * pipe.width + many + spare(pipe)
 
 
-class Outputs:
+class OutputArrays:
     """Arrays for the outputs of some steps.
 
     Attributes
@@ -39,7 +39,7 @@ class Outputs:
 
     def __init__(
         self,
-        results: Sequence[Result],
+        results: Sequence[OutputSource],
         fields: Sequence[tuple[Domain, ...]],
         sizes: Sequence[int],
         empty: Callable[[int, Domain], Any],
@@ -72,13 +72,13 @@ class Outputs:
             self.counts[:] = made
         return grown
 
-    def found(self, start: int, before: Sequence[Callable[[], Any] | None]) -> dict[str, columns.Output]:
+    def found(self, start: int, before: Sequence[Callable[[], Any] | None]) -> dict[str, columns.OutputColumn]:
         """By name, given the number of the first step and what gives the maps before it."""
         rest, found = iter(self.arrays), {}
         for j, (name, domain, _) in enumerate(self._results):
             arrays = tuple(next(rest)[: self.counts[j]] for _ in self._fields[j])
             steps = self.spots[j][: self.counts[j]] + start if self.spots else None
-            found[name] = columns.Output.of(domain, arrays, steps, before[j])
+            found[name] = columns.OutputColumn.of(domain, arrays, steps, before[j])
         return found
 
 

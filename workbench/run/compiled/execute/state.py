@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.core.domain import FLOAT, FrozenMap, Tuple
-from workbench.core.term import Change, leaves
+from workbench.core.memory import KeyedArray
+from workbench.core.term import Change, Term, leaves
 from workbench.ir.system import System
 from workbench.run.compiled.code.loop import Shape
 from workbench.run.compiled.execute import columns
@@ -18,7 +19,7 @@ from workbench.run.compiled.execute.observe import encode_any
 from workbench.run.compiled.lower import tables
 
 
-class State:
+class LoopArrays:
     """The arrays of the loops of a system: whole numbers, floats, and the memories."""
 
     def __init__(self, system: System, form: Shape) -> None:
@@ -61,9 +62,9 @@ class State:
             else:
                 array[:] = content
 
-    def array(self, name: str) -> Any:
+    def array(self, column: Term) -> Any:
         """One array of a memory."""
-        return self.arrays[self._places[name]]
+        return self.arrays[self._places[column.name]]
 
     def number(self, variable: str) -> int:
         """The value of a variable that holds whole numbers."""
@@ -74,9 +75,9 @@ class State:
         """Whether some tables were filled that far, and now are larger; the rest of the state is then this one."""
         found, first = [], 2
         for memory in self.system.memories:
-            after = first + len(memory.arrays)
-            if memory.fresh is not None and tables.filled(self.arrays[first]) >= filled:
-                found.append((memory.fresh, slice(first, after)))
+            after = first + len(memory.columns)
+            if isinstance(memory.domain, KeyedArray) and tables.filled(self.arrays[first]) >= filled:
+                found.append((memory.domain.fresh, slice(first, after)))
             first = after
         if found:
             self.restore(state)
@@ -91,10 +92,10 @@ class State:
         """Gives the map that a table holds now, if this is the value of such a map."""
         if not isinstance(value, Change):
             return None
-        used, present, *fields = (self.array(name).copy() for name in value.content.arrays)
+        used, present, *fields = (self.array(column).copy() for column in value.content.columns)
         there = used & present
         entry = Tuple((value.domain.key, value.domain.value))
-        rows = columns.Output(entry, tuple(field[1:][there[1:]] for field in fields))
+        rows = columns.OutputColumn(entry, tuple(field[1:][there[1:]] for field in fields))
         return lambda: FrozenMap(rows.events())
 
     def to_bytes(self) -> bytes:

@@ -18,7 +18,7 @@ from workbench.run.compiled.code.loop import Shape
 from workbench.run.compiled.execute.observe import Observer, given_inputs, in_rows, shown, watched
 
 if TYPE_CHECKING:
-    from workbench.run.compiled.execute.state import State
+    from workbench.run.compiled.execute.state import LoopArrays
 
 BLOCK = 1 << 18
 """Steps of which Python values are turned into columns at a time."""
@@ -33,7 +33,7 @@ class Stepping(ABC):
     results: list[tuple[str, Domain, Pipe]]
     steps: int
     _columns: Any
-    _state: State
+    _state: LoopArrays
 
     @abstractmethod
     def feed(self, streams: Any, present: Mapping[str, Any] | None = None) -> dict[str, Any]:

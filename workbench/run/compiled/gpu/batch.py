@@ -42,10 +42,10 @@ class Traces:
 
     def events(self, trace: int) -> list[Value]:
         """The events of one trace as Python values of the domain."""
-        from workbench.run.compiled.execute.columns import Output
+        from workbench.run.compiled.execute.columns import OutputColumn
 
         count = int(self.counts[trace])
-        return Output(self.domain, tuple(field[:count, trace] for field in self.fields)).events()
+        return OutputColumn(self.domain, tuple(field[:count, trace] for field in self.fields)).events()
 
 
 class Batch:
@@ -81,7 +81,7 @@ class Batch:
         self._fields = dict(self._one.form.results)
         self._at_once = at_once
         name = "" if device == "cpu" else gpu_name()
-        if name and any(memory.fresh is not None for memory in self._one.system.memories):
+        if name and any(memory.keyed for memory in self._one.system.memories):
             if device == "gpu":
                 raise Refused(
                     f"pipeline {pipeline.name} has slices by keys of an infinite type, whose tables grow: a GPU cannot",
@@ -265,7 +265,7 @@ class Batch:
         ]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
         room = [*outputs, work.traces]
-        group = compiled_cuda.Group(
+        group = compiled_cuda.TraceGroup(
             [*parts, *flags],
             self._state(full),
             outputs,

@@ -17,7 +17,7 @@ from numba import config, cuda
 
 from workbench.ir.system import System
 from workbench.run.compiled.code import kernels as compiled_kernels
-from workbench.run.compiled.code.loop import Given, executable, loop_source, parameters
+from workbench.run.compiled.code.loop import Substitution, executable, loop_source, parameters
 from workbench.run.compiled.lower.tape import Taped
 
 THREADS = 128
@@ -101,7 +101,7 @@ def free_bytes() -> int:
     return 1 << 30 if SIMULATED else int(cuda.current_context().get_memory_info().free)
 
 
-def kernel_source(system: System, phases: Sequence[Given], *, places: bool = False) -> str:
+def kernel_source(system: System, phases: Sequence[Substitution], *, places: bool = False) -> str:
     """Source of `kernel(first, last, arrays..., bad)`, which makes these steps of every trace.
 
     The arrays are those of the loop with one more axis, the traces; `bad` says in which of them a hazard occurred.
@@ -116,13 +116,13 @@ def kernel_source(system: System, phases: Sequence[Given], *, places: bool = Fal
     )
 
 
-def kernel(system: System, phases: Sequence[Given], *, places: bool = False, watch: bool = True) -> Any:
+def kernel(system: System, phases: Sequence[Substitution], *, places: bool = False, watch: bool = True) -> Any:
     """The kernel, compiled when it is first launched; the options are those of `loop_source`."""
     source = loop_source(system, phases, places=places, target="gpu", watch=watch)
     return _kernel(source, kernel_source(system, phases, places=places))
 
 
-def kernels(tape: Taped, phases: Sequence[Given]) -> list[tuple[int, Any]]:
+def kernels(tape: Taped, phases: Sequence[Substitution]) -> list[tuple[int, Any]]:
     """Kernels for these steps, each with how many it makes at a time, a multiple of which it must be given.
 
     The first, if there are two, reads many events ahead; the second can make what is left.
@@ -182,7 +182,7 @@ def _spread(values, array):
             array[row, column] = values[row]
 
 
-class Group:
+class TraceGroup:
     """Some traces on the device, in a stream of their own, so that copies go on while others compute.
 
     Parameters

@@ -10,22 +10,32 @@ from collections.abc import Callable, Container, Iterable, Sequence
 
 from workbench.core.evaluate import Assignment
 from workbench.core.fold import postorder
-from workbench.core.memory import Gather
+from workbench.core.memory import ANY_ROW, SUM_ROWS, SUM_ROWS_OVERFLOWS, RowFold
 from workbench.core.term import Term
 
-ROW = "row"
-"""What code calls the number of a row, in a loop over a table."""
+ROW_NAME = "row"
+"""What code calls the number of a row (`ROW`), in a loop over a table."""
+
+_COLLECTED = {
+    SUM_ROWS: (["{0} = 0"], ["{0} += {1}"]),
+    ANY_ROW: (["{0} = False"], ["{0} = {0} | {1}"]),
+    SUM_ROWS_OVERFLOWS: (
+        ["{0} = False", "{0}_sum = 0"],
+        ["{0} = {0} | sum_overflows({0}_sum, {1})", "{0}_sum += {1}"],
+    ),
+}
+"""The statements that begin with a result `{0}`, and those that add the value `{1}` of a row to it."""
 
 
 def over_rows(used: str, happens: str, statements: Iterable[str], *, keys: str = "") -> list[str]:
-    """Statements for every row of a table that is used, where something happens; `ROW` is its number.
+    """Statements for every row of a table that is used, where something happens; `ROW_NAME` is its number.
 
     The rows come in any order, or in that of the keys in this array.
     """
     if keys:
-        head = [f"if {happens}:", f"    for {ROW} in ordered({used}, {keys}):"]
+        head = [f"if {happens}:", f"    for {ROW_NAME} in ordered({used}, {keys}):"]
         return [*head, *(f"        {statement}" for statement in statements)]
-    head = [f"if {happens}:", f"    for {ROW} in range(1, len({used})):", f"        if {used}[at({ROW})]:"]
+    head = [f"if {happens}:", f"    for {ROW_NAME} in range(1, len({used})):", f"        if {used}[at({ROW_NAME})]:"]
     return [*head, *(f"            {statement}" for statement in statements)]
 
 
@@ -63,20 +73,18 @@ class Statements:
     def _write(self, line: Assignment) -> None:
         if line.term in self._written:
             return
-        op = line.term.op
-        if isinstance(op, Gather):
-            texts = self._gathered(op, self._together(line, op))
+        if isinstance(line.term.op, RowFold):
+            texts = self._collected(self._together(line))
         else:
             self._written.add(line.term)
             texts = [f"{line.name} = {line.text}"]
         (self.late if line.term in self._fed else self.early).extend(texts)
 
-    def _together(self, line: Assignment, op: Gather) -> list[Assignment]:
+    def _together(self, line: Assignment) -> list[Assignment]:
         """What is collected in the same loop; what it needs is written before."""
         found = [line]
         for other in self._once:
-            same = isinstance(other.term.op, Gather) and other.term.op.used == op.used
-            if not same or other.term.args[0] is not line.term.args[0] or other is line:
+            if not isinstance(other.term.op, RowFold) or other.term.args[:2] != line.term.args[:2] or other is line:
                 continue
             if other.term not in self._written and (other.term in self._fed) == (line.term in self._fed):
                 terms = {each.term for each in found}
@@ -89,14 +97,13 @@ class Statements:
                 self._write(each)
         return found
 
-    def _gathered(self, op: Gather, lines: Sequence[Assignment]) -> list[str]:
-        start, inside, collect = [], list[str](), []
+    def _collected(self, lines: Sequence[Assignment]) -> list[str]:
+        begin, inside, add = [], list[str](), []
         for name, _, term in lines:
-            assert isinstance(term.op, Gather)
-            _, value = term.args
-            start += [text.format(name) for text in term.op.start]
-            inside += self.needed(value)
-            collect += [f"{name}_v = {self._source(value)}"]
-            collect += [text.format(name, f"{name}_v") for text in term.op.collect]
-        happens = self._source(lines[0].term.args[0])
-        return [*start, *over_rows(op.used, happens, [*dict.fromkeys(inside), *collect])]
+            assert isinstance(term.op, RowFold)
+            start, collect = _COLLECTED[term.op]
+            begin += [text.format(name) for text in start]
+            inside += self.needed(term.args[2])
+            add += [f"{name}_v = {self._source(term.args[2])}", *(text.format(name, f"{name}_v") for text in collect)]
+        used, happens, _ = map(self._source, lines[0].term.args)
+        return [*begin, *over_rows(used, happens, [*dict.fromkeys(inside), *add])]

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals
-from workbench.core.evaluate import Kind, escape_condition
+from workbench.core.evaluate import Bounded, escape_condition
 from workbench.core.fields import scalars, within
 from workbench.core.fold import Substitute, postorder
 from workbench.core.kinds import Clocked
-from workbench.core.memory import gather
+from workbench.core.memory import ANY_ROW
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, Others, Term, const, leaves, var
@@ -24,7 +24,7 @@ from workbench.ir.reduce import escape_in
 from workbench.ir.system import Memory, System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.run.base import check_support
-from workbench.run.compiled.code.step import refuse_large, refuse_long
+from workbench.run.compiled.lower.words import refuse_large, refuse_long
 
 
 class Hazard(NamedTuple):
@@ -77,7 +77,7 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
             raise PipelineError(f"pipeline {flat.name} has no queue '{queue}'", hint=hint)
     unknown = [queue for queue in flat.queues if queue not in known]
     try:
-        system = compose(flat, {**known, **dict.fromkeys(unknown, 0)}, compiled=True)
+        system = compose(flat, {**known, **dict.fromkeys(unknown, 0)}, arrays=True)
     except TypingError as error:
         raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
     # where no queue of these has ever held an event, can one be needed in a step?
@@ -122,21 +122,20 @@ def fixed(system: System) -> dict[Term, Term]:
     return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
 
 
-def escaping(memory: Memory, kind: Kind) -> Iterator[Term]:
+def escaping(memory: Memory, kind: Bounded) -> Iterator[Term]:
     """When what is written to a memory leaves a domain of this kind."""
     for write in memory.writes:
         yield escape_condition([write.happens], kind)
         yield escape_condition([write.position, write.value], kind, write.happens)
     for update in memory.updates:
         yield escape_condition([update.happens], kind)
-        somewhere = gather("any", memory.name, memory.arrays[0])
-        yield somewhere.build((update.happens, escape_condition([update.value], kind, update.which)))
+        yield ANY_ROW.build((memory.columns[0], update.happens, escape_condition([update.value], kind, update.which)))
 
 
-def _escaping_in(rows: Others, kind: Kind) -> Term:
+def _escaping_in(rows: Others, kind: Bounded) -> Term:
     """When what comes of many rows of a table leaves a domain of this kind."""
     condition = OR(escape_condition([rows.which], kind), escape_condition([rows.value], kind, rows.which))
-    return gather("any", rows.table, rows.used).build((rows.happens, condition))
+    return ANY_ROW.build((rows.used, rows.happens, condition))
 
 
 def _held(domain: Domain) -> bool:

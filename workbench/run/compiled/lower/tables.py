@@ -1,4 +1,4 @@
-"""Tables of compiled code: hash tables with open addressing, whose rows lie in arrays, one for each scalar part.
+"""Arrays of compiled code, one for each scalar part of a memory; tables are hash tables with open addressing in them.
 
 The rule of this module: each of the keys 0, 1, ... `DIRECT` - 1 has a row of its own. The row of another is the first
 one, from where its hash says, that is its own or that is not used; rows are never taken out, but a table that grows
@@ -11,7 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.core.memory import DIRECT
+from workbench.core.ops import AND, EQ
+from workbench.core.term import FALSE, Term
+from workbench.ir.system import Memory, System
+
+DIRECT = 64
+"""The keys from 0 to this one have rows of their own in a table: they need not be looked for."""
+
+FIRST = 64
+"""Rows of a table at first, for other keys: a power of two."""
 
 SCATTER = 0x9E3779B97F4A7C15
 """Multiplied with a key, its upper half says where to look first, as a part of the table.
@@ -22,6 +30,27 @@ SCATTER = 0x9E3779B97F4A7C15
 
 CROWDED, FULL = 0.5, 1.0
 """The part of a table's rows that may be used between two blocks of steps, and within one."""
+
+
+def array_names(system: System) -> dict[Term, str]:
+    """What code calls the arrays of the memories, in their order."""
+    return {column: f"m{i}_{k}" for i, memory in enumerate(system.memories) for k, column in enumerate(memory.columns)}
+
+
+def first_length(memory: Memory) -> int:
+    """The length of its arrays at first."""
+    return table_size(FIRST) if memory.domain.length is None else memory.domain.length
+
+
+def table_size(rows: int) -> int:
+    """The size of a table with so many rows, a power of two, for other keys; the first row belongs to no key."""
+    return 1 + DIRECT + rows
+
+
+def full(memory: Memory) -> Term:
+    """Whether a step finds no row in a table for what it writes."""
+    last = memory.writes[-1] if memory.keyed and memory.writes else None
+    return FALSE if last is None else AND(last.happens, EQ(last.position, 0))
 
 
 def find(used: Any, keys: Any, key: Any) -> int:

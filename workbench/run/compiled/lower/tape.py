@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Integers, Overflowing
 from workbench.core.fold import Substitute, map_leaves, postorder
-from workbench.core.memory import Write
+from workbench.core.memory import READ, RECALL, Write
 from workbench.core.ops import ite
 from workbench.core.term import FALSE, TRUE, Term, const, leaves, var
 from workbench.ir.system import Definition, Memory, System
@@ -59,7 +59,7 @@ def taped(system: System, dense: Mapping[Term, Term]) -> Taped:
     hazards depend any more stand still in it.
     """
     recall = _Recall(system, dense)
-    if not recall.arrays or any(memory.fresh is not None for memory in system.memories):
+    if not recall.arrays or any(memory.keyed for memory in system.memories):
         return Taped(system)
     left = replace(
         system,
@@ -68,7 +68,7 @@ def taped(system: System, dense: Mapping[Term, Term]) -> Taped:
         memories=tuple(
             m._replace(writes=tuple(recall.write(write) for write in m.writes))
             for m in system.memories
-            if recall.arrays.isdisjoint(m.arrays)
+            if recall.arrays.isdisjoint(m.columns)
         ),
         free={**system.free, **{past.symbol.name: past.domain for past in recall.pasts}},
     )
@@ -78,7 +78,7 @@ def taped(system: System, dense: Mapping[Term, Term]) -> Taped:
 def _only_needed(system: System, pasts: Iterable[Past]) -> System:
     """The system with nothing changing but what outputs, hazards and the places of pasts depend on."""
     shown = [system.pipes[pipe] for _, pipe in system.outputs]
-    written = [(memory.writes, memory.full) for memory in system.memories]
+    written = [memory.writes for memory in system.memories]
     wanted = [(pipe.slots, () if pipe.more is None else pipe.more) for pipe in shown]
     places = tuple(past.back for past in pasts)
     needed = system.cone((tuple(wanted), tuple(written), places, tuple(hazard.happens for hazard in hazards(system))))
@@ -103,16 +103,16 @@ class _Recall(Substitute):
         self._inputs = {leaf for source in system.inputs for leaf in leaves(source.value)}
         self._counters = {v.name for v in system.variables}
         self.pasts: dict[Past, None] = {}
-        self._written: dict[str, tuple[Term, Memory]] = {}
+        self._written: dict[Term, tuple[Term, Memory]] = {}
         for memory in system.memories:
             values = self._computed(memory)
-            self._written |= {array: (value, memory) for array, value in zip(memory.arrays, values, strict=False)}
+            self._written |= {array: (value, memory) for array, value in zip(memory.columns, values, strict=False)}
         terms = [v.next for v in system.variables] + [d.term for d in system.definitions]
         terms += [leaf for m in system.memories for w in m.writes for leaf in (w.happens, w.position, *leaves(w.value))]
         for load in postorder(terms):
             array = _array(load)
             if array in self._written and not self._known_age(load):
-                for each in self._written[array][1].arrays:
+                for each in self._written[array][1].columns:
                     self._written.pop(each, None)
         self.arrays = frozenset(self._written)
 
@@ -134,17 +134,17 @@ class _Recall(Substitute):
 
     def _known_age(self, load: Term) -> bool:
         """Whether it is known how many writes ago that was written which is read."""
-        return len(load.args) == 2 and (load.args[1].is_const or load.args[1].name in self._counters)
+        return load.op is RECALL and (load.args[2].is_const or load.args[2].name in self._counters)
 
     def default(self, term: Term, *args: Term) -> Term:
         array = _array(term)
         if array not in self._written:
             return super().default(term, *args)
-        back = term.args[1]
+        back = term.args[2]
         value, memory = self._written[array]
         earlier = {node: self._past(node.name, node.domain, back) for node in postorder([value]) if node.is_var}
         before = Substitute(earlier)(value)
-        if not memory.blank:
+        if not memory.domain.blank:
             return before
         found: Term = ite(self._past("", BOOL, back), before, const(term.domain.default, term.domain))
         return found
@@ -155,6 +155,6 @@ class _Recall(Substitute):
         return past.symbol
 
 
-def _array(term: Term) -> str:
-    """The array of a memory that a term reads; empty, if it does not."""
-    return term.op.symbol if term.op is not None and term.op.name == "load" else ""
+def _array(term: Term) -> Term | None:
+    """The array of a memory that a term reads, if it does."""
+    return term.args[0] if term.op in (READ, RECALL) else None

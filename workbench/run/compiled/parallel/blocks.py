@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from workbench.core import function as f
 from workbench.core.domain import Domain, Integer, Overflowing, Reals, Value
 from workbench.core.fold import Substitute, postorder
+from workbench.core.memory import READS
 from workbench.core.ops import ADD, AND, ITE, MAX, MIN, MUL, OR, SUB, Operator
 from workbench.core.term import TRUE, Term, const, leaves, var
 from workbench.errors import Refused
@@ -58,7 +59,7 @@ class Last(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Starts:
     """What it takes to start anywhere.
 
     Attributes
@@ -77,7 +78,7 @@ class Blocks:
     history: int
 
 
-def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = False) -> Blocks:
+def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = False) -> Starts:
     """How a system can be started anywhere, given constants for inputs (that each has an event).
 
     Parameters
@@ -88,7 +89,7 @@ def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = Fa
     ------
     Refused: it cannot, because of some processor.
     """
-    tables = [memory.name for memory in system.memories if memory.fresh is not None]
+    tables = [memory.name for memory in system.memories if memory.keyed]
     repeats = [name for name, pipe in system.pipes.items() if pipe.more is not None]
     if tables or repeats:
         why = "slices lie in a table" if tables else "verdicts wait in any number"
@@ -106,9 +107,11 @@ class _Analysis:
         self.known = Substitute(dict(given))
         self.variables = {v.name: v for v in system.variables}
         self.after = {v.name: self.known(system.inlined(v.next)) for v in system.variables}
-        self.writes = {m.arrays[0]: self._written(m.writes) for m in system.memories if m.arrays}
-        self.array = {array: memory.arrays[0] for memory in system.memories for array in memory.arrays}
-        self.owner = {m.arrays[0]: instance_of(m.name) for m in system.memories if m.arrays}
+        memories = {m.columns[0].name: m for m in system.memories if m.columns}
+        self.writes = {array: self._written(memory.writes) for array, memory in memories.items()}
+        self.array = {column.name: array for array, memory in memories.items() for column in memory.columns}
+        self.owner = {array: instance_of(array) for array in memories}
+        self.sizes = {array: memory.domain.length or 0 for array, memory in memories.items()}
         self.clocks = circles(system, given, LONGEST)
         self.needs = {name: self._names([term]) for name, term in self.after.items()}
         self.needs |= {
@@ -126,8 +129,8 @@ class _Analysis:
         for term in postorder(terms):
             if term.is_var and term.name in self.variables:
                 found.add(term.name)
-            elif term.op is not None and term.op.name == "load":
-                found.add(self.array[term.op.symbol])
+            elif term.is_var and term.name in self.array:
+                found.add(self.array[term.name])
         return found
 
     def _cone(self, names: set[str]) -> set[str]:
@@ -189,7 +192,7 @@ class _Analysis:
 
     # --- all of it ------------------------------------------------------------------------------------------
 
-    def found(self) -> Blocks:
+    def found(self) -> Starts:
         last = {name: shown for name, scan in self.scans.items() if (shown := self._last(name)) is not None}
         inner = [name for name in self.scans if name not in last]
         levels: dict[str, int] = {}
@@ -200,7 +203,7 @@ class _Analysis:
                     levels[name] = 1 + max((levels[each] for each in below), default=0)
         ordered = [[n for n in inner if levels[n] == level] for level in range(1, max(levels.values(), default=0) + 1)]
         positions = {name: i for i, name in enumerate(self.variables)}
-        return Blocks(
+        return Starts(
             {positions[name]: circle for name, circle in self.clocks.items()},
             tuple(tuple(self.scans[n] for n in names) for names in ordered),
             tuple(frozenset(self._cone(set(names))) for names in ordered),
@@ -289,8 +292,7 @@ class _Past:
         self.of = analysis
         self.sources = set(analysis.clocks) | set(analysis.scans)
         self.names = {name for name in analysis.after if name not in self.sources}
-        sizes = {m.arrays[0]: m.size for m in analysis.system.memories if m.arrays}
-        self.cells = {array: set(range(size)) for array, size in sizes.items()}
+        self.cells = {array: set(range(size)) for array, size in analysis.sizes.items()}
         self.whole = {array: frozenset(cells) for array, cells in self.cells.items()}
         self.memo: dict[tuple[Any, ...], tuple[Term, ...]] = {}
 
@@ -341,8 +343,8 @@ class _Past:
         for node in postorder([term]):
             if node.is_var and node.name in self.names:
                 return True
-            if node.op is not None and node.op.name == "load":
-                array, position = self.of.array[node.op.symbol], node.args[0]
+            if node.op in READS:
+                array, position = self.of.array[node.args[0].name], node.args[1]
                 if position.payload in self.cells[array] if position.is_const else self.cells[array]:
                     return True
         return False

@@ -22,12 +22,12 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term, var
 from workbench.errors import PipelineError
 from workbench.ir.system import System
-from workbench.run.compiled.code.loop import Given, dense, executable, loop_source, shape
-from workbench.run.compiled.code.plain import SCOPE, Cells, PlainLoop
+from workbench.run.compiled.code.loop import Substitution, dense, executable, loop_source, shape
+from workbench.run.compiled.code.plain import SCOPE, PlainArray, PlainLoop
 from workbench.run.compiled.code.step import Scalars
 from workbench.run.compiled.execute.executor import PATIENCE, Compiled, Loop
 from workbench.run.compiled.execute.observe import decode_any, encode_any
-from workbench.run.compiled.parallel.blocks import Blocks, Last, Scan, blocks
+from workbench.run.compiled.parallel.blocks import Last, Scan, Starts, blocks
 from workbench.run.threaded.manager import ThreadManager
 
 SHORTEST = 1 << 16
@@ -39,7 +39,7 @@ LONGEST = 1 << 20
 PATIENT = 3
 """How often blocks may not fit together before no more are made."""
 
-State = list[Any]
+LoopValues = list[Any]
 
 
 class Parallel(Compiled):
@@ -79,7 +79,7 @@ class Parallel(Compiled):
         if threads < 1:
             raise PipelineError(f"a pipeline cannot run in {threads} threads", hint="1 or more")
         super().__init__(pipeline, capacities, patience=patience, machine=machine)
-        self.cuts: Blocks = blocks(self.system, dense(self.system), reassociate=reassociate)
+        self.cuts: Starts = blocks(self.system, dense(self.system), reassociate=reassociate)
         self.threads = threads
         self.blocks = 0
         self._shortest = shortest
@@ -127,7 +127,7 @@ class Parallel(Compiled):
             self._loops[key] = self._code(source) or PlainLoop(source, shape(system), sparse=False)
         return self._loops[key]
 
-    def lead_phases(self, kind: str, level: int) -> Sequence[Given]:
+    def lead_phases(self, kind: str, level: int) -> Sequence[Substitution]:
         """What is known of the steps of such a loop."""
         phases = self.phases(kind)
         if level < len(self.cuts.levels) and not self._follows(level, phases[0]):
@@ -141,7 +141,7 @@ class Parallel(Compiled):
         if key not in self._loops:
             source = offset_source(domain, scan.op)
             plain = executable(source, SCOPE)
-            self._loops[key] = self._code(source) or (lambda a, b, offset, y: plain(a, b, offset, Cells(y)))
+            self._loops[key] = self._code(source) or (lambda a, b, offset, y: plain(a, b, offset, PlainArray(y)))
         return self._loops[key]
 
     def _code(self, source: str) -> Loop | None:
@@ -168,7 +168,7 @@ class Parallel(Compiled):
             variables=tuple(
                 v if v.name in needed else v._replace(next=var(v.name, v.domain)) for v in system.variables
             ),
-            memories=tuple(m if m.arrays[0] in needed else m._replace(writes=()) for m in system.memories),
+            memories=tuple(m if m.columns[0].name in needed else m._replace(writes=()) for m in system.memories),
         )
 
     # --- the state ------------------------------------------------------------------------------------------
@@ -178,17 +178,17 @@ class Parallel(Compiled):
         form = self.form
         return (0, form.whole.index(position)) if position in form.whole else (1, form.real.index(position))
 
-    def value(self, state: State, position: int) -> Value:
+    def value(self, state: LoopValues, position: int) -> Value:
         """A variable."""
         array, index = self.place(position)
         return decode_any(self.system.variables[position].domain, state[array].item(index))
 
-    def set(self, state: State, position: int, value: Value) -> None:
+    def set(self, state: LoopValues, position: int, value: Value) -> None:
         """Change a variable."""
         array, index = self.place(position)
         state[array][index] = encode_any(self.system.variables[position].domain, value)
 
-    def advance(self, state: State, start: State, steps: int) -> bool:
+    def advance(self, state: LoopValues, start: LoopValues, steps: int) -> bool:
         """Set the clocks to what they are so many steps after the start; False where they are not on their way then."""
         for position in self.cuts.clocks:
             values = self.clock(position, start)
@@ -197,7 +197,7 @@ class Parallel(Compiled):
             self.set(state, position, values(steps))
         return True
 
-    def clock(self, position: int, start: State) -> Callable[[int], Value] | None:
+    def clock(self, position: int, start: LoopValues) -> Callable[[int], Value] | None:
         """The value of a clock so many steps after the start; None where it is not on its way then."""
         names = {v.name: i for i, v in enumerate(self.system.variables)}
         circle = self.cuts.clocks[position]
@@ -215,7 +215,7 @@ class Parallel(Compiled):
             return (exact + 2**63) % 2**64 - 2**63 if isinstance(exact, int) else exact
         return domain.fit(exact) if isinstance(domain, Integer) else exact
 
-    def same(self, a: State, b: State) -> bool:
+    def same(self, a: LoopValues, b: LoopValues) -> bool:
         """Whether two states are one, but for the scans that only outputs depend on."""
         a, b = _copies(a), _copies(b)
         for last in self.cuts.last:
@@ -245,7 +245,7 @@ class Attempt:
     def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
         del first, last
         memories = len(self.of.form.memories)
-        self.state: State = [whole, real, *arrays[:memories]]
+        self.state: LoopValues = [whole, real, *arrays[:memories]]
         self.inputs = arrays[memories : memories + len(self.of.form.values)]
         written = arrays[memories + len(self.of.form.values) :]
         count = len(self.edges) - 1
@@ -291,7 +291,7 @@ class Attempt:
             others = [each.wait_for() for each in begun]
         return [here, *others]
 
-    def _steps(self, loop: Loop, first: int, last: int, state: State) -> None:
+    def _steps(self, loop: Loop, first: int, last: int, state: LoopValues) -> None:
         """Make steps that put nothing out."""
         whole, real, *memories = state
         if first < last:
@@ -327,7 +327,7 @@ class Attempt:
 
     # --- the blocks -----------------------------------------------------------------------------------------
 
-    def _run(self, loop: Loop, k: int, made: Any, views: Sequence[Any]) -> tuple[State | None, bool]:
+    def _run(self, loop: Loop, k: int, made: Any, views: Sequence[Any]) -> tuple[LoopValues | None, bool]:
         """Run a block; the state in which it was begun, if that had to be found, and whether a hazard occurred."""
         state, begun, first = self.states[k], None, self.edges[k]
         if k:
@@ -400,5 +400,5 @@ def _close(a: Any, b: Any) -> bool:
     return all(math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-9 * largest) for x, y in pairs)
 
 
-def _copies(arrays: Sequence[Any]) -> State:
+def _copies(arrays: Sequence[Any]) -> LoopValues:
     return [array.copy() for array in arrays]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from workbench.smv.engines import Answer, Limits
+from workbench.smv.engines import Answer, EngineLimits
 from workbench.verify.decide.algebra.polynomial import Exhausted, Generators
-from workbench.verify.decide.algebra.relations import Kind, Relations
+from workbench.verify.decide.algebra.relations import MonomialKind, Relations
 from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.part import Part
 
@@ -19,7 +19,7 @@ class AlgebraDecider:
 
     name = "algebra"
 
-    def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
         del count_states
         begin, cpu = time.monotonic(), time.thread_time()
@@ -33,7 +33,7 @@ class AlgebraDecider:
         return Decision(answers, self.name, time.thread_time() - cpu, time.monotonic() - begin)
 
 
-def _proved(part: Part, roles: list[str], limits: Limits) -> dict[str, Answer]:
+def _proved(part: Part, roles: list[str], limits: EngineLimits) -> dict[str, Answer]:
     """The simplest relations first, and more where these are not enough."""
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
     found: dict[str, Answer] = {}
@@ -41,7 +41,7 @@ def _proved(part: Part, roles: list[str], limits: Limits) -> dict[str, Answer]:
     relations = None
     try:
         generators = Generators(WORK, deadline)
-        for kind in Kind:
+        for kind in MonomialKind:
             relations = Relations(part.model.system, part.assume, generators, kind, relations)
             for role in roles:
                 term = part.asked[role].formula.term

@@ -14,7 +14,7 @@ from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Pol
 
 
 def as_rules(
-    relations: Iterable[Polynomial], known: Mapping[Monomial, Polynomial], generators: Generators, order: Order
+    relations: Iterable[Polynomial], known: Mapping[Monomial, Polynomial], generators: Generators, order: Ranking
 ) -> dict[Monomial, Polynomial]:
     """The known rules, and rules that follow from the relations: what is replaced by which polynomial.
 
@@ -40,7 +40,7 @@ def as_rules(
     return rules.rules
 
 
-def _replaceable(row: Polynomial, order: Order, generators: Generators) -> tuple[Monomial, Polynomial] | None:
+def _replaceable(row: Polynomial, order: Ranking, generators: Generators) -> tuple[Monomial, Polynomial] | None:
     """A monomial of the row that may be replaced, the fewer generators the better, and by what."""
     greatest: dict[Monomial, Monomial] = {}
     for monomial in row:
@@ -59,15 +59,15 @@ def _rank(bits: Monomial) -> tuple[int, Monomial]:
     return len(bits), bits
 
 
-class Order:
+class Ranking:
     """Which number is above which others."""
 
     def __init__(self, below: Mapping[int, set[int]] | None = None) -> None:
         self._below = {number: set(others) for number, others in (below or {}).items()}
 
-    def copy(self) -> Order:
+    def copy(self) -> Ranking:
         """The same order, to be added to."""
-        return Order(self._below)
+        return Ranking(self._below)
 
     def lift(self, numbers: Monomial, others: Sequence[Monomial]) -> bool:
         """Put a product of numbers above other products, if that is possible.

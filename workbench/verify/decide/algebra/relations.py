@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from workbench.core.domain import Bool
 from workbench.core.term import Term
-from workbench.ir.system import System, Variable
+from workbench.ir.system import StateVariable, System
 from workbench.run.compiled.code.step import encode
-from workbench.verify.decide.algebra.orient import Order, as_rules
+from workbench.verify.decide.algebra.orient import Ranking, as_rules
 from workbench.verify.decide.algebra.polynomial import (
     UNIT,
     Exhausted,
@@ -34,13 +34,13 @@ from workbench.verify.decide.algebra.polynomial import (
     plus,
 )
 from workbench.verify.decide.algebra.space import Vector, integral, kernel
-from workbench.verify.decide.algebra.translate import Ring, Translation, by_cases, codes_of, ring
+from workbench.verify.decide.algebra.translate import CoefficientRing, Translation, by_cases, codes_of, ring
 
 MOST = 1000
 """How many monomials relations are looked for among."""
 
 
-class Kind(IntEnum):
+class MonomialKind(IntEnum):
     """Which monomials relations are made of; each kind has those of the ones before."""
 
     LINEAR = 1
@@ -54,7 +54,7 @@ class Kind(IntEnum):
 class Aspect(NamedTuple):
     """What a generator says of a state variable: its number, or whether it has one value (`code`)."""
 
-    variable: Variable
+    variable: StateVariable
     code: int | None
     initial: int
 
@@ -82,7 +82,7 @@ class Relations:
         system: System,
         assume: Sequence[Term],
         generators: Generators,
-        kind: Kind,
+        kind: MonomialKind,
         known: Relations | None = None,
     ) -> None:
         self._system, self._generators = system, generators
@@ -91,7 +91,7 @@ class Relations:
         self._following = dict(zip(system.variables, following, strict=True))
         self.aspects = self._aspects_of_state()
         self._known = known.rules if known else {}
-        self._known_order: Order = known.order if known else Order()
+        self._known_order: Ranking = known.order if known else Ranking()
         self._spaces = {over: self._at_first(over, kind) for over in self._rings()}
         self._orient()
         while self._refine():
@@ -123,12 +123,12 @@ class Relations:
                 found[self._generators.number(v.name)] = Aspect(v, None, initial)
         return found
 
-    def _rings(self) -> list[Ring]:
+    def _rings(self) -> list[CoefficientRing]:
         """Exact relations first, and those modulo each N there is."""
         modular = (ring(v.domain) for v in self._system.variables)
         return [None, *dict.fromkeys(over for over in modular if over is not None)]
 
-    def _at_first(self, over: Ring, kind: Kind) -> list[Vector]:
+    def _at_first(self, over: CoefficientRing, kind: MonomialKind) -> list[Vector]:
         """What holds in the initial state."""
         replaced = Rules(self._generators, self._known.get(over, {}))
         monomials = [monomial for monomial in self._monomials(over, kind) if not replaced.apply_to(monomial)]
@@ -136,18 +136,18 @@ class Relations:
             raise Exhausted(f"{len(monomials)} monomials are more than the {MOST} that are looked at")
         return [self._difference(monomial) for monomial in monomials]
 
-    def _monomials(self, over: Ring, kind: Kind) -> list[Monomial]:
+    def _monomials(self, over: CoefficientRing, kind: MonomialKind) -> list[Monomial]:
         """The monomials of this kind, but for 1."""
         bits = [(g,) for g, aspect in self.aspects.items() if aspect.code is not None]
-        numbers: dict[Ring, list[Monomial]] = {}
+        numbers: dict[CoefficientRing, list[Monomial]] = {}
         for generator, aspect in self.aspects.items():
             if aspect.code is None:
                 numbers.setdefault(ring(aspect.variable.domain), []).append((generator,))
         own = numbers.get(over, [])
         found = [*bits, *numbers.get(None, []), *own]
-        if kind >= Kind.GUARDED:
+        if kind >= MonomialKind.GUARDED:
             found += self._products(itertools.chain(itertools.combinations(bits, 2), itertools.product(own, bits)))
-        if kind >= Kind.QUADRATIC:
+        if kind >= MonomialKind.QUADRATIC:
             squares = self._products(itertools.combinations_with_replacement(own, 2))
             found += [*squares, *self._products(itertools.product(squares, bits))]
         return list(dict.fromkeys(found))
@@ -165,8 +165,8 @@ class Relations:
 
     def _orient(self) -> None:
         """Make the relations that there are now the rules of translation."""
-        self.order: Order = self._known_order.copy()
-        self.rules: dict[Ring, dict[Monomial, Polynomial]] = {}
+        self.order: Ranking = self._known_order.copy()
+        self.rules: dict[CoefficientRing, dict[Monomial, Polynomial]] = {}
         for over, space in self._spaces.items():  # the exact ones come first, and hold in every ring
             known = {**self.rules.get(None, {}), **self._known.get(over, {})}
             self.rules[over] = as_rules(integral(space, self._generators), known, self._generators, self.order)

@@ -37,11 +37,11 @@ CASES = 64
 MANY = 64
 """From which N on the larger half of the constants is read as negative: N - 1 is -1, but 3 of 4 is 3."""
 
-Ring = Integer | None
+CoefficientRing = Integer | None
 """Where equations hold: modulo N, or exactly (None)."""
 
 
-def ring(domain: Domain) -> Ring:
+def ring(domain: Domain) -> CoefficientRing:
     """Where the equations between values of a domain hold."""
     return domain if isinstance(domain, Integer) and domain.overflow is Overflowing.MODULAR else None
 
@@ -61,11 +61,11 @@ class Translation(Fold[Polynomial | Cases]):
     rules: what is known, by ring; what is known exactly is among the rules of every ring.
     """
 
-    def __init__(self, generators: Generators, rules: Mapping[Ring, Rules]) -> None:
+    def __init__(self, generators: Generators, rules: Mapping[CoefficientRing, Rules]) -> None:
         super().__init__()
         self.generators = generators
         self._rules = rules
-        self._zeros: dict[int, tuple[Ring, Polynomial]] = {}
+        self._zeros: dict[int, tuple[CoefficientRing, Polynomial]] = {}
 
     def truth(self, term: Term) -> Polynomial:
         """A truth value."""
@@ -86,11 +86,11 @@ class Translation(Fold[Polynomial | Cases]):
             return value.of.get(number, {})
         return self._is_zero(plus(value, constant(-number)), None)
 
-    def times(self, a: Polynomial, b: Polynomial, over: Ring) -> Polynomial:
+    def times(self, a: Polynomial, b: Polynomial, over: CoefficientRing) -> Polynomial:
         """A product, with what is known applied."""
         return self._known(self.generators.times(a, b), over)
 
-    def _known(self, polynomial: Polynomial, over: Ring) -> Polynomial:
+    def _known(self, polynomial: Polynomial, over: CoefficientRing) -> Polynomial:
         return self._rules[over if over in self._rules else None].reduce(polynomial)
 
     # --- leaves
@@ -142,7 +142,7 @@ class Translation(Fold[Polynomial | Cases]):
         then, other = (self._in(over, value, arg) for value, arg in ((a, term.args[1]), (b, term.args[2])))
         return self._either(c, then, other, over)
 
-    def _either(self, c: Polynomial, a: Polynomial, b: Polynomial, over: Ring) -> Polynomial:
+    def _either(self, c: Polynomial, a: Polynomial, b: Polynomial, over: CoefficientRing) -> Polynomial:
         return plus(b, self.times(c, plus(a, b, -1), over))
 
     # --- numbers
@@ -189,7 +189,7 @@ class Translation(Fold[Polynomial | Cases]):
     def on_ne(self, term: Term, a: Any, b: Any) -> Polynomial:
         return plus(constant(1), self.on_eq(term, a, b), -1)
 
-    def _is_zero(self, difference: Polynomial, over: Ring) -> Polynomial:
+    def _is_zero(self, difference: Polynomial, over: CoefficientRing) -> Polynomial:
         difference = _modulo(over, self._known(difference, over))
         number = value_of(difference)
         if number is not None:
@@ -270,7 +270,7 @@ class Translation(Fold[Polynomial | Cases]):
         found = self._by_cases(term, *args) if term.op and term.op.name in OPERATORS else None
         return found if found is not None else self._opaque(term, *args)
 
-    def _in(self, over: Ring, value: Polynomial | Cases, arg: Term) -> Polynomial:
+    def _in(self, over: CoefficientRing, value: Polynomial | Cases, arg: Term) -> Polynomial:
         """A value, as a number of this ring."""
         source = ring(arg.domain)
         if source is None or source == over:
@@ -333,7 +333,7 @@ def codes_of(domain: Domain) -> tuple[int, list[int]]:
     return usual, [code for code in (int(encode(domain, value)) for value in domain.values()) if code != usual]
 
 
-def _modulo(over: Ring, polynomial: Polynomial) -> Polynomial:
+def _modulo(over: CoefficientRing, polynomial: Polynomial) -> Polynomial:
     """A polynomial without what is 0 in its ring."""
     return polynomial if over is None else {m: factor for m, factor in polynomial.items() if factor % over.n}
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 
 from workbench.core.term import FALSE
 from workbench.errors import Refused
-from workbench.smv.engines import Answer, Limits, RawTrace
-from workbench.smv.engines.base import Reached, State, patience
+from workbench.smv.engines import Answer, EngineLimits, RawTrace
+from workbench.smv.engines.base import Reached, SmvState, patience
 from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.explicit import machine
-from workbench.verify.decide.explicit.goals import Goal, Never, Plan, Recurring, Soon
+from workbench.verify.decide.explicit.goals import Agenda, Goal, Never, Recurring, Soon
 from workbench.verify.decide.explicit.machine import CompiledSearch, MemoryLimitError
-from workbench.verify.decide.explicit.search import PlainSearch, Search, Step, Stepper
+from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch, Stepper
 from workbench.verify.decide.explicit.space import Space
 from workbench.verify.decide.part import Part
 
@@ -46,13 +46,13 @@ class ExplicitDecider:
     def __init__(self, plain_seconds: float | None = PLAIN_SECONDS) -> None:
         self.plain_seconds = plain_seconds if machine.available() else None
 
-    def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         """See `Decider.decide`."""
         begin, cpu = time.monotonic(), time.thread_time()
         if part.driven:
             reason = "the explicit engine knows pipelines, not the SMV system that drives the inputs"
             return Decision(dict.fromkeys(part.asked, Answer(None, reason=reason)), self.name)
-        plan = Plan(part.fair)
+        plan = Agenda(part.fair)
         for role, asked in part.asked.items():
             plan.add(role, asked)
         run = _Run(part, plan, limits, self.plain_seconds)
@@ -73,7 +73,7 @@ class _Stopped(Exception):
 class _Run:
     """One search for the answers to a part."""
 
-    def __init__(self, part: Part, plan: Plan, limits: Limits, plain_seconds: float | None) -> None:
+    def __init__(self, part: Part, plan: Agenda, limits: EngineLimits, plain_seconds: float | None) -> None:
         self.part, self.plan, self.limits = part, plan, limits
         self.begin = time.monotonic()
         self.deadline = None if limits.seconds is None else self.begin + limits.seconds
@@ -99,7 +99,7 @@ class _Run:
         except Refused as error:
             return found | {role: Answer(None, reason=error.what) for role in goals}
         self.stepper = Stepper(self.space)
-        self.search: Search = PlainSearch(self.space)
+        self.search: Exploration = PlainSearch(self.space)
         if self.plain_seconds is not None:
             statements = len(self.space.code.early) + len(self.space.code.late)
             self.switch = time.thread_time() + self.plain_seconds * max(1.0, statements / FEW_STATEMENTS)
@@ -181,27 +181,27 @@ class _Run:
                     return Answer(False, self._lasso([self._step(edge) for edge in cycle]))
         return Answer(True)
 
-    def _step(self, edge: int) -> Step:
+    def _step(self, edge: int) -> Edge:
         graph = self.search.graph()
         before, after = graph.source(edge), int(graph.ends[edge])
         words = self.search.state(before), self.search.state(after)
-        return Step(before, self.stepper.move(*words, int(graph.flags[edge])))
+        return Edge(before, self.stepper.move(*words, int(graph.flags[edge])))
 
-    def _lasso(self, cycle: Sequence[Step]) -> RawTrace:
+    def _lasso(self, cycle: Sequence[Edge]) -> RawTrace:
         first = self._run_to(cycle[0])
         return RawTrace((*first, *(self._shown(step) for step in cycle[1:])), len(first) - 1)
 
-    def _run_to(self, last: Step) -> list[State]:
+    def _run_to(self, last: Edge) -> list[SmvState]:
         """A shortest path that ends with a step."""
         states = self.search.path(last.state)
         words = [self.search.state(number) for number in states]
         steps = [
-            Step(number, self.stepper.move(*pair))
+            Edge(number, self.stepper.move(*pair))
             for number, pair in zip(states, itertools.pairwise(words), strict=False)
         ]
         return [self._shown(step) for step in (*steps, last)]
 
-    def _shown(self, step: Step) -> State:
+    def _shown(self, step: Edge) -> SmvState:
         """A step as the engines of SMV text give it."""
         smv = self.part.smv
         values = self.space.layout.unpack(self.search.state(step.state)) | self.space.moves.values(step.move)

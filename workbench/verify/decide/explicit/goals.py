@@ -38,7 +38,7 @@ class Soon(NamedTuple):
     escape: int | None
 
 
-class Case(NamedTuple):
+class Recurrence(NamedTuple):
     """Labels that occur again and again on a run, and labels that do not occur from some step on."""
 
     needed: tuple[int, ...]
@@ -48,14 +48,14 @@ class Case(NamedTuple):
 class Recurring(NamedTuple):
     """What no run may do."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[Recurrence, ...]
 
 
 Goal = Never | Soon | Recurring
 
 
 @dataclass
-class Plan:
+class Agenda:
     """The questions of a part as goals over labels.
 
     Parameters
@@ -91,9 +91,9 @@ class Plan:
         escape, target = soon
         return Soon(self._label(target), None if escape is None else self._label(escape))
 
-    def _case(self, again: Sequence[Term], finally_: Sequence[Term]) -> Case:
+    def _case(self, again: Sequence[Term], finally_: Sequence[Term]) -> Recurrence:
         needed = [self._label(term) for term in (*again, *self.fair)]
-        return Case(tuple(dict.fromkeys(needed)), tuple(self._label(NOT(term)) for term in finally_))
+        return Recurrence(tuple(dict.fromkeys(needed)), tuple(self._label(NOT(term)) for term in finally_))
 
     def _label(self, term: Term) -> int:
         """The number of a label, a new one if need be."""
@@ -112,10 +112,10 @@ def _recurrence(formula: Formula) -> tuple[Term | None, Term] | None:
     return (escapes[0] if escapes else None), soon[0]
 
 
-Terms = tuple[Term, ...]
+TermTuple = tuple[Term, ...]
 
 
-def _violations(formula: Formula) -> list[tuple[Terms, Terms]] | None:
+def _violations(formula: Formula) -> list[tuple[TermTuple, TermTuple]] | None:
     """The cases of a formula in negation normal form over GF p and FG p: the p of each; None where it is another."""
     if formula.term is TRUE:
         return [((), ())]

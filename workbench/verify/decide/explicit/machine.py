@@ -12,7 +12,7 @@ import importlib.util
 from typing import Any
 
 from workbench.verify.decide.explicit.graph import Graph
-from workbench.verify.decide.explicit.search import Step
+from workbench.verify.decide.explicit.search import Edge
 from workbench.verify.decide.explicit.space import WORD, Space
 
 _BLOCK = 8192
@@ -146,13 +146,13 @@ class CompiledSearch:
         if size > self._budget or self._size > _MOST - self._block * self._many:
             raise MemoryLimitError(f"{self._size} states, and no memory for more")
 
-    def hit(self, label: int) -> Step | None:
+    def hit(self, label: int) -> Edge | None:
         """The first step at which a label is true, among those looked at."""
         state, move = map(int, self._hits[label])
-        return None if state < 0 else Step(state, move)
+        return None if state < 0 else Edge(state, move)
 
     def count_moves(self) -> list[int]:
-        """See `Search.count_moves`."""
+        """See `Exploration.count_moves`."""
         counts = self._np.zeros(self._many, self._np.int64)
         for first in range(0, self._size, self._block):
             count, apart = self._expanded(first)
@@ -166,7 +166,7 @@ class CompiledSearch:
         return count, int(self._kernels.expand(*given))
 
     def graph(self) -> Graph:
-        """See `Search.graph`.
+        """See `Exploration.graph`.
 
         Raises
         ------

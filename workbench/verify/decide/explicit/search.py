@@ -13,14 +13,14 @@ from workbench.verify.decide.explicit.graph import Graph
 from workbench.verify.decide.explicit.space import Space
 
 
-class Step(NamedTuple):
+class Edge(NamedTuple):
     """A step: the number of the state, and of the move made in it."""
 
     state: int
     move: int
 
 
-class Search(Protocol):
+class Exploration(Protocol):
     """The reachable states of a space, as far as they are known."""
 
     @property
@@ -34,7 +34,7 @@ class Search(Protocol):
     def advance(self, states: int) -> None:
         """Look at the steps of (about) that many more states."""
 
-    def hit(self, label: int) -> Step | None:
+    def hit(self, label: int) -> Edge | None:
         """The first step at which a label is true, among those looked at."""
 
     def count_moves(self) -> list[int]:
@@ -85,7 +85,7 @@ class PlainSearch:
         self._words = [space.initial]
         self._parents = [0]
         self._done = 0
-        self._hits: dict[int, Step] = {}
+        self._hits: dict[int, Edge] = {}
         self._hit_bits = 0
 
     @property
@@ -106,25 +106,25 @@ class PlainSearch:
             for move, (word, flags) in enumerate(self._steps(self._words[number])):
                 fresh = flags & ~self._hit_bits
                 if fresh:
-                    self._note(fresh, Step(number, move))
+                    self._note(fresh, Edge(number, move))
                 if word not in self._numbers:
                     self._numbers[word] = len(self._words)
                     self._words.append(word)
                     self._parents.append(number)
             self._done = number + 1
 
-    def _note(self, labels: int, step: Step) -> None:
+    def _note(self, labels: int, step: Edge) -> None:
         self._hit_bits |= labels
         for label in range(labels.bit_length()):
             if labels >> label & 1:
                 self._hits[label] = step
 
-    def hit(self, label: int) -> Step | None:
+    def hit(self, label: int) -> Edge | None:
         """The first step at which a label is true, among those looked at."""
         return self._hits.get(label)
 
     def count_moves(self) -> list[int]:
-        """See `Search.count_moves`."""
+        """See `Exploration.count_moves`."""
         counts = [0] * len(self.space.moves.chosen)
         for word in self._words:
             for move, (_, flags) in enumerate(self._steps(word)):
@@ -132,7 +132,7 @@ class PlainSearch:
         return counts
 
     def graph(self) -> Graph:
-        """See `Search.graph`."""
+        """See `Exploration.graph`."""
         starts, ends, labels = [0], [], []
         for word in self._words:
             for after, flags in dict.fromkeys(self._steps(word)):

@@ -16,7 +16,7 @@ from workbench.core.domain import BOOL, Domain, Range, Value
 from workbench.core.fold import variables
 from workbench.core.ops import AND, NOT, as_term, conjunction, ite
 from workbench.core.term import FALSE, Term, var
-from workbench.ir.system import System, Variable
+from workbench.ir.system import StateVariable, System
 from workbench.run.compiled.code.step import StepCode, decode, encode, step_code
 from workbench.verify.decide.explicit.moves import Moves, moves
 
@@ -24,10 +24,10 @@ WORD = 64
 """Bits of a word of the machine."""
 
 
-class Layout:
+class StateLayout:
     """Where each variable lies in a packed state. No field crosses the border between two words of the machine."""
 
-    def __init__(self, stored: Sequence[Variable]) -> None:
+    def __init__(self, stored: Sequence[StateVariable]) -> None:
         self.variables = tuple(stored)
         self.fields: list[tuple[int, int, int]] = []
         """Per variable: shift, mask, and the number that is stored as 0."""
@@ -84,7 +84,7 @@ class Space:
         stays = [v._replace(next=ite(void, var(v.name, v.domain), v.next)) for v in system.variables]
         self.system = replace(system, variables=tuple(stays))
         self.seen = (*(AND(as_term(label, BOOL), NOT(void)) for label in labels), void)
-        self.layout = Layout(system.variables)
+        self.layout = StateLayout(system.variables)
         self.initial = self.layout.pack([v.initial for v in system.variables])
         self.code = step_code(self.system, self.seen)
 
@@ -94,7 +94,7 @@ class Space:
         return expand_source(self.layout, self.code, self.moves)
 
 
-def expand_source(layout: Layout, code: StepCode, moves: Moves) -> str:
+def expand_source(layout: StateLayout, code: StepCode, moves: Moves) -> str:
     """Source of `expand(words, count, inputs, after, flags)`.
 
     It writes, for the first `count` states in `words` and each of the moves in turn, the next state to `after`
