@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
-from workbench.core.domain import FrozenMap, Value
+from workbench.core.domain import Value
+from workbench.core.fields import FrozenMap
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Burst, Maybe
 from workbench.errors import Location, Refused, StateError
