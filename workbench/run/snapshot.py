@@ -92,7 +92,7 @@ def described(value: Any, around: frozenset[int] = frozenset()) -> str:
         return value.co_code.hex() + inside([*value.co_names, *value.co_consts])
     if isinstance(value, type | BuiltinFunctionType):
         return value.__qualname__
-    if type(value).__repr__ is object.__repr__:
+    if getattr(type(value), "__repr__", None) is object.__repr__:  # it has no text of its own
         return type(value).__qualname__ + inside([value.__getstate__()])
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
