@@ -24,15 +24,15 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.processors.group import flatten
-from workbench.verify.check import prepare
-from workbench.verify.deciders import get_decider
-from workbench.verify.engines import Limits, get_engine
-from workbench.verify.explicit import ExplicitDecider
-from workbench.verify.explicit.machine import CompiledSearch, version
-from workbench.verify.explicit.space import Space
-from workbench.verify.from_syntax import property_from
-from workbench.verify.part import Part
+from workbench.processors.held.group import flatten
+from workbench.smv.engines import EngineLimits, get_engine
+from workbench.verify.answer.check import prepare
+from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.decide.deciders import get_decider
+from workbench.verify.decide.explicit import ExplicitDecider
+from workbench.verify.decide.explicit.machine import CompiledSearch, version
+from workbench.verify.decide.explicit.space import Space
+from workbench.verify.decide.part import Part
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = """
@@ -125,8 +125,8 @@ def measured(name: str, params: dict[str, int], text: str, n: int, q: int, limit
     space = Space(part.model.system, part.assume, [part.model.overflow, part.model.wraps])
     runs = [searched(space) for _ in range(REPEAT)]
     compiling, searching, states = min(r[0] for r in runs), min(r[1] for r in runs), runs[0][2]
-    ours = ExplicitDecider(plain_seconds=0.0).decide(part, Limits(), count_states=True)
-    theirs = get_decider("pynusmv").decide(part, Limits(seconds=limit), count_states=True)
+    ours = ExplicitDecider(plain_seconds=0.0).decide(part, EngineLimits(), count_states=True)
+    theirs = get_decider("pynusmv").decide(part, EngineLimits(seconds=limit), count_states=True)
     said = {role: answer.truth for role, answer in theirs.answers.items()}
     for role, truth in said.items():
         assert truth is None or truth is ours.answers[role].truth, f"{name}: {role}"
@@ -148,9 +148,9 @@ def small_checks() -> Iterator[tuple[str, float]]:
     """What a small check costs in a new process: in Python, and as machine code if that is wanted."""
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1]); from experiments.bench_explicit import part_of;"
-        "from workbench.verify.engines import Limits; from workbench.verify.explicit import ExplicitDecider;"
+        "from workbench.smv.engines import EngineLimits; from workbench.verify.decide.explicit import ExplicitDecider;"
         f"part = {SMALL}; start = time.process_time();"
-        "ExplicitDecider(eval(sys.argv[2])).decide(part, Limits()); print(time.process_time() - start)"
+        "ExplicitDecider(eval(sys.argv[2])).decide(part, EngineLimits()); print(time.process_time() - start)"
     )
     with tempfile.TemporaryDirectory() as folder:
         for what, seconds in (

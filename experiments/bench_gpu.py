@@ -27,10 +27,10 @@ import numpy as np
 from numba import cuda
 
 import workbench as wb
-from workbench.backends.compiled_batch import Batch
-from workbench.backends.compiled_cuda import found, reads_of
-from workbench.backends.compiled_loop import dense, loop_source
-from workbench.backends.compiled_tape import taped
+from workbench.run.compiled.code.loop import dense, loop_source
+from workbench.run.compiled.gpu.batch import Batch
+from workbench.run.compiled.gpu.cuda import found, reads_of
+from workbench.run.compiled.lower.tape import taped
 
 ROOT = Path(__file__).resolve().parent.parent
 REPEAT = 5

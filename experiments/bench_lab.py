@@ -57,13 +57,13 @@ def sweep(way: str, points: int, jobs: int) -> None:
     from workbench.lab.find import load_suite
     from workbench.lab.measure.tree import own_cpu
     from workbench.lab.plan import Lab, Origin, Selection, tasks
-    from workbench.lab.store import Store
+    from workbench.lab.store import ResultStore
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "experiments" / "nothing.py"
         path.parent.mkdir()
         path.write_text(SUITE.format(points=points))
-        lab = Lab(load_suite(path), path, Store(Path(folder) / "data", "nothing"))
+        lab = Lab(load_suite(path), path, ResultStore(Path(folder) / "data", "nothing"))
         todo, origin = tasks(lab, lab.code(), Selection()), Origin.of(lab)
         session = spark.session(f"local[{jobs}]") if way == "spark" else None
         cpu, begin = own_cpu(), time.monotonic()

@@ -29,10 +29,10 @@ import numpy as np
 from bench_run_cases import CASES, SOURCE, TRACE, Case, hand_figure_5a
 
 import workbench as wb
-from workbench.backends import compiled_columns as columns
-from workbench.backends.compiled_run import Compiled
 from workbench.core.domain import BOOL
 from workbench.core.pipeline import Pipeline
+from workbench.run.compiled.execute import columns
+from workbench.run.compiled.execute.executor import Compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 REPEAT = 15

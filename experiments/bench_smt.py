@@ -23,19 +23,20 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.backends.compiled import encode, exact_ends
 from workbench.core.domain import Bool, Enum, Integer, Overflowing
 from workbench.core.fold import Fold
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term, var
-from workbench.processors.group import flatten
-from workbench.verify.check import prepare
-from workbench.verify.deciders import get_decider
-from workbench.verify.engines import Limits
-from workbench.verify.equivalence import side_by_side
-from workbench.verify.from_syntax import property_from
-from workbench.verify.part import Part
-from workbench.verify.properties import Property
+from workbench.processors.held.group import flatten
+from workbench.run.compiled.code.step import encode
+from workbench.run.compiled.lower.words import exact_ends
+from workbench.smv.engines import EngineLimits
+from workbench.verify.answer.check import prepare
+from workbench.verify.answer.equivalence import side_by_side
+from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.ask.properties import Property
+from workbench.verify.decide.deciders import get_decider
+from workbench.verify.decide.part import Part
 
 ROOT = Path(__file__).resolve().parent.parent
 DEEPEST = 40
@@ -413,7 +414,7 @@ def said(name: str, part: Part, limit: float) -> tuple[str, float]:
         return induction(part, limit), time.process_time() - begin
     if name == "abc":
         return abc(part, limit)
-    decision = get_decider(name).decide(part, Limits(seconds=limit))
+    decision = get_decider(name).decide(part, EngineLimits(seconds=limit))
     truth = decision.answers["property"].truth
     return {True: "true", False: "false", None: "undecided"}[truth], decision.cpu_seconds
 

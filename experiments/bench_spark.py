@@ -34,10 +34,10 @@ import pyarrow.parquet
 import workbench as wb
 from workbench.core.pipeline import Pipeline
 from workbench.lab.measure.tree import own_cpu
-from workbench.spark.executors import choose
-from workbench.spark.keyed import run_located
-from workbench.spark.logs import read_log
-from workbench.spark.session import session
+from workbench.run.spark.executors import choose
+from workbench.run.spark.keyed import run_located
+from workbench.run.spark.logs import read_log
+from workbench.run.spark.session import session
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = """

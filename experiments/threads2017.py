@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 import workbench as wb
+from workbench.builder import Builder
 from workbench.lab import Limits, Output, Region, Suite, fails, median, ok, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
-from workbench.processors.stream import Builder
 
 CORES = os.cpu_count() or 1
 suite = Suite(

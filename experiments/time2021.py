@@ -29,7 +29,7 @@ from workbench.lab import (
 )
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
-from workbench.verify.verdict import Verdict
+from workbench.verify.answer.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "models" / "time2021"

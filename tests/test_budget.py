@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.budget import AGAIN, GRACE, Budget, phase, remaining, share, work
 from workbench.errors import LimitMet
 from workbench.ir.system import System
-from workbench.verify.properties import Property, Question
+from workbench.verify.ask.properties import Property, Question
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """An interrupt may come in what Python calls by itself when an object goes, and is lost there: another one follows."""
@@ -129,7 +129,7 @@ def test_a_check_is_bounded_as_a_whole() -> None:
 
 
 def test_what_is_decided_is_not_lost_in_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.verify.replay.decode", lambda *_: busy())
+    monkeypatch.setattr("workbench.verify.answer.replay.decode", lambda *_: busy())
     pipeline = wb.parse(SOURCE).get().pipeline
     verdict = wb.check(pipeline, wb.no_overflow(), wb.Settings(seconds=2, q=0, engine="explicit"))
     assert verdict.outcome is wb.Outcome.FAILS
@@ -140,7 +140,7 @@ def test_what_is_decided_is_not_lost_in_a_replay(monkeypatch: pytest.MonkeyPatch
 def test_queues_share_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first takes all it can get; the second is asked about all the same."""
     source = "pipeline p(x: int) -> int { a = x + trim(x, 1)\n return a + trim(a, 2) }"
-    monkeypatch.setattr("workbench.verify.buffer_search.Search._bracket", lambda _: busy())
+    monkeypatch.setattr("workbench.verify.buffers.search.QueueSearch._bracket", lambda _: busy())
     found = wb.buffers(wb.parse(source).get().pipeline, wb.Settings(seconds=0.5))
     assert [str(each.status) for each in found.queues] == ["unknown"] * 4
     assert "met while looking for the capacity of queue 'a.left'" in found.queues[0].reason

@@ -13,47 +13,41 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py"))
 
-LAYERS = ["errors", "core", "faults", "processors", "language", "ir", "backends", "verify", "conformance", "lab", "cli"]
+LAYERS = [
+    "errors", "core", "faults", "processors", "language", "ir", "events", "run", "smv", "verify", "conformance",
+    "lab", "cli",
+]  # fmt: skip
 """From the bottom up; a module imports only from its own layer and those below."""
 
-PLACES = {"budget": "errors", "draw": "backends", "spark": "backends", "tesla": "language", "threads": "backends"}
+PLACES = {"budget": "errors", "extensions": "errors", "builder": "processors", "show": "verify", "tesla": "language"}
 """Modules and packages that belong to a layer without being called like it."""
 
-SHARED_BACKENDS = {
-    "base",
-    "events",
-    "events_columns",
-    "events_output",
-    "events_parquet",
-    "events_values",
-    "snapshot",
-    "whole",
-}
-"""Modules of `backends` that every backend may use; a backend otherwise knows only its own modules."""
+BACKENDS = {"reference": set(), "compiled": {"threaded"}, "threaded": {"reference"}, "spark": {"reference", "compiled"}}
+"""The folders of `run`, and which others each may use; what lies beside them is for all, and the table knows all."""
 
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",
             "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
-    ("backends/compiled_blocks.py", "numpy"),
-    ("backends/compiled_columns.py", "numpy"),
-    ("backends/compiled_cuda.py", "numba"),
-    ("backends/compiled_cuda.py", "numpy"),
-    ("backends/compiled_kernels.py", "numba"),
-    ("backends/compiled_kernels.py", "numpy"),
-    ("backends/compiled_values.py", "numpy"),
-    ("conformance/conform.py", "hypothesis"),
-    ("conformance/domains.py", "hypothesis"),
-    ("conformance/growing.py", "hypothesis"),
-    ("conformance/search.py", "hypothesis"),
-    ("conformance/strategies.py", "hypothesis"),
-    ("conformance/unbounded.py", "hypothesis"),
-    ("verify/engines/bindings.py", "pynusmv"),
-    ("verify/engines/bindings.py", "pynusmv_lower_interface"),
-    ("backends/compiled_llvm.py", "llvmlite"),
-    ("verify/explicit/kernels.py", "llvmlite"),
-    ("verify/explicit/kernels.py", "numba"),
-    ("verify/explicit/kernels.py", "numpy"),
-    ("verify/explicit/native.py", "llvmlite"),
+    ("run/compiled/gpu/parallel.py", "numpy"),
+    ("run/compiled/execute/columns.py", "numpy"),
+    ("run/compiled/gpu/cuda.py", "numba"),
+    ("run/compiled/gpu/cuda.py", "numpy"),
+    ("run/compiled/code/kernels.py", "numba"),
+    ("run/compiled/code/kernels.py", "numpy"),
+    ("events/columns.py", "numpy"),
+    ("conformance/compare/conform.py", "hypothesis"),
+    ("conformance/generate/domains.py", "hypothesis"),
+    ("conformance/generate/construction.py", "hypothesis"),
+    ("conformance/compare/shrinking.py", "hypothesis"),
+    ("conformance/generate/pipelines.py", "hypothesis"),
+    ("conformance/generate/unbounded.py", "hypothesis"),
+    ("smv/engines/bindings.py", "pynusmv"),
+    ("smv/engines/bindings.py", "pynusmv_lower_interface"),
+    ("run/compiled/code/llvm.py", "llvmlite"),
+    ("verify/decide/explicit/kernels.py", "llvmlite"),
+    ("verify/decide/explicit/kernels.py", "numba"),
+    ("verify/decide/explicit/kernels.py", "numpy"),
+    ("verify/decide/explicit/native.py", "llvmlite"),
 }
 """The one module that needs an optional package; nothing imports it before it is used (`test_importing_is_light`)."""
 
@@ -125,17 +119,15 @@ def test_imports_point_downwards():
 
 
 def test_backends_do_not_know_each_other():
-    """`smv_terms` is a part of `smv`: files of one backend share its first word."""
     wrong = []
     for path in MODULES:
-        if path.parent.name != "backends" or path.stem in SHARED_BACKENDS:
+        parts = path.relative_to(ROOT).parts
+        if parts[0] != "run":
             continue
         for module, line in imports(path):
-            parts = module.split(".")
-            if parts[:2] == ["workbench", "backends"] and len(parts) > 2:
-                own, other = path.stem.split("_")[0], parts[2]
-                if other not in SHARED_BACKENDS and other.split("_")[0] != own:
-                    wrong.append(f"{name(path)}:{line}: imports {module}")
+            other = module.split(".")[2] if module.startswith("workbench.run.") else ""
+            if other in BACKENDS and parts[1] != "backends" and other not in {parts[1], *BACKENDS.get(parts[1], ())}:
+                wrong.append(f"{name(path)}:{line}: imports {module}")
     assert wrong == []
 
 
@@ -149,7 +141,7 @@ def test_optional_packages_are_imported_where_they_are_used():
     assert wrong == []
 
 
-@pytest.mark.parametrize("module", ["workbench", "workbench.conformance", "workbench.backends.reference"])
+@pytest.mark.parametrize("module", ["workbench", "workbench.conformance", "workbench.run.reference.executor"])
 def test_importing_is_light(module):
     code = f"import sys, {module}; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -162,6 +154,6 @@ def test_the_core_names_no_processor():
     for path in MODULES:
         if name(path).startswith(("core/", "errors")):
             assert not any(module.startswith("workbench.processors") for module, _ in imports(path))
-        if name(path).startswith("backends/smv"):
+        if name(path).startswith("smv/"):
             named = {m for m, _ in imports(path) if m.startswith("workbench.processors")}
-            assert named <= {"workbench.processors.group"}, f"{name(path)} names {named}"
+            assert named <= {"workbench.processors.held.group"}, f"{name(path)} names {named}"

@@ -6,7 +6,18 @@ handler all show the same text; the fields stay readable on the exception.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, Self
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "there are: ") -> str:
+    """A hint for a name that nobody knows: the closest known one, or all of them after `otherwise`."""
+    from difflib import get_close_matches
+
+    names = list(dict.fromkeys(known))
+    if close := get_close_matches(str(name), names, n=1):
+        return f"did you mean '{close[0]}'?"
+    return otherwise + ", ".join(names) if names else ""
 
 
 class Location(NamedTuple):
@@ -167,7 +178,7 @@ class EngineMissing(WorkbenchError, LookupError):
     exit_code = 2
 
 
-class Disagreement(WorkbenchError, AssertionError):
+class EngineDisagreement(WorkbenchError, AssertionError):
     """Two engines answered the same question differently: one of them, or the way there, has a defect.
 
     `model` is the SMV text that both were asked about.

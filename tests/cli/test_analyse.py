@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import MODELS, Run
-from workbench.cli.analyse import ANALYSES
+from workbench.cli.commands.analyse import ANALYSES
 
 
 def test_every_analysis_is_reported(workbench: Run) -> None:

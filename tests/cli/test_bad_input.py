@@ -205,7 +205,7 @@ def test_a_defect_is_called_one(workbench: Run, monkeypatch: pytest.MonkeyPatch)
     def broken(*args: object) -> None:
         raise RuntimeError("oops")
 
-    monkeypatch.setattr("workbench.cli.check.execute", broken)
+    monkeypatch.setattr("workbench.cli.commands.check.execute", broken)
     done = workbench("check", GOOD)
     rejected(done, "unexpected RuntimeError: oops", 3)
     assert "report" in done.err

@@ -92,7 +92,7 @@ def test_mistakes(workbench: Run, arguments: list[object], message: str) -> None
 
 
 def test_an_interruption_says_where_to_go_on(workbench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.conformance import conform as engine
+    from workbench.conformance.compare import conform as engine
 
     once = engine.go_on
 

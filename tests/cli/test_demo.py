@@ -13,13 +13,13 @@ import pytest
 
 from tests.cli.conftest import MODELS, ROOT, Ended, Run, busy, command, descendants
 from tests.cli.test_docs import DEMO, shows
-from workbench.cli.demo import FOLDER, STANDARD
+from workbench.cli.commands.demo import FOLDER, STANDARD
 from workbench.cli.demo_data import short, tasks_of
-from workbench.cli.pool import Task, decide, decide_in_parallel
-from workbench.draw import inline
+from workbench.cli.pool import PoolTask, decide, decide_in_parallel
 from workbench.errors import EngineMissing
-from workbench.verify.check import Settings
-from workbench.verify.verdict import Outcome
+from workbench.show.draw import inline
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Outcome
 
 VOID = {"meta", "br"}
 
@@ -203,13 +203,13 @@ def _alive(pid: int) -> bool:
 
 def test_an_error_is_the_reason_of_an_unknown() -> None:
     path = str(MODELS / "figure_2a.pipe")
-    verdict = decide(Task(path, "figure_2a", "always (z = 1)", Settings()))
+    verdict = decide(PoolTask(path, "figure_2a", "always (z = 1)", Settings()))
     assert verdict.outcome is Outcome.UNKNOWN
     assert "no pipe 'z'" in verdict.reason
 
 
 def test_without_an_engine_there_is_no_demo() -> None:
-    task = Task(str(MODELS / "figure_2a.pipe"), "figure_2a", "liveness", Settings(engine="nuxmv"))
+    task = PoolTask(str(MODELS / "figure_2a.pipe"), "figure_2a", "liveness", Settings(engine="nuxmv"))
     with pytest.raises(EngineMissing):
         decide(task)
     with pytest.raises(EngineMissing, match="nuxmv"):
@@ -217,7 +217,7 @@ def test_without_an_engine_there_is_no_demo() -> None:
 
 
 def test_a_process_that_dies_costs_one_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks = [Task(str(MODELS / "figure_2a.pipe"), "figure_2a", "liveness", Settings()) for _ in range(3)]
+    tasks = [PoolTask(str(MODELS / "figure_2a.pipe"), "figure_2a", "liveness", Settings()) for _ in range(3)]
     found = {}
     for number, verdict in decide_in_parallel(tasks, 1):
         found[number] = verdict
@@ -236,7 +236,7 @@ def _is_member(pid: int) -> bool:
 def test_what_a_verdict_rests_on_in_short() -> None:
     def said(file: str, asked: str, **given: object) -> str:
         path = str(MODELS / f"{file}.pipe")
-        return short(decide(Task(path, file, asked, Settings(**given))))  # type: ignore[arg-type]
+        return short(decide(PoolTask(path, file, asked, Settings(**given))))  # type: ignore[arg-type]
 
     assert said("figure_2a", "liveness") == "Q=2, overflow, every N"
     assert said("figure_2a", "no-overflow", q=1) == "Q=1, every N"

@@ -2,10 +2,10 @@
 
 from workbench.core.domain import INT, Bool, Record
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.shown import show_value
+from workbench.core.readable import show_value
 from workbench.processors import Trim  # type: ignore[attr-defined]
-from workbench.verify.timeline import render_timeline, show_queue, timeline
-from workbench.verify.verdict import Trace, TraceStep
+from workbench.show.timeline import render_timeline, show_queue, timeline
+from workbench.verify.answer.verdict import Trace, TraceStep
 
 PIPELINE = Pipeline("late", (("x", INT),), (Node("trim", Trim(1), ("x",), ("trim",)),), (("out", "trim"),))
 

@@ -18,7 +18,7 @@ from workbench.core.domain import Anything, Bool, Domain, Enum, FrozenMap, Map, 
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, carried
 from workbench.language import parse
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 
 FOLDER = Path(__file__).parents[1] / "corpus"
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from tests.conformance.corpus import cases
 from tests.examples import examples
-from workbench.backends.reference import Reference
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import Overflowing
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -27,11 +26,12 @@ from workbench.errors import Overflow
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
-from workbench.processors.group import flatten, with_room
-from workbench.verify.buffers import Status, buffers
-from workbench.verify.check import Settings, check
-from workbench.verify.environment import Environment
-from workbench.verify.properties import no_overflow
+from workbench.processors.held.group import flatten, with_room
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.ask.environment import Environment
+from workbench.verify.ask.properties import no_overflow
+from workbench.verify.buffers.buffers import QueueStatus, buffers
 
 MOST_STATES = 300
 ROOM = 5
@@ -107,7 +107,7 @@ def compare(pipeline: Pipeline, *, together: bool) -> None:
     for item in found.queues:
         assert item.capacity is None or item.capacity >= longest[item.queue]
         if not overflows:
-            assert (item.status, item.capacity) == (Status.BOUNDED, longest[item.queue])
+            assert (item.status, item.capacity) == (QueueStatus.BOUNDED, longest[item.queue])
         if item.witness:
             assert item.witness.replay.startswith("confirmed by execution")
 
@@ -119,7 +119,7 @@ def test_runs_do_not_contradict_the_answers(data: st.DataObject) -> None:
     assume(flatten(pipeline).queues)
     found = buffers(pipeline, most=16)
     for item in found.queues:
-        assert (item.capacity is None) == (item.status is not Status.BOUNDED)
+        assert (item.capacity is None) == (item.status is not QueueStatus.BOUNDED)
         if item.witness:
             assert item.witness.replay.startswith("confirmed by execution")
     executor = Reference(pipeline, {})
@@ -137,7 +137,7 @@ def test_pumping_streams_pump(data: st.DataObject) -> None:
     """Many more rounds than were run to confirm them, on the executor itself."""
     pipeline = data.draw(pipelines())
     for item in buffers(pipeline, most=16).queues:
-        if item.status is not Status.UNBOUNDED:
+        if item.status is not QueueStatus.UNBOUNDED:
             continue
         assert item.witness is not None
         loop, steps = item.witness.loop, [step.inputs for step in item.witness.steps]

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.backends.compiled_run import Compiled
-from workbench.backends.reference import Reference
-from workbench.conformance.contenders import excused
-from workbench.conformance.differential import check
-from workbench.conformance.executables import CompiledRun, Running
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.compare.contenders import excused
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import CompiledRun, Running
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import FrozenMap
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 from workbench.processors.insert import Insert
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.run.reference.executor import Reference
 
 Made = tuple[list[dict[str, list[Any]]], bool]
 """What came out in each step, and whether the run ended with an overflow."""
@@ -38,7 +38,7 @@ def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Where queues and windows lie: both forms are tested on small ones."""
     if request.param == "memory":
         monkeypatch.setattr("workbench.ir.compose.FEW", 0)
-        monkeypatch.setattr("workbench.processors.sliding.NARROW", 1)
+        monkeypatch.setattr("workbench.processors.held.sliding.NARROW", 1)
 
 
 @given(data=st.data(), q=st.integers(0, 3))

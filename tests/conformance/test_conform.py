@@ -11,21 +11,21 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_regression import run_pytest
-from workbench.conformance.conform import ROUND, Outcome, Search, conform, conform_random
-from workbench.conformance.contenders import CONTENDERS, Contender, Match
-from workbench.conformance.executables import Blocks, Running, Seen
-from workbench.conformance.kept import disagreement
-from workbench.conformance.parts import part
-from workbench.conformance.schedules import Schedule
-from workbench.conformance.search import smallest
-from workbench.conformance.shown import account
-from workbench.conformance.strategies import plans
-from workbench.conformance.subjects import python_pipelines, subject
+from workbench.conformance.compare.conform import ROUND, Conformity, Search, conform, conform_random
+from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match
+from workbench.conformance.compare.executables import Blocks, Running, Seen
+from workbench.conformance.compare.explanation import account
+from workbench.conformance.compare.reduction import part
+from workbench.conformance.compare.schedules import Schedule
+from workbench.conformance.compare.shrinking import smallest
+from workbench.conformance.compare.user_files import python_pipelines, subject
+from workbench.conformance.generate.pipelines import plans
+from workbench.conformance.written_tests.disagreements import disagreement
 from workbench.core.determinism import Determinism
 from workbench.core.domain import FLOAT, Integer
 from workbench.core.processor import Maybe
 from workbench.errors import InputError, Refused, WorkbenchError
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 
 FAST = Search(examples=40, steps=10)
 
@@ -35,7 +35,7 @@ def sums(x):
     return x + wb.Trim(1)(x)
 
 
-def only(found: list[Outcome]) -> Outcome:
+def only(found: list[Conformity]) -> Conformity:
     (outcome,) = found
     return outcome
 
@@ -104,7 +104,7 @@ def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_p
     assert all(o.holds for o in mended)
 
 
-REASON = "{} is not supported by backend 'numba': it is plain Python; available on: reference, threaded."
+REASON = "{} is not supported by backend 'numba': it is plain Python; available on: reference, threaded, spark."
 
 
 IN_PLACE = """
@@ -425,7 +425,7 @@ def test_machine_code_agrees() -> None:
 
 
 def test_without_a_gpu_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.backends.compiled_batch.gpu_name", lambda: "")
+    monkeypatch.setattr("workbench.run.compiled.gpu.batch.gpu_name", lambda: "")
     assert "no NVIDIA GPU answers" in only(conform(sums, ["gpu"], FAST)).refused
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.corpus import Case, cases
-from workbench.conformance.contenders import CONTENDERS, LOOPS, Contender, Match
-from workbench.conformance.differential import agree
-from workbench.conformance.executables import Running, Seen, Steps, Streams
-from workbench.conformance.threads import Plan
+from workbench.conformance.compare.contenders import CONTENDERS, LOOPS, Contender, Match
+from workbench.conformance.compare.differential import agree
+from workbench.conformance.compare.executables import InputSequence, Running, Seen, Streams
+from workbench.conformance.compare.threaded import Plan
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Refused
-from workbench.threads.placement import balanced
+from workbench.run.threaded.placement import balanced
 
 CASES = cases()
 N = 256
@@ -32,7 +32,7 @@ class Expected:
     def __init__(self, case: Case, pipeline: Pipeline) -> None:
         self.outputs = case.outputs(pipeline)
 
-    def trace(self, steps: Steps) -> list[Seen]:
+    def trace(self, steps: InputSequence) -> list[Seen]:
         return [Seen(shown, {}) for shown in self.outputs]
 
 

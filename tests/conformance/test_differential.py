@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis.errors import FailedHealthCheck
 
 import workbench as wb
-from workbench.conformance.contenders import terms
-from workbench.conformance.differential import agree, check, check_streams
-from workbench.conformance.executables import Denoting, Pulled, Running, Seen, Streams
-from workbench.conformance.functions import fixed_right
-from workbench.conformance.source import program
-from workbench.conformance.strategies import pipelines_and_traces
+from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.contenders import terms
+from workbench.conformance.compare.differential import agree, check, check_streams
+from workbench.conformance.compare.executables import Denoting, Pulled, Running, Seen, Streams
+from workbench.conformance.generate.functions import fixed_right
+from workbench.conformance.generate.pipelines import pipelines_and_traces
+from workbench.conformance.written_tests.python_source import program
 from workbench.core import function as f
 from workbench.core.determinism import same
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range, Record
@@ -20,10 +21,9 @@ from workbench.core.processor import Maybe
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.group import flatten
-from workbench.processors.stream import Builder, pipeline
+from workbench.processors.held.group import flatten
+from workbench.processors.held.window import Window
 from workbench.processors.trim import Trim
-from workbench.processors.window import Window
 
 
 @pipeline(x=Integer(4))

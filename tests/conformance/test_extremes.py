@@ -11,15 +11,15 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_conform import only, sums, total
-from workbench.conformance.conform import Search, conform
-from workbench.conformance.contenders import CONTENDERS, Contender, Match, excused
-from workbench.conformance.executables import OnGpu, Running, Seen
-from workbench.conformance.kept import disagreement
-from workbench.conformance.search import smallest
-from workbench.conformance.strategies import long_traces
-from workbench.conformance.threads import Plan
+from workbench.conformance.compare.conform import Search, conform
+from workbench.conformance.compare.contenders import CONTENDERS, Contender, Match, excused
+from workbench.conformance.compare.executables import OnGpu, Running, Seen
+from workbench.conformance.compare.shrinking import smallest
+from workbench.conformance.compare.threaded import Plan
+from workbench.conformance.generate.pipelines import long_traces
+from workbench.conformance.written_tests.disagreements import disagreement
 from workbench.errors import WorkbenchError
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 
 
 class Changed:

@@ -10,24 +10,24 @@ from hypothesis import strategies as st
 
 from tests.conformance.test_verdicts import INVARIANTS, PROPERTIES, compare_invariant, with_idle_steps
 from tests.examples import examples
-from workbench.backends.reference import Reference
-from workbench.conformance.differential import check
-from workbench.conformance.executables import Denoting, Running
-from workbench.conformance.models import Evaluated, Simulated
-from workbench.conformance.source import program
-from workbench.conformance.strategies import faults, pipelines, traces
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Denoting, Running
+from workbench.conformance.compare.models import Evaluated, Simulated
+from workbench.conformance.generate.pipelines import faults, pipelines, traces
+from workbench.conformance.written_tests.python_source import program
 from workbench.core.fault import delay
 from workbench.core.ops import disjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term
 from workbench.errors import Overflow
 from workbench.ir.system import System
-from workbench.processors.group import flatten
-from workbench.verify.check import Settings
-from workbench.verify.check import check as decide
-from workbench.verify.environment import Environment
-from workbench.verify.properties import Property, always, arrivals, outputs
-from workbench.verify.verdict import Outcome
+from workbench.processors.held.group import flatten
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.check import check as decide
+from workbench.verify.answer.verdict import Outcome
+from workbench.verify.ask.environment import Environment
+from workbench.verify.ask.properties import Property, always, arrivals, outputs
 
 
 def with_faults(data: st.DataObject, **options: Any) -> Pipeline:

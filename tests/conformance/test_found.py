@@ -13,11 +13,11 @@ from tests.conformance.corpus import FOLDER
 from tests.conformance.test_buffers import compare, without_checked
 from tests.conformance.test_verdicts import INVARIANTS, compare_invariant
 from tests.found import read
-from workbench.conformance.conform import Search, conform
-from workbench.conformance.differential import check
-from workbench.conformance.executables import Denoting, Running
-from workbench.conformance.models import Evaluated
-from workbench.processors.group import flatten
+from workbench.conformance.compare.conform import Search, conform
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Denoting, Running
+from workbench.conformance.compare.models import Evaluated
+from workbench.processors.held.group import flatten
 
 BACKENDS = ("reference", "threaded", "model")
 CASES = {path.stem: path.read_text(encoding="utf-8") for path in sorted((FOLDER / "found").iterdir())}

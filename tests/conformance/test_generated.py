@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from tests.examples import examples
-from workbench.conformance.differential import check, check_streams, received
-from workbench.conformance.executables import Denoting, GroupMachine, MachineRun, Running
-from workbench.conformance.source import program
-from workbench.conformance.strategies import pipelines, pipelines_and_traces, state_bits, traces
+from workbench.builder import Builder
+from workbench.conformance.compare.differential import check, check_streams, received
+from workbench.conformance.compare.executables import Denoting, GroupMachine, MachineRun, Running
+from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, state_bits, traces
+from workbench.conformance.written_tests.python_source import program
 from workbench.core.determinism import same
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow
-from workbench.processors.group import flatten
-from workbench.processors.stream import Builder
-from workbench.processors.window import Window
+from workbench.processors.held.group import flatten
+from workbench.processors.held.window import Window
 
 
 @examples(150)

@@ -9,18 +9,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench.conformance.differential import check
-from workbench.conformance.executables import Running
-from workbench.conformance.models import Evaluated, Simulated
-from workbench.conformance.strategies import pipelines, traces
+from workbench.builder import Builder
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Running
+from workbench.conformance.compare.models import Evaluated, Simulated
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import BOOL, Enum
 from workbench.core.function import Function
 from workbench.core.ops import EQ, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import const, is_symbolic
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.group import flatten
-from workbench.processors.stream import Builder
+from workbench.processors.held.group import flatten
 
 Capacities = st.integers(0, 3)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.conformance.conform import Outcome, Search, conform
+from workbench.conformance.compare.conform import Conformity, Search, conform
 from workbench.core.function import Function, TypedFunction
 from workbench.core.processor import NOTHING, Processor, event, typed_function
 from workbench.errors import PipelineError, Refused
@@ -89,7 +89,7 @@ class TypedPlus(Own):
         return self.add(x, 1)
 
 
-def compared(processor: Processor) -> dict[str, Outcome]:
+def compared(processor: Processor) -> dict[str, Conformity]:
     @wb.pipeline(x=wb.INT)
     def mine(x: Any) -> Any:
         return processor(x).named("out")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.conformance.conform import Search, conform
-from workbench.conformance.contenders import Contender
-from workbench.conformance.executables import Running, Seen
-from workbench.conformance.parts import part
-from workbench.processors.group import flatten
+from workbench.conformance.compare.conform import Search, conform
+from workbench.conformance.compare.contenders import Contender
+from workbench.conformance.compare.executables import Running, Seen
+from workbench.conformance.compare.reduction import part
+from workbench.processors.held.group import flatten
 
 SEARCH = Search(examples=40, steps=10)
 

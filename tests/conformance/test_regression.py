@@ -12,16 +12,16 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_differential import STEPS, Changed, sums
-from workbench.conformance.asserts import Untranslated, translate
-from workbench.conformance.differential import agree
-from workbench.conformance.executables import Running
-from workbench.conformance.models import Evaluated
-from workbench.conformance.recipe import Recipe, identifier, written
-from workbench.conformance.regression import Case, to_test
+from workbench.conformance.compare.differential import agree
+from workbench.conformance.compare.executables import Running
+from workbench.conformance.compare.models import Evaluated
+from workbench.conformance.written_tests.asserts import Untranslated, translate
+from workbench.conformance.written_tests.counterexamples import Case, to_test
+from workbench.conformance.written_tests.recipe import Recipe, identifier, written
 from workbench.core.domain import Integer, Overflowing
 from workbench.errors import WorkbenchError
 from workbench.language import parse_expression
-from workbench.verify.verdict import Verdict
+from workbench.verify.answer.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
 SOURCE = """

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from tests.conformance.test_compiled import agree, expected, made
 from tests.examples import examples
-from workbench.backends.compiled_run import Compiled
-from workbench.conformance.differential import check
-from workbench.conformance.executables import CompiledRun, Running
-from workbench.conformance.unbounded import steps_of, unbounded
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import CompiledRun, Running
+from workbench.conformance.generate.unbounded import steps_of, unbounded
 from workbench.core.domain import Map
 from workbench.core.pipeline import Pipeline
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
+from workbench.run.compiled.execute.executor import Compiled
 
 
 def capacities(pipeline: Pipeline) -> dict[str, int]:
@@ -29,7 +29,7 @@ def capacities(pipeline: Pipeline) -> dict[str, int]:
 @pytest.fixture(params=[1, 8], autouse=True)
 def rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many slices a table has room for at first: growing is tested with few of them."""
-    monkeypatch.setattr("workbench.processors.slice_table.FIRST", request.param)
+    monkeypatch.setattr("workbench.processors.slices.table.FIRST", request.param)
 
 
 @given(pipeline=unbounded(), steps=steps_of())

@@ -15,8 +15,8 @@ from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench.conformance.executables import Running
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.compare.executables import Running
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import Overflowing
 from workbench.core.fields import split
 from workbench.core.ops import NE, NOT, conjunction, either, negate
@@ -28,9 +28,10 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
-from workbench.processors.group import flatten
-from workbench.verify.check import Prepared, Settings, check, prepare
-from workbench.verify.properties import (
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.check import Prepared, Settings, check, prepare
+from workbench.verify.answer.verdict import Outcome
+from workbench.verify.ask.properties import (
     Property,
     always,
     bounded_liveness,
@@ -39,7 +40,6 @@ from workbench.verify.properties import (
     no_overflow,
     response,
 )
-from workbench.verify.verdict import Outcome
 
 MOST_STATES = 400
 

@@ -4,17 +4,17 @@ from dataclasses import dataclass
 
 import pytest
 
+from workbench.builder import Builder, pipeline
 from workbench.core import function as f
 from workbench.core.determinism import Determinism, contracts, same
 from workbench.core.domain import FLOAT, INT, FrozenMap
 from workbench.core.processor import Processor, emission
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.group import Group, flatten
+from workbench.processors.held.group import Group, flatten
+from workbench.processors.held.window import Window
 from workbench.processors.multiplex import Multiplex
-from workbench.processors.stream import Builder, pipeline
 from workbench.processors.trim import Trim
-from workbench.processors.window import Window
 
 EXACT, TOLERANCE, REORDERABLE = Determinism.EXACT, Determinism.TOLERANCE, Determinism.REORDERABLE
 
@@ -119,8 +119,8 @@ def test_contracts_have_names():
 
 def test_floats_stay_floats():
     """A literal beside floats, and a quotient by zero, are floats in every executor."""
-    from workbench.backends.reference import Reference
     from workbench.language import parse
+    from workbench.run.reference.executor import Reference
 
     text = "pipeline p(x: float) -> float, float { return if x < 1 then 0 else x, x div 0.0 }"
     pipeline = parse(text).get().pipeline

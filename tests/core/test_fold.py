@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from workbench.core import ops
 from workbench.core.domain import BOOL, Integer, Range, Tuple
-from workbench.core.evaluate import Source, compile_terms
+from workbench.core.evaluate import PythonSource, compile_terms
 from workbench.core.fold import Fold, postorder, substitute, variables
 from workbench.core.term import const, var
 from workbench.errors import UnsupportedNode
@@ -27,7 +27,7 @@ def test_an_unknown_operator_is_refused_by_name():
     with pytest.raises(UnsupportedNode, match="no rule for constant"):
         Names()(X + 1)
     with pytest.raises(UnsupportedNode, match="no rule for variable"):
-        Source({}, {})(X)
+        PythonSource({}, {})(X)
 
 
 def test_shared_terms_are_visited_once():
@@ -66,8 +66,8 @@ def test_substituting_constants_simplifies():
 
 
 def test_casts_survive_substitution():
-    wide = ops.Cast.to(X, Range(0, 9))
-    assert substitute(wide, {X: Y}) is ops.Cast.to(Y, Range(0, 9))
+    wide = ops.Conversion.to(X, Range(0, 9))
+    assert substitute(wide, {X: Y}) is ops.Conversion.to(Y, Range(0, 9))
 
 
 @pytest.mark.parametrize("depth", [10, 1000])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.conformance.strategies import values
+from workbench.conformance.generate.pipelines import values
 from workbench.core import function as f
 from workbench.core.domain import (
     BOOL,

@@ -216,7 +216,7 @@ def test_escapes_holds_exactly_when_the_exact_result_leaves():
 @pytest.mark.parametrize("source", [Range(-2, 6), Range(0, 2), C(7), M(3)])
 def test_a_cast_escapes_when_the_value_does_not_fit(source):
     x = var("x", source)
-    term = ops.Cast.to(x, C(4))
+    term = ops.Conversion.to(x, C(4))
     if isinstance(term, Term) and term.op is not None:
         run = compile_terms([escapes(term)], [x])
         assert [run(v)[0] for v in source.values()] == [v not in C(4) for v in source.values()]
@@ -249,14 +249,14 @@ def test_conditionals_that_were_simplified_stay_lazy(condition):
 
 def test_casts():
     x = var("x", Range(0, 9))
-    assert compile_terms([ops.Cast.to(x, M(4))], [x])(7) == (3,)
-    assert compile_terms([ops.Cast.to(x, S(4))], [x])(7) == (3,)
-    assert compile_terms([ops.Cast.to(var("y", M(4)), Range(0, 9))], [var("y", M(4))])(3) == (3,)
-    assert ops.Cast.to(7, M(4)) == 3
+    assert compile_terms([ops.Conversion.to(x, M(4))], [x])(7) == (3,)
+    assert compile_terms([ops.Conversion.to(x, S(4))], [x])(7) == (3,)
+    assert compile_terms([ops.Conversion.to(var("y", M(4)), Range(0, 9))], [var("y", M(4))])(3) == (3,)
+    assert ops.Conversion.to(7, M(4)) == 3
     with pytest.raises(TypingError, match="do not all fit"):
-        ops.Cast.to(x, Range(0, 5))
+        ops.Conversion.to(x, Range(0, 5))
     with pytest.raises(TypingError, match="cannot convert"):
-        ops.Cast.to(var("c", BOOL), M(4))
+        ops.Conversion.to(var("c", BOOL), M(4))
 
 
 def test_wrong_number_of_arguments():

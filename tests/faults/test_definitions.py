@@ -19,7 +19,7 @@ from workbench.errors import PipelineError
 from workbench.faults import struck
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 
 Steps = Sequence[Sequence[int]]
 """The events that enter a pipe at each step."""

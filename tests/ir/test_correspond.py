@@ -9,26 +9,26 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import BOOL, Integer
 from workbench.core.ops import ADD, AND, EQ, ite, negate
 from workbench.core.term import FALSE, TRUE, const, var
 from workbench.ir.compose import compose
 from workbench.ir.correspond import correspond
 from workbench.ir.simulate import Simulator
-from workbench.ir.system import System, Variable
-from workbench.processors.group import flatten
-from workbench.verify.equivalence import side_by_side
+from workbench.ir.system import StateVariable, System
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.equivalence import side_by_side
 
 FOUR = Integer(4)
 
 
-def system_of(*variables: Variable, **free: Any) -> System:
+def system_of(*variables: StateVariable, **free: Any) -> System:
     return System("two", (), variables, (), (), {}, (), free={f"{name}:value": d for name, d in free.items()})
 
 
-def register(name: str, following: Any, initial: Any = 0) -> Variable:
-    return Variable(f"s:{name}", FOUR, initial, following)
+def register(name: str, following: Any, initial: Any = 0) -> StateVariable:
+    return StateVariable(f"s:{name}", FOUR, initial, following)
 
 
 A, B, C = (var(f"s:{name}", FOUR) for name in "abc")
@@ -67,7 +67,7 @@ def test_registers_can_be_left_alone() -> None:
 
 def test_a_queue_between_two_that_keep_pace_is_empty() -> None:
     p, q = var("p:present", BOOL), var("s:level", BOOL)
-    level = Variable("s:level", BOOL, False, AND(p, negate(p)))
+    level = StateVariable("s:level", BOOL, False, AND(p, negate(p)))
     found = correspond(System("level", (), (level,), (), (), {}, (), free={"p:present": BOOL}))
     assert found.equal == {q: FALSE}
 

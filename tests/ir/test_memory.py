@@ -13,7 +13,8 @@ from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.freeze import Freeze
-from workbench.processors.history import History
+from workbench.processors.held.history import History
+from workbench.processors.held.window import Window
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.passthrough import Passthrough
@@ -21,7 +22,6 @@ from workbench.processors.prefix import Prefix
 from workbench.processors.stutter import Stutter
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
-from workbench.processors.window import Window
 
 N5 = Integer(5)
 SAT = Integer(5, Overflowing.SATURATING)

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.ir.compose import compose, outline
 from workbench.ir.reduce import focus
 from workbench.ir.simulate import Simulator
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 
 FIGURE_2A = "pipeline p(x: int) -> int { third = decimate(x, 3) return third + x }"
 WIDE = "pipeline p(x: int, y: int) -> int { return stutter(x, 2) + y }"

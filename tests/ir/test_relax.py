@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import BOOL, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -21,7 +21,7 @@ from workbench.ir.relax import brims, guesses, look_ahead, opened
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import Input
 from workbench.language import parse
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 
 ROOM = 8
 

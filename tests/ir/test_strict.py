@@ -3,14 +3,14 @@
 import pytest
 
 import workbench as wb
-from workbench.backends.reference import Reference
-from workbench.conformance.models import Evaluated, Simulated
+from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.ops import IMPLIES
 from workbench.errors import Overflow
 from workbench.ir.compose import compose
-from workbench.verify.properties import always
-from workbench.verify.verdict import Outcome
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer.verdict import Outcome
+from workbench.verify.ask.properties import always
 
 N = Integer(4, Overflowing.CHECKED)
 

@@ -12,7 +12,7 @@ from workbench.lab.find import load_suite
 from workbench.lab.local import sweep
 from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
 from workbench.lab.result import Result
-from workbench.lab.store import Store
+from workbench.lab.store import ResultStore
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = "from workbench.lab import *\n"
@@ -27,7 +27,7 @@ def make_lab(tmp_path: Path) -> MakeLab:
         path = tmp_path / "experiments" / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{HEAD}suite = Suite({name!r}, 'A suite for tests')\n{textwrap.dedent(text)}")
-        return Lab(load_suite(path), path, Store(tmp_path / "data", name))
+        return Lab(load_suite(path), path, ResultStore(tmp_path / "data", name))
 
     return make
 

@@ -57,12 +57,12 @@ def lab(tmp_path_factory):
     from tests.lab.conftest import HEAD
     from workbench.lab.find import load_suite
     from workbench.lab.plan import Lab
-    from workbench.lab.store import Store
+    from workbench.lab.store import ResultStore
 
     folder = tmp_path_factory.mktemp("lab")
     path = folder / "tiny.py"
     path.write_text(f"{HEAD}suite = Suite('tiny', '')\n{SUITE}")
-    lab = Lab(load_suite(path), path, Store(folder / "data", "tiny"))
+    lab = Lab(load_suite(path), path, ResultStore(folder / "data", "tiny"))
     run(lab)
     run(lab, Selection(where={"q": (2,)}, again=True))  # the newest of each counts, once
     return lab

@@ -12,7 +12,7 @@ from tests.lab.nvml import Fake, NVMLError, holds, worked
 from workbench.lab.experiment import Limits
 from workbench.lab.measure import gpu
 from workbench.lab.measure.watch import Child, Watch
-from workbench.verify.engines.frames import write_frame
+from workbench.smv.engines.frames import write_frame
 
 OWN, OTHER = 101, 999
 

@@ -280,7 +280,7 @@ def test_a_group_writes_limits_and_reads_peaks(tmp_path, monkeypatch):
     (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
     monkeypatch.setenv("WORKBENCH_CGROUP", str(tmp_path))
     assert cgroup.base() == tmp_path
-    group = cgroup.Group(tmp_path)
+    group = cgroup.ControlGroup(tmp_path)
     group.limit(100)
     group.add(123)
     assert (group.folder / "memory.max").read_text() == str(100 << 20)

@@ -12,13 +12,13 @@ from tests.lab.conftest import HEAD, run
 from tests.lab.test_data import SUITE
 from tests.verify.browser import PROGRAM, WITHOUT
 from workbench.errors import LabError
-from workbench.lab.claim import Computed, Macro
+from workbench.lab.claim import Macro, MacroValue
 from workbench.lab.data import open_data
 from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
 from workbench.lab.report import write_report
 from workbench.lab.report_text import latex, macro_name, macros_latex
-from workbench.lab.store import Store
+from workbench.lab.store import ResultStore
 
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
 
@@ -31,7 +31,7 @@ def written(tmp_path_factory):
     # "</script>" in a value must not end the script of the page
     text = SUITE.replace('order=["b\'b", "a"]', 'order=["b\'b", "a", "</script><b>"]')
     path.write_text(f"{HEAD}suite = Suite('tiny', 'Tiny & <all>', 'What it is.\\n\\nAnd more.')\n{text}")
-    lab = Lab(load_suite(path), path, Store(folder / "data", "tiny"))
+    lab = Lab(load_suite(path), path, ResultStore(folder / "data", "tiny"))
     run(lab)
     data = open_data(lab.suite, lab.store)
     return write_report(lab, data, folder / "out"), folder / "out", lab
@@ -90,7 +90,7 @@ def test_latex(written):
     assert latex("50% of a_b & c") == r"50\% of a\_b \& c"
     assert macro_name("slowest_of_7a") == "slowestOfSevenA"
     assert latex("one\n\ntwo") == "one  two", "an empty line would end the table"
-    lines = macros_latex([(Macro("m", "on two\nlines", "", lambda _: 1), Computed(1))]).splitlines()
+    lines = macros_latex([(Macro("m", "on two\nlines", "", lambda _: 1), MacroValue(1))]).splitlines()
     assert lines == ["% on two lines", r"\newcommand{\m}{1}"]
 
 

@@ -21,7 +21,7 @@ from workbench.lab import connection as connection_module
 from workbench.lab.find import load_suite
 from workbench.lab.plan import Lab
 from workbench.lab.serve import MOST_FIELDS, Site, application, chosen, serve, server
-from workbench.lab.store import Store
+from workbench.lab.store import ResultStore
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 8765
@@ -301,7 +301,7 @@ def test_a_form_means_only_what_the_suite_has(site):
 @pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
 def test_in_a_browser(folder, two_gpus, page):
     path = folder / "experiments" / "tiny.py"
-    lab = Lab(load_suite(path), path, Store(folder / "data", "tiny"))
+    lab = Lab(load_suite(path), path, ResultStore(folder / "data", "tiny"))
     command = ["lab", "serve", "tiny", "--port", "0", "--experiments", str(path.parent), "--data", str(folder / "data")]
     process = subprocess.Popen(
         [sys.executable, "-m", "workbench.cli.main", *command], cwd=ROOT, stdout=subprocess.PIPE, text=True

@@ -20,7 +20,7 @@ from workbench.lab.find import load_suite
 from workbench.lab.measure.tree import descendants
 from workbench.lab.plan import Lab, Origin, Selection, missing, tasks
 from workbench.lab.rows import as_text
-from workbench.lab.store import Store
+from workbench.lab.store import ResultStore
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("pyspark")
@@ -39,7 +39,7 @@ def session(spark_session):
 def lab_in(folder: Path, text: str = SUITE + MORE, data: str = "data") -> Lab:
     path = folder / "tiny.py"
     path.write_text(f"{HEAD}suite = Suite('tiny', '')\n{text}")
-    return Lab(load_suite(path), path, Store(folder / data, "tiny"))
+    return Lab(load_suite(path), path, ResultStore(folder / data, "tiny"))
 
 
 def on_spark(lab, session, selection=None):

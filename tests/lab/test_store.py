@@ -17,7 +17,7 @@ from workbench.errors import LabError
 from workbench.lab import store as store_module
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.rows import COLUMNS
-from workbench.lab.store import Store, newest
+from workbench.lab.store import ResultStore, newest
 
 
 def result(key="a", repetition=0, started="2026-01-01T00:00:00", status=Status.OK, **outputs):
@@ -34,7 +34,7 @@ def by_id(results):
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path, "s")
+    return ResultStore(tmp_path, "s")
 
 
 def test_what_is_added_comes_back(store):
@@ -151,7 +151,7 @@ def test_no_interleaving_of_two_writers_loses_a_result(tmp_path, monkeypatch, ot
     given = [result(key) for key in "ab"], [result(key, started="2026-01-02T00:00:00") for key in other]
     monkeypatch.setattr(os, "fsync", lambda _: None)
     for calls in itertools.product(range(7), repeat=2):
-        store = Store(tmp_path, f"s{calls}")
+        store = ResultStore(tmp_path, f"s{calls}")
         writers = [lambda results=results, s=store: s.add(results, "batch") for results in given]
         turns = Turns(writers)
         with monkeypatch.context() as patched:
@@ -166,12 +166,12 @@ WRITER = """
 import os, sys
 from pathlib import Path
 from tests.lab.test_store import result
-from workbench.lab.store import Store
+from workbench.lab.store import ResultStore
 os.fsync = lambda _: None
 me = sys.argv[2]
 print("ready", flush=True)
 for line in sys.stdin:
-    Store(Path(sys.argv[1]), f"s{int(line)}").add([result("shared", y=me), result(me, y=me)], "batch")
+    ResultStore(Path(sys.argv[1]), f"s{int(line)}").add([result("shared", y=me), result(me, y=me)], "batch")
     print("done", flush=True)
 """
 
@@ -193,7 +193,7 @@ def test_two_processes_write_one_name_at_once(tmp_path):
             for writer in writers:
                 assert writer.stdout.readline()
         for number in range(20):
-            assert {r.id for r in Store(tmp_path, f"s{number}").results()[0]} == {"shared.0", "one.0", "two.0"}
+            assert {r.id for r in ResultStore(tmp_path, f"s{number}").results()[0]} == {"shared.0", "one.0", "two.0"}
     finally:
         for writer in writers:
             writer.stdin.close()
@@ -331,4 +331,4 @@ def test_whether_it_can_be_written_is_known_before_anything_is_measured(store, t
     assert list(store.folder.iterdir()) == []
     (tmp_path / "file").touch()
     with pytest.raises(LabError, match="Not a directory"):
-        Store(tmp_path / "file", "s").try_to_write()
+        ResultStore(tmp_path / "file", "s").try_to_write()

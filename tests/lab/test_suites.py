@@ -10,14 +10,14 @@ from workbench.lab.data import open_data
 from workbench.lab.find import load_suite, suite_files
 from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.result import Status
-from workbench.lab.store import Store
+from workbench.lab.store import ResultStore
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = suite_files(ROOT / "experiments")
 
 
 def lab_of(name: str, folder: Path) -> Lab:
-    return Lab(load_suite(FILES[name]), FILES[name], Store(folder, name))
+    return Lab(load_suite(FILES[name]), FILES[name], ResultStore(folder, name))
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -173,8 +173,8 @@ def test_a_killed_sweep_is_resumed_with_nothing_twice(make_lab):
     code = (
         "import sys; from pathlib import Path; from workbench.lab import plan;"
         "from workbench.lab.find import load_suite;"
-        "from workbench.lab.local import sweep; from workbench.lab.store import Store;"
-        "path = Path(sys.argv[1]); lab = plan.Lab(load_suite(path), path, Store(Path(sys.argv[2]), 'tiny'));"
+        "from workbench.lab.local import sweep; from workbench.lab.store import ResultStore;"
+        "path = Path(sys.argv[1]); lab = plan.Lab(load_suite(path), path, ResultStore(Path(sys.argv[2]), 'tiny'));"
         "list(sweep(lab, plan.tasks(lab, lab.code(), plan.Selection()), plan.Origin.of(lab), 1))"
     )
     process = subprocess.Popen(

@@ -6,7 +6,7 @@ from workbench.errors import LanguageError
 from workbench.language import parse
 from workbench.language.annotate import annotated
 from workbench.language.parser import parse_expression, parse_file
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 
 
 def test_they_belong_to_the_pipeline() -> None:

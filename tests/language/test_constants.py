@@ -3,12 +3,12 @@
 import pytest
 
 from workbench import Reference, parse
-from workbench.backends.compiled_run import Compiled
 from workbench.core.domain import Enum
 from workbench.errors import LanguageError, TypingError
 from workbench.ir.compose import compose
-from workbench.verify.check import Settings, check
-from workbench.verify.from_syntax import property_from
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.from_syntax import property_from
 
 ALONE = {
     "a choice": "pipeline p(x: 0..3) -> {lo, hi} { return if x > 1 then hi else lo }",

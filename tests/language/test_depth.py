@@ -106,7 +106,7 @@ def test_events_that_no_memory_holds() -> None:
 
 
 def test_pipelines_that_no_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.processors.group.MOST", 500)
+    monkeypatch.setattr("workbench.processors.held.group.MOST", 500)
     inner = [f"pipeline p{i}(x: int) -> int {{ return p{i - 1}(p{i - 1}(x)) }}\n" for i in range(1, 31)]
     text = f"pipeline p0(x: int) -> int {{ return x + 1 }}\n{''.join(inner)}"
     with pytest.raises(PipelineError, match="pipeline p9 has 512 processors, with those of the pipelines in it"):

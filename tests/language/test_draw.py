@@ -6,11 +6,11 @@ import subprocess
 
 import pytest
 
-from workbench.draw import draw, render
+from workbench.builder import Builder
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import parse
 from workbench.processors import CLASSES
-from workbench.processors.stream import Builder
+from workbench.show.draw import draw, render
 
 TEXT = """
 pipeline total(x: int) -> int { return cumulate(x, +) }

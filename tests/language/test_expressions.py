@@ -8,14 +8,14 @@ from workbench.language import (
     Call,
     Expression,
     Field,
+    Identifier,
     Literal,
-    Name,
     Operation,
     Temporal,
     TupleOf,
     parse_expression,
 )
-from workbench.language.syntax import Given, Instance
+from workbench.language.syntax import Given, Instantiation
 
 PRECEDENCE = {
     "a + b * c": "a + (b * c)",
@@ -53,15 +53,17 @@ def test_the_tree_of_every_atom():
     assert parse_expression("2.5") == Literal(2.5)
     assert parse_expression("true") == Literal(True)
     assert parse_expression('"a # b"') == Literal("a # b")
-    assert parse_expression("queue(add.left).length") == Field(Call("queue", (Field(Name("add"), "left"),)), "length")
-    assert parse_expression("E[p U q]") == Temporal("EU", (Name("p"), Name("q")))
-    assert parse_expression("(a, 1)") == TupleOf((Name("a"), Literal(1)))
-    assert parse_expression("sum<3, k = 2>") == Instance("sum", (Given(None, Literal(3)), Given("k", Literal(2))))
+    assert parse_expression("queue(add.left).length") == Field(
+        Call("queue", (Field(Identifier("add"), "left"),)), "length"
+    )
+    assert parse_expression("E[p U q]") == Temporal("EU", (Identifier("p"), Identifier("q")))
+    assert parse_expression("(a, 1)") == TupleOf((Identifier("a"), Literal(1)))
+    assert parse_expression("sum<3, k = 2>") == Instantiation("sum", (Given(None, Literal(3)), Given("k", Literal(2))))
 
 
 def test_a_comparison_is_not_taken_for_parameters():
     assert parse_expression("(a<b and c>d)") == parse_expression("(a < b) and (c > d)")
-    assert parse_expression("a < b") == Operation("<", (Name("a"), Name("b")))
+    assert parse_expression("a < b") == Operation("<", (Identifier("a"), Identifier("b")))
 
 
 def test_temporal_words_are_names_where_there_are_no_properties():
@@ -79,7 +81,7 @@ def test_places_are_those_of_operators_and_names():
     ]  # fmt: skip
 
 
-NAMES = st.sampled_from(["a", "b", "count", "x1"]).map(Name)
+NAMES = st.sampled_from(["a", "b", "count", "x1"]).map(Identifier)
 LITERALS = st.one_of(st.integers(0, 99), st.booleans(), st.sampled_from(["red", ""])).map(Literal)
 
 

@@ -6,7 +6,7 @@ import workbench as wb
 from workbench.errors import LanguageError, PipelineError, WorkbenchError
 from workbench.language import parse
 from workbench.language.parser import parse_file, parse_trouble
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 
 
 def test_they_belong_to_the_pipeline() -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from workbench import Reference, parse
-from workbench.backends.compiled_run import Compiled
 from workbench.errors import LanguageError
 from workbench.ir.compose import compose
+from workbench.run.compiled.execute.executor import Compiled
 
 SALES = """
 function item(e) = e.item

@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.errors import LanguageError
-from workbench.language import Literal, Name, Operation, PipelineReference, parse, parse_property
+from workbench.language import Identifier, Literal, Operation, PipelineReference, parse, parse_property
 from workbench.language.properties import PROPERTIES, dotted
 from workbench.language.syntax import Field, Temporal
 
@@ -44,7 +44,7 @@ def test_arguments_are_read_with_the_parameters_of_the_pipeline():
     assert checks["liveness"] is None
     assert checks["bounded-liveness"] == 6
     assert checks["always"] == Operation(
-        "->", (Field(Name("out"), "present"), Operation(">=", (Name("count"), Literal(5))))
+        "->", (Field(Identifier("out"), "present"), Operation(">=", (Identifier("count"), Literal(5))))
     )
     assert checks["equivalent"] == PipelineReference("other", (("k", 5),))
 
@@ -86,7 +86,7 @@ def test_formulas():
     found = parse_property("ctl(AG (queue(add.left).length <= 2 -> A[overflow U g.add.present]))").argument
     assert isinstance(found, Temporal)
     assert str(found) == "AG (queue(add.left).length <= 2 -> A[overflow U g.add.present])"
-    assert dotted(Field(Field(Name("g"), "add"), "present")) == "g.add.present"
+    assert dotted(Field(Field(Identifier("g"), "add"), "present")) == "g.add.present"
     assert dotted(Field(Literal(1), "present")) is None
 
 

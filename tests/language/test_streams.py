@@ -223,10 +223,10 @@ def test_every_processor_of_the_language_has_a_signature():
 
 
 def test_it_is_what_the_python_api_makes():
+    from workbench.builder import pipeline
     from workbench.core.function import ADD, EVEN
     from workbench.processors.cumulate import Cumulate
     from workbench.processors.filter import Filter
-    from workbench.processors.stream import pipeline
     from workbench.processors.trim import Trim
     from workbench.processors.turn_into import TurnInto
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from experiments import auction_trace
-from workbench.backends.compiled_run import Compiled
-from workbench.backends.reference import Reference
 from workbench.language import read_file
-from workbench.verify.check import Settings
-from workbench.verify.check import check as verify
-from workbench.verify.from_syntax import property_from
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.check import check as verify
+from workbench.verify.answer.from_syntax import property_from
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.backends.compiled_run import Compiled
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow, Refused, WorkbenchError
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
+from workbench.run.compiled.execute.executor import Compiled
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 

@@ -4,7 +4,7 @@ import pytest
 
 import workbench as wb
 from workbench.language import read_file
-from workbench.verify.from_syntax import decide
+from workbench.verify.answer.from_syntax import decide
 
 EXPECTED = {
     ("duplicates", "naive"): {"tolerates": "fails"},

@@ -8,8 +8,8 @@ import pytest
 
 import workbench as wb
 from experiments.monitors import FORMULAS, MONITORS, SYSTEMS, Case, ask_formula, cases, decide
-from workbench.verify.engines import Query, Task, get_engine
-from workbench.verify.verdict import Trace
+from workbench.smv.engines import Query, Task, get_engine
+from workbench.verify.answer.verdict import Trace
 
 CASES = cases()
 FAILING = {

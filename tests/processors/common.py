@@ -1,6 +1,6 @@
 """How a processor is run by itself in these tests."""
 
-from workbench.conformance.executables import MachineRun
+from workbench.conformance.compare.executables import MachineRun
 from workbench.core.processor import Processor, slots_of
 
 

@@ -5,17 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.processors.common import machined, stepped, typed
-from workbench.conformance.differential import check
-from workbench.conformance.executables import Denoting, Running
-from workbench.conformance.models import Evaluated, Simulated
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Denoting, Running
+from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
 from workbench.core.domain import ANY, BOOL, INT, Integer, Overflowing
 from workbench.errors import Overflow, PipelineError, Refused, TypingError
 from workbench.language import parse
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.fork import Fork
+from workbench.processors.held.reset_last import ResetLast
 from workbench.processors.pack import Pack
-from workbench.processors.reset_last import ResetLast
 
 T, F = True, False
 

@@ -1,10 +1,10 @@
 import pytest
 from hypothesis import given
 
-from workbench.backends.reference import Reference
-from workbench.conformance.differential import check, check_streams
-from workbench.conformance.executables import Denoting, GroupMachine, Running
-from workbench.conformance.strategies import pipelines_and_traces
+from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.differential import check, check_streams
+from workbench.conformance.compare.executables import Denoting, GroupMachine, Running
+from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Range
 from workbench.core.pipeline import Node, Pipeline
@@ -12,9 +12,9 @@ from workbench.errors import Overflow, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
-from workbench.processors.group import Group, flatten
-from workbench.processors.stream import Builder, pipeline
+from workbench.processors.held.group import Group, flatten
 from workbench.processors.trim import Trim
+from workbench.run.reference.executor import Reference
 
 
 @pipeline(x=INT, y=INT)

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench import Reference, parse
-from workbench.backends.compiled_run import Compiled
-from workbench.conformance.differential import check
-from workbench.conformance.executables import CompiledRun, Denoting, Running
-from workbench.conformance.models import Evaluated, Simulated
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import CompiledRun, Denoting, Running
+from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.errors import LanguageError, Refused, TypingError
-from workbench.verify.check import Settings
-from workbench.verify.check import check as verify
-from workbench.verify.from_syntax import property_from
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.check import check as verify
+from workbench.verify.answer.from_syntax import property_from
 
 # query 6 of the competition on runtime verification of 2016: what comes from outside is dirty until it is sanitised,
 # what is derived from something dirty is dirty, and what is dirty is not used

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.processors.common import machined, stepped, typed
-from workbench.conformance.functions import COUNT
+from workbench.conformance.generate.functions import COUNT
 from workbench.core import function as f
 from workbench.core import ops
 from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range, Record, Tuple
@@ -17,7 +17,7 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.freeze import Freeze
-from workbench.processors.history import History
+from workbench.processors.held.history import History
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.multiplex import Multiplex

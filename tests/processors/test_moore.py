@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.processors.common import machined, stepped, typed
-from workbench.conformance.differential import check
-from workbench.conformance.executables import Denoting, Running
-from workbench.conformance.models import Evaluated, Simulated
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Denoting, Running
+from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Enum, Integer, Range
 from workbench.core.function import Function
-from workbench.draw import draw
 from workbench.errors import DomainError, LanguageError, PipelineError, TypingError
 from workbench.language import parse
 from workbench.processors.moore import Moore, Transition, Variable
-from workbench.verify.check import Settings
-from workbench.verify.check import check as verify
-from workbench.verify.from_syntax import property_from
+from workbench.show.draw import draw
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.check import check as verify
+from workbench.verify.answer.from_syntax import property_from
 
 T, F = True, False
 

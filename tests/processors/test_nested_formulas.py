@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import Reference, parse
-from workbench.backends.compiled_run import Compiled
-from workbench.conformance.models import Evaluated
+from workbench.conformance.compare.models import Evaluated
 from workbench.errors import Refused
+from workbench.run.compiled.execute.executor import Compiled
 
 WRITTEN = {"G": "globally", "F": "eventually", "U": "until", "R": "release", "X": "next", "O": "once",
            "H": "historically", "S": "since", "Y": "yesterday"}  # fmt: skip

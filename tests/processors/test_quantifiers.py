@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.processors.common import machined, stepped, typed
-from workbench.conformance.differential import check
-from workbench.conformance.executables import Denoting, Running
-from workbench.conformance.models import Evaluated, Simulated
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Denoting, Running
+from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
 from workbench.core.domain import ANY, BOOL, INT, Integer, Range, Tuple
 from workbench.core.function import Function, user_function
@@ -15,7 +15,7 @@ from workbench.errors import PipelineError, Refused, TypingError
 from workbench.language import parse
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.fork import Fork
-from workbench.processors.quantifiers import Exists, ForAll
+from workbench.processors.held.quantifiers import Exists, ForAll
 from workbench.processors.temporal import Until
 
 PAIR = Tuple((Range(0, 3), Range(0, 3)))

@@ -16,7 +16,7 @@ from workbench.core.ops import ADD, MIN, MUL, SUB
 from workbench.errors import Overflow, TypingError
 from workbench.processors.cast import Cast
 from workbench.processors.cumulate import FURTHEST, Cumulate
-from workbench.processors.window import Encoding, Window
+from workbench.processors.held.window import Encoding, Window
 
 EVENTS = (Range(0, 2), Range(-1, 1), Range(2, 4), Range(-3, -2))
 TWICE = Function("twice", 2, lambda total, x: SUB(ADD(total, MUL(2, x)), 1))

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.processors.common import machined, stepped, typed
-from workbench.conformance.differential import check
-from workbench.conformance.executables import Denoting, Running
-from workbench.conformance.models import Evaluated, Simulated
+from workbench.builder import Builder
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Denoting, Running
+from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, STR, Enum, FrozenMap, Integer, Map, Range, Tuple
 from workbench.core.function import Function, user_function
@@ -20,12 +21,11 @@ from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
-from workbench.processors.group import Group
+from workbench.processors.held.group import Group
 from workbench.processors.insert import Insert
 from workbench.processors.keep_last import KeepLast
-from workbench.processors.slice import Slice
-from workbench.processors.slice_last import SliceLast
-from workbench.processors.stream import Builder
+from workbench.processors.slices.slice import Slice
+from workbench.processors.slices.slice_last import SliceLast
 from workbench.processors.stutter import Stutter
 from workbench.processors.trim import Trim
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from workbench.builder import Builder, pipeline
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Tuple
 from workbench.errors import PipelineError
@@ -9,7 +10,6 @@ from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
 from workbench.processors.passthrough import Passthrough
-from workbench.processors.stream import Builder, pipeline
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
 

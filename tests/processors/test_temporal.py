@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.processors.common import machined, stepped, typed
-from workbench.backends.reference import Reference
-from workbench.conformance.differential import check
-from workbench.conformance.executables import Denoting, Running
-from workbench.conformance.models import Evaluated, Simulated
+from workbench.builder import Builder
+from workbench.conformance.compare.differential import check
+from workbench.conformance.compare.executables import Denoting, Running
+from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
 from workbench.core.domain import ANY, BOOL, INT, Integer
 from workbench.errors import Overflow, PipelineError, Refused, TypingError
@@ -19,10 +19,9 @@ from workbench.ir.compose import compose
 from workbench.language import parse
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.fork import Fork
-from workbench.processors.group import Group
+from workbench.processors.held.group import Group
+from workbench.processors.held.spawn import EventuallyOf, GloballyOf
 from workbench.processors.past import Once
-from workbench.processors.spawn import EventuallyOf, GloballyOf
-from workbench.processors.stream import Builder
 from workbench.processors.temporal import (
     Eventually,
     Eventually3,
@@ -36,9 +35,10 @@ from workbench.processors.temporal import (
     Until3,
 )
 from workbench.processors.trim import Trim
-from workbench.verify.check import Settings
-from workbench.verify.check import check as verify
-from workbench.verify.from_syntax import property_from
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.check import check as verify
+from workbench.verify.answer.from_syntax import property_from
 
 BITS = (False, True)
 

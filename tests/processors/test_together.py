@@ -3,6 +3,7 @@
 import pytest
 
 from tests.processors.common import stepped
+from workbench.builder import pipeline
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Overflowing
 from workbench.core.function import user_function
@@ -11,10 +12,9 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
-from workbench.processors.group import Group
+from workbench.processors.held.group import Group
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.passthrough import Passthrough
-from workbench.processors.stream import pipeline
 from workbench.processors.trim import Trim
 
 

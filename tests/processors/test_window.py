@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.processors.common import machined, stepped, typed
-from workbench.conformance.executables import MachineRun
+from workbench.builder import Builder, pipeline
+from workbench.conformance.compare.executables import MachineRun
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Tuple
 from workbench.errors import PipelineError
@@ -13,13 +14,12 @@ from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.fork import Fork
-from workbench.processors.group import Group
-from workbench.processors.held import bits
+from workbench.processors.held.group import Group
+from workbench.processors.held.holding import bits
+from workbench.processors.held.window import Window
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.passthrough import Passthrough
-from workbench.processors.stream import Builder, pipeline
 from workbench.processors.trim import Trim
-from workbench.processors.window import Window
 
 N7 = Integer(7)
 SUM = Cumulate(f.ADD)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import workbench as wb
-from workbench.verify.smv_system import system_from
-from workbench.verify.verdict import Verdict
+from workbench.smv.system import system_from
+from workbench.verify.answer.verdict import Verdict
 
 COUNTER = """
 MODULE cell(up)

@@ -11,7 +11,7 @@ from tests.verify.engines.conftest import engine_or_skip
 from tests.verify.engines.models import HARD, long
 from workbench.cli.output import block
 from workbench.cli.problem import problem
-from workbench.verify.engines import Limits, Query, Reached, Task
+from workbench.smv.engines import EngineLimits, Query, Reached, Task
 
 SOURCE = """
 pipeline products(x: int, y: int) -> int {
@@ -69,7 +69,7 @@ def test_advice_is_printed_below_the_verdict() -> None:
 
 def test_the_explicit_engine_says_how_many_states_it_has_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sum has 64 values; there is memory for none of them after the first."""
-    monkeypatch.setattr("workbench.verify.explicit.decider.PLAIN_BYTES", 2**40)
+    monkeypatch.setattr("workbench.verify.decide.explicit.decider.PLAIN_BYTES", 2**40)
     total = wb.parse("pipeline total(x: int) -> int { return cumulate(x, +) }").get().pipeline
     prop = wb.property_from(wb.parse_property("always (out <= 63)"))
     verdict = wb.check(total, prop, wb.Settings(n=64, engine="explicit", memory_mb=4000))
@@ -80,7 +80,9 @@ def test_the_explicit_engine_says_how_many_states_it_has_seen(monkeypatch: pytes
 def test_bmc_says_how_many_steps_it_has_unrolled() -> None:
     """A run of 40,000 steps is needed, which is more than it looks at."""
     (answer,) = (
-        engine_or_skip("bmc").check(Task(long(17), (Query("ltl", "F n = 0ud17_40000"),)), Limits(seconds=1)).answers
+        engine_or_skip("bmc")
+        .check(Task(long(17), (Query("ltl", "F n = 0ud17_40000"),)), EngineLimits(seconds=1))
+        .answers
     )
     assert answer.truth is None
     (reached,) = answer.reached
@@ -92,9 +94,11 @@ def test_bmc_says_how_many_steps_it_has_unrolled() -> None:
 
 def test_bdds_say_how_far_they_have_come() -> None:
     engine = engine_or_skip("pynusmv")
-    (answer,) = engine.check(Task(long(40), (Query("invar", "n != 0ud40_999999999999"),)), Limits(seconds=1)).answers
+    (answer,) = engine.check(
+        Task(long(40), (Query("invar", "n != 0ud40_999999999999"),)), EngineLimits(seconds=1)
+    ).answers
     (reached,) = answer.reached
     assert reached.text.startswith("the states up to ")
     assert int(reached.text.removeprefix("the states up to ").removesuffix(" steps away")) > 10
-    (answer,) = engine.check(Task(HARD, (Query("invar", "TRUE"),)), Limits(seconds=0.3)).answers
+    (answer,) = engine.check(Task(HARD, (Query("invar", "TRUE"),)), EngineLimits(seconds=0.3)).answers
     assert answer.reached == ()  # the model itself was too large

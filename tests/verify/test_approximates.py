@@ -12,8 +12,8 @@ import pytest
 from workbench import Outcome, Pipeline, Reference, Settings, equivalent, parse, parse_property
 from workbench.errors import TypingError
 from workbench.language import Loaded
-from workbench.verify.from_syntax import decide
-from workbench.verify.verdict import Verdict
+from workbench.verify.answer.from_syntax import decide
+from workbench.verify.answer.verdict import Verdict
 
 TEXT = """
 pipeline both(x: bool, y: bool) -> bool { return x and y }

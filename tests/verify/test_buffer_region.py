@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.conformance.strategies import pipelines
+from workbench.conformance.generate.pipelines import pipelines
 from workbench.errors import Overflow
-from workbench.processors.group import flatten
-from workbench.verify import buffer_region
-from workbench.verify.buffer_region import Regions
+from workbench.processors.held.group import flatten
+from workbench.verify.buffers import region as buffer_region
+from workbench.verify.buffers.region import Regions
 
 
 def chain(joins: int) -> wb.Pipeline:

@@ -24,10 +24,10 @@ from workbench import (
     read_file,
 )
 from workbench.errors import Overflow, PipelineError
-from workbench.processors.group import flatten
-from workbench.verify.buffer_search import _spread, never_ahead
-from workbench.verify.buffers import Buffer, Status, event_bits, overflowing, pumping
-from workbench.verify.pumping import Pump, _same_events_taken
+from workbench.processors.held.group import flatten
+from workbench.verify.buffers.buffers import Buffer, QueueStatus, event_bits, overflowing, pumping
+from workbench.verify.buffers.pumping import Pump, _same_events_taken
+from workbench.verify.buffers.search import _spread, never_ahead
 
 
 def load(text: str, **params: Any) -> Pipeline:
@@ -93,7 +93,7 @@ def test_the_length_may_depend_on_values() -> None:
 def test_with_inputs_together_nothing_waits() -> None:
     total = load("pipeline total(a: int, b: int) -> int { return a + b }")
     free = by_queue(total)
-    assert {item.status for item in free.values()} == {Status.UNBOUNDED}
+    assert {item.status for item in free.values()} == {QueueStatus.UNBOUNDED}
     together = buffers(total, Settings(environment=Environment("synchronised")))
     assert together.capacities == {"add.left": 0, "add.right": 0}
     assert "inputs synchronised: all carry an event, or none" in together.queues[0].rests_on
@@ -112,7 +112,7 @@ def test_several_events_in_a_step() -> None:
     assert list(found.capacities.values()) == [4, 0]
     assert len(found.queues[0].witness.steps) == 1
     left, right = buffers(load("pipeline more(x: int) -> int { return stutter(x, 3) + x }")).queues
-    assert (left.status, left.growth, len(left.witness.steps) - left.witness.loop) == (Status.UNBOUNDED, 2, 1)
+    assert (left.status, left.growth, len(left.witness.steps) - left.witness.loop) == (QueueStatus.UNBOUNDED, 2, 1)
     assert right.capacity == 0
 
 
@@ -120,7 +120,7 @@ def test_the_end_of_the_stream() -> None:
     """The last event comes when no other comes any more, so it finds all the others waiting."""
     found = by_queue(load("pipeline last(x: int) -> int { return keep_last(x) + trim(x, 1) }"))
     assert "the input streams may end at any step" in found["add.left"].rests_on
-    assert found["add.right"].status is Status.UNBOUNDED
+    assert found["add.right"].status is QueueStatus.UNBOUNDED
     # of a stream of one event nothing is left to meet it
     assert (found["add.left"].capacity, found["add.left"].witness.steps[-1].ends) == (1, True)
 
@@ -147,7 +147,7 @@ def test_figure_2a_has_no_bound() -> None:
     """After i outputs the queue holds 2 i events (TIME 2021, section 2): two more with every third event."""
     found = buffers(figure_2a())
     left, right = found.queues
-    assert (left.capacity, right.status, right.capacity, right.at_least) == (0, Status.UNBOUNDED, None, None)
+    assert (left.capacity, right.status, right.capacity, right.at_least) == (0, QueueStatus.UNBOUNDED, None, None)
     assert right.witness.replay == "confirmed by execution"
     assert (len(right.witness.steps) - right.witness.loop, right.growth) == (3, 2)
     assert right.for_every_n
@@ -163,9 +163,9 @@ def test_values_in_the_queue_that_the_cycle_takes_are_the_same_again() -> None:
         return filter(half, x) and half
     }"""
     found = by_queue(load(source))
-    assert found["filter.condition"].status is Status.UNBOUNDED
+    assert found["filter.condition"].status is QueueStatus.UNBOUNDED
     item = found["both.right"]
-    assert item.status is Status.UNBOUNDED
+    assert item.status is QueueStatus.UNBOUNDED
     cycle = item.witness.steps[item.witness.loop :]
     assert any(step.inputs["x"] is False for step in cycle)  # with true alone, nothing waits
 
@@ -208,7 +208,7 @@ def test_bounded_below_an_unbounded_queue() -> None:
         return (third + x) - trim(third, 2)
     }"""
     found = by_queue(load(source))
-    assert found["add.right"].status is Status.UNBOUNDED
+    assert found["add.right"].status is QueueStatus.UNBOUNDED
     assert (found["sub.left"].capacity, found["sub.right"].capacity) == (2, 0)
 
 
@@ -220,7 +220,7 @@ def test_counting_needs_no_bound() -> None:
     left, right = flat.queues[2:]
     assert found[left].capacity == 0
     assert found[left].rests_on[0].startswith("counting: ")
-    assert found[right].status is Status.UNBOUNDED
+    assert found[right].status is QueueStatus.UNBOUNDED
     assert [never_ahead(flat, queue) for queue in flat.queues] == [False, False, True, False]
 
 
@@ -228,7 +228,7 @@ def test_what_is_not_known_is_said() -> None:
     """At most two, since two events of `y` are dropped. But that needs to know how the two joins' lengths relate."""
     source = "pipeline open(x: bool, y: bool) -> bool { return trim(y, 2) -> (x = y) }"
     item = by_queue(load(source), most=8)["implies.right"]
-    assert (item.status, item.capacity, item.at_least) == (Status.UNKNOWN, None, 2)
+    assert (item.status, item.capacity, item.at_least) == (QueueStatus.UNKNOWN, None, 2)
     assert "no proven capacity: " in item.reason
     assert item.witness.replay == "confirmed by execution"
 
@@ -238,7 +238,7 @@ def test_what_is_not_known_is_said() -> None:
 
 def test_beyond_the_largest_capacity() -> None:
     item = by_queue(load(DISTANCE, k=6), most=3)["mul.left"]
-    assert (item.status, item.capacity, item.at_least) == (Status.UNKNOWN, None, 4)
+    assert (item.status, item.capacity, item.at_least) == (QueueStatus.UNKNOWN, None, 4)
     assert by_queue(load(DISTANCE, k=6), most=5)["mul.left"].capacity == 5
     assert buffers(load(DISTANCE, k=6), most=3).exit_code == 3
     with pytest.raises(PipelineError, match="negative"):
@@ -247,7 +247,7 @@ def test_beyond_the_largest_capacity() -> None:
 
 def test_no_time() -> None:
     item = by_queue(load(DISTANCE), seconds=1e-9)["mul.left"]
-    assert (item.status, item.at_least) == (Status.UNKNOWN, 0)
+    assert (item.status, item.at_least) == (QueueStatus.UNKNOWN, 0)
     assert "time" in item.reason or "limit" in item.reason
 
 
@@ -261,7 +261,7 @@ def test_checked_numbers() -> None:
     found = by_queue(load(source), n=4, integers=Overflowing.CHECKED)
     assert found["filter.data"].capacity == 0
     assert found["filter.data"].for_every_n
-    assert found["add.right"].status is Status.UNKNOWN
+    assert found["add.right"].status is QueueStatus.UNKNOWN
     assert "checked domain" in found["add.right"].reason
     unseen = load("pipeline squares(x: int) -> int { c = cumulate(turn(x, 1), +) return c * trim(c, 7) }")
     item = by_queue(unseen, n=4, integers=Overflowing.CHECKED)["mul.left"]

@@ -1,5 +1,6 @@
 import pytest
 
+from workbench.builder import Builder, pipeline
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Range
 from workbench.core.function import user_function
@@ -8,14 +9,13 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
+from workbench.processors.held.window import Window
 from workbench.processors.multiplex import Multiplex
 from workbench.processors.past import Once
-from workbench.processors.stream import Builder, pipeline
 from workbench.processors.stutter_by import StutterBy
 from workbench.processors.trim import Trim
-from workbench.processors.window import Window
-from workbench.verify.certify import NotCertified, certify, certify_nodes
-from workbench.verify.check import Settings
+from workbench.verify.analyses.certify import NotCertified, certify, certify_nodes
+from workbench.verify.answer.check import Settings
 
 
 def alone(processor, *domains):

@@ -40,7 +40,7 @@ from workbench import (
 from workbench.core.function import Function
 from workbench.core.ops import GE
 from workbench.language import parse_property
-from workbench.verify.properties import Property
+from workbench.verify.ask.properties import Property
 
 
 @pipeline(x=INT)

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench import Outcome, Settings
-from workbench.conformance.strategies import pipelines
+from workbench.conformance.generate.pipelines import pipelines
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import var
-from workbench.errors import Disagreement, EngineMissing
-from workbench.processors.group import flatten
-from workbench.verify import deciders
-from workbench.verify.check import prepare
-from workbench.verify.deciders import AllDecider, AutoDecider, get_decider
-from workbench.verify.decision import Decision
-from workbench.verify.engines import Answer, Limits, RawTrace
-from workbench.verify.engines.base import unshown
-from workbench.verify.explicit import ExplicitDecider
-from workbench.verify.from_syntax import property_from
-from workbench.verify.part import Part
+from workbench.errors import EngineDisagreement, EngineMissing
+from workbench.processors.held.group import flatten
+from workbench.smv.engines import Answer, EngineLimits, RawTrace
+from workbench.smv.engines.base import unshown
+from workbench.verify.answer.check import prepare
+from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.decide import deciders
+from workbench.verify.decide.deciders import AllDecider, AutoDecider, get_decider
+from workbench.verify.decide.decision import Decision
+from workbench.verify.decide.explicit import ExplicitDecider
+from workbench.verify.decide.part import Part
 
 SOURCE = "pipeline total(x: int) -> int { return cumulate(x, +) }"
 
@@ -42,9 +42,9 @@ class Fake:
 
     def __init__(self, name: str, answer: Answer, states: int | None = None) -> None:
         self.name, self.answer, self.states = name, answer, states
-        self.asked: list[tuple[set[str], Limits]] = []
+        self.asked: list[tuple[set[str], EngineLimits]] = []
 
-    def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         self.asked.append((set(part.asked), limits))
         return Decision(dict.fromkeys(part.asked, self.answer), f"{self.name} 1.0", 0.5, 0.5, self.states)
 
@@ -73,7 +73,7 @@ TRUE, FALSE, OPEN = Answer(True), Answer(False), Answer(None, reason="too hard")
 def test_the_first_that_decides_is_the_last_that_is_asked(install: Install) -> None:
     bdd, explicit, bmc = Fake("bdds", OPEN), Fake("explicit", FALSE), Fake("bmc", TRUE)
     install(complete=bdd, explicit=explicit, bmc=bmc)
-    decision = AutoDecider().decide(part(), Limits())
+    decision = AutoDecider().decide(part(), EngineLimits())
     assert decision.answers["property"] is FALSE
     assert decision.engine == "explicit 1.0"
     assert decision.cpu_seconds == 1.0
@@ -83,13 +83,13 @@ def test_the_first_that_decides_is_the_last_that_is_asked(install: Install) -> N
 def test_time_is_shared_out_and_the_last_turn_gets_what_is_left(install: Install) -> None:
     bdd, explicit, bmc = (Fake(name, OPEN) for name in ("bdds", "explicit", "bmc"))
     install(complete=bdd, explicit=explicit, bmc=bmc)
-    decision = AutoDecider().decide(part(), Limits(seconds=100))
+    decision = AutoDecider().decide(part(), EngineLimits(seconds=100))
     shares = [engine.asked[0][1].seconds for engine in (bdd, explicit, bmc)]
     assert shares == pytest.approx([3, 25, 25], abs=1)
     assert bdd.asked[1][1].seconds == pytest.approx(100, abs=1)  # the fakes have taken no time
     reason = decision.answers["property"].reason
     assert reason == "bdds: too hard; explicit: too hard; bmc: too hard; bdds: too hard"
-    AutoDecider().decide(part(), Limits())
+    AutoDecider().decide(part(), EngineLimits())
     assert bdd.asked[-1][1].seconds is None
 
 
@@ -109,19 +109,19 @@ def test_what_takes_many_small_steps_is_searched_first(install: Install, source:
     install(complete=bdd, explicit=explicit)
     for capacity in (q, 2):
         far = prepare(wb.parse(source).get().pipeline.resolve(Settings().domain), wb.liveness(), Settings(q=capacity))
-        AutoDecider().decide(far.main, Limits())
+        AutoDecider().decide(far.main, EngineLimits())
     assert (len(explicit.asked), len(bdd.asked)) == ((1, 1) if q != 2 else (2, 0))
 
 
 def test_what_is_decided_is_not_asked_again(install: Install) -> None:
     class Half(Fake):
-        def decide(self, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+        def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
             whole = super().decide(part, limits)
             return replace(whole, answers={r: FALSE if r == "wraps" else OPEN for r in part.asked})
 
     explicit = Fake("explicit", TRUE)
     install(complete=Half("bdds", OPEN), explicit=explicit)
-    decision = AutoDecider().decide(part(), Limits())
+    decision = AutoDecider().decide(part(), EngineLimits())
     assert explicit.asked[0][0] == {"property"}
     assert {role: answer.truth for role, answer in decision.answers.items()} == {"property": True, "wraps": False}
     assert decision.engine == "bdds 1.0, explicit 1.0"
@@ -133,7 +133,7 @@ SHOWN = Answer(False, RawTrace(({},)))
 def test_a_counterexample_that_could_not_be_built_is_sought_by_others(install: Install) -> None:
     bdd, explicit, bmc = Fake("bdds", unshown("time limit of 3 s")), Fake("explicit", OPEN), Fake("bmc", SHOWN)
     install(complete=bdd, explicit=explicit, bmc=bmc)
-    decision = AutoDecider().decide(part(), Limits())
+    decision = AutoDecider().decide(part(), EngineLimits())
     assert decision.answers["property"] is SHOWN
     assert decision.engine == "bdds 1.0, bmc 1.0"
     assert len(bdd.asked) == 1
@@ -142,26 +142,26 @@ def test_a_counterexample_that_could_not_be_built_is_sought_by_others(install: I
 def test_a_verdict_is_not_lost_with_its_counterexample(install: Install) -> None:
     bdd, explicit, bmc = Fake("bdds", unshown("time limit of 3 s")), Fake("explicit", OPEN), Fake("bmc", OPEN)
     install(complete=bdd, explicit=explicit, bmc=bmc)
-    answer = AutoDecider().decide(part(), Limits()).answers["property"]
+    answer = AutoDecider().decide(part(), EngineLimits()).answers["property"]
     assert answer.truth is False
     assert answer.reason == "no counterexample could be built: tried bdds, explicit, bmc"
     assert len(bdd.asked) == 1  # who knows that it is false has had its time for a counterexample
     install(complete=bdd, explicit=Fake("explicit", TRUE), bmc=bmc)
-    with pytest.raises(Disagreement, match=r"bdds 1\.0 says false and explicit says true"):
-        AutoDecider().decide(part(), Limits())
+    with pytest.raises(EngineDisagreement, match=r"bdds 1\.0 says false and explicit says true"):
+        AutoDecider().decide(part(), EngineLimits())
 
 
 def test_without_bdds_the_rest_is_tried_and_then_they_are_missed(install: Install) -> None:
     install(explicit=Fake("explicit", TRUE))
-    assert AutoDecider().decide(part(), Limits()).engine == "explicit 1.0"
+    assert AutoDecider().decide(part(), EngineLimits()).engine == "explicit 1.0"
     install(explicit=Fake("explicit", OPEN))
     with pytest.raises(EngineMissing, match="no complete"):
-        AutoDecider().decide(part(), Limits())
+        AutoDecider().decide(part(), EngineLimits())
 
 
 def test_agreement_is_said(install: Install) -> None:
     install(explicit=Fake("explicit", FALSE, 8), pynusmv=Fake("pynusmv", FALSE, 8), bmc=Fake("bmc", OPEN))
-    decision = AllDecider().decide(part(), Limits(), count_states=True)
+    decision = AllDecider().decide(part(), EngineLimits(), count_states=True)
     assert decision.engine == "explicit, pynusmv agree (bmc did not decide)"
     assert decision.reachable_states == 8
 
@@ -175,8 +175,8 @@ def test_agreement_is_said(install: Install) -> None:
 )
 def test_disagreement_is_an_error_with_both_answers_and_the_model(install: Install, other: Fake, words: str) -> None:
     install(explicit=Fake("explicit", FALSE, 8), pynusmv=other)
-    with pytest.raises(Disagreement) as found:
-        AllDecider().decide(part(), Limits())
+    with pytest.raises(EngineDisagreement) as found:
+        AllDecider().decide(part(), EngineLimits())
     assert words in found.value.what
     assert found.value.model == part().smv.text
     assert "MODULE main" in found.value.message
@@ -187,7 +187,7 @@ def test_an_engine_that_lies_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The explicit engine on a system in which the sum is never stored, against NuSMV on the right one."""
     honest = ExplicitDecider.decide
 
-    def wrong(self: ExplicitDecider, part: Part, limits: Limits, *, count_states: bool = False) -> Decision:
+    def wrong(self: ExplicitDecider, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
         system = part.model.system
         stuck = tuple(v._replace(next=var(v.name, v.domain)) for v in system.variables)
         changed = replace(part, model=replace(part.model, system=replace(system, variables=stuck)))
@@ -196,7 +196,7 @@ def test_an_engine_that_lies_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ExplicitDecider, "decide", wrong)
     prop = property_from(wb.parse_property("always (out != 3 or x = 3)"))
     pipeline: Pipeline = wb.parse(SOURCE).get().pipeline
-    with pytest.raises(Disagreement, match="explicit says true and"):
+    with pytest.raises(EngineDisagreement, match="explicit says true and"):
         wb.check(pipeline, prop, Settings(engine="all"))
 
 
@@ -232,9 +232,9 @@ def test_what_bdds_do_not_decide_another_engine_does() -> None:
 
 @pytest.mark.parametrize("engine", ["nusmv", "bmc"])
 def test_a_formula_that_is_too_long_for_an_engine_is_a_limit_of_that_engine(engine, monkeypatch):
-    monkeypatch.setattr("workbench.verify.engines.executable._LONGEST_LINE", 10)
+    monkeypatch.setattr("workbench.smv.engines.executable._LONGEST_LINE", 10)
     asked = part()
-    found = get_decider(engine).decide(asked, Limits())
+    found = get_decider(engine).decide(asked, EngineLimits())
     assert {answer.truth for answer in found.answers.values()} == {None}
     assert all("too long for an executable" in answer.reason for answer in found.answers.values())
-    assert AutoDecider().decide(asked, Limits()).answers["property"].truth is False
+    assert AutoDecider().decide(asked, EngineLimits()).answers["property"].truth is False

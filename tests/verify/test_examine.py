@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import INT, ApplyFunction, Integer, Outcome, Pipeline, Settings, check, parse
+from workbench.builder import Builder
 from workbench.core.function import user_function
 from workbench.ir.compose import compose
 from workbench.language import parse_property
-from workbench.processors.group import flatten
-from workbench.processors.stream import Builder
-from workbench.verify.check import prepare
-from workbench.verify.equivalence import side_by_side
-from workbench.verify.examine import Examined, Finding, examined
-from workbench.verify.from_syntax import property_from
-from workbench.verify.independence import enough_values, tabulated
-from workbench.verify.properties import Property
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.check import prepare
+from workbench.verify.answer.equivalence import side_by_side
+from workbench.verify.answer.examine import Examined, Finding, examined
+from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.ask.properties import Property
+from workbench.verify.decide.independence import enough_values, tabulated
 
 CONFIRMED, WEAK, UNKNOWN = Finding.CONFIRMED, Finding.WEAK, Finding.UNKNOWN
 

@@ -10,14 +10,14 @@ import pytest
 
 import workbench as wb
 from tests.verify.browser import OPTIONS, PROGRAM, WITHOUT, Page
-from workbench.backends.reference import Reference
 from workbench.core.domain import INT, Record
-from workbench.core.shown import show_value
+from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
 from workbench.faults.struck import place
-from workbench.processors.group import flatten
-from workbench.verify.explorer import MOST_SLOTS, explorer
-from workbench.verify.verdict import Outcome, Trace, TraceStep, Verdict, buffered
+from workbench.processors.held.group import flatten
+from workbench.run.reference.executor import Reference
+from workbench.show.explorer import MOST_SLOTS, explorer
+from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict, buffered
 
 MODELS = Path(__file__).parents[2] / "models" / "time2021"
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason=WITHOUT)
@@ -411,7 +411,7 @@ def test_without_graphviz_the_tables_are_there(verdicts: dict[str, Verdict], mon
     def missing(*_: object) -> str:
         raise WorkbenchError("no graphviz")
 
-    monkeypatch.setattr("workbench.verify.explorer.svg", missing)
+    monkeypatch.setattr("workbench.show.explorer.svg", missing)
     text = verdicts["overflow"].to_html()
     assert '<template id="drawing-0"></template>' in text
     assert "<svg" not in text

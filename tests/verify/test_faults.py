@@ -8,8 +8,8 @@ import pytest
 
 import workbench as wb
 from workbench.errors import PipelineError
-from workbench.verify.deciders import NAMES
-from workbench.verify.timeline import render_timeline
+from workbench.show.timeline import render_timeline
+from workbench.verify.decide.deciders import NAMES
 
 SOURCE = wb.parse("""
 pipeline same(x: int) -> y: int { y = passthrough(x) return y }
@@ -148,7 +148,7 @@ def test_latency_through_a_delay() -> None:
 
 
 def test_examined_verdicts() -> None:
-    from workbench.verify.examine import examined
+    from workbench.verify.answer.examine import examined
 
     faulty = wb.faulty(SAME, "lose y at most 1")
     verdict = wb.check(faulty, wb.bounded_liveness(1))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from workbench.core.domain import BOOL
 from workbench.core.evaluate import compile_terms
 from workbench.core.term import FALSE, var
-from workbench.verify.formula import Formula, atom, build, nnf, to_smv, weaken
+from workbench.verify.ask.formula import Formula, atom, build, nnf, to_smv, weaken
 
 P, Q, OVERFLOW = var("p", BOOL), var("q", BOOL), var("o", BOOL)
 

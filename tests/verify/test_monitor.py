@@ -15,12 +15,12 @@ from tests.verify.engines.conftest import engine_or_skip
 from workbench.errors import Refused
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
-from workbench.processors.group import flatten
-from workbench.verify.engines import Query, RawTrace, Task, get_engine
-from workbench.verify.monitor import driven
-from workbench.verify.path import follows
-from workbench.verify.smv_system import system_from
-from workbench.verify.verdict import Verdict
+from workbench.processors.held.group import flatten
+from workbench.smv.engines import Query, RawTrace, Task, get_engine
+from workbench.smv.system import system_from
+from workbench.verify.answer.verdict import Verdict
+from workbench.verify.monitor.monitor import driven
+from workbench.verify.monitor.path import follows
 
 # --- fairness -------------------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ def test_what_is_a_run_of_a_system(engine: str) -> None:
 
 
 def test_a_run_that_the_system_does_not_have_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.verify.driven.follows", lambda *_: False)
+    monkeypatch.setattr("workbench.verify.monitor.driven.follows", lambda *_: False)
     trace = says("0..5", "x < 1", bind={"x": "n"}).counterexample
     assert trace.gap
     assert trace.replay == "model gap: the system alone has no such run"

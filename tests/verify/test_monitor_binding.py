@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.verify.counter_system import COUNTER, pipeline, says
 from workbench.errors import DomainError, EngineError, InputError, LanguageError, Refused, TypingError, WorkbenchError
-from workbench.verify.smv_system import system_from
+from workbench.smv.system import system_from
 
 # --- values ---------------------------------------------------------------------------------------------------------
 

@@ -7,12 +7,12 @@ import itertools
 import pytest
 
 import workbench as wb
-from workbench.backends.compiled_run import Compiled
-from workbench.backends.reference import Reference
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
-from workbench.processors.group import flatten, with_room
-from workbench.verify.buffers import Status
+from workbench.processors.held.group import flatten, with_room
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.run.reference.executor import Reference
+from workbench.verify.buffers.buffers import QueueStatus
 
 TOGETHER = wb.Environment(arrivals="synchronised")
 
@@ -122,7 +122,7 @@ def test_buffers_finds_the_smallest_capacity(body: str, capacity: int | None) ->
     found = wb.buffers(whole)
     buffer = next(each for each in found.queues if each.queue.endswith(".pending"))
     most = longest(whole, 7)
-    if buffer.status is Status.UNBOUNDED:
+    if buffer.status is QueueStatus.UNBOUNDED:
         assert capacity is None
         assert most >= 5
         return
@@ -145,7 +145,7 @@ def test_buffers_shows_a_stream_that_makes_ever_more_wait() -> None:
     found = wb.buffers(pipeline("return a -> globally(eventually(clock(a)))", "a: bool", CLOCK))
     inner, outer, left, right = found.queues
     assert (inner.queue, inner.capacity) == ("eventually.pending", 2)
-    assert (outer.queue, outer.status, outer.growth) == ("globally.pending", Status.UNBOUNDED, 3)
+    assert (outer.queue, outer.status, outer.growth) == ("globally.pending", QueueStatus.UNBOUNDED, 3)
     assert outer.witness is not None
     assert outer.witness.replay == "confirmed by execution"
     for each in (left, right):
@@ -157,8 +157,8 @@ def test_what_depends_on_it_is_not_concluded_from_its_overflow() -> None:
     """With room for one position the model sees only how the runs begin."""
     found = wb.buffers(pipeline("return a -> globally(a, pending = 1)", "a: bool"))
     inner, left, _ = found.queues
-    assert inner.status is Status.UNBOUNDED
-    assert left.status is Status.UNKNOWN
+    assert inner.status is QueueStatus.UNBOUNDED
+    assert left.status is QueueStatus.UNKNOWN
     assert left.reason == "queue globally.pending can overflow, and nothing is concluded from what follows"
 
 

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.backends.reference import Reference
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.errors import Overflow
 from workbench.ir.simulate import Simulator
-from workbench.processors.group import flatten
-from workbench.verify import replay
-from workbench.verify.replay import contents, events_of
-from workbench.verify.verdict import buffered
+from workbench.processors.held.group import flatten
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer import replay
+from workbench.verify.answer.replay import contents, events_of
+from workbench.verify.answer.verdict import buffered
 
 
 @given(data=st.data(), q=st.integers(0, 3))

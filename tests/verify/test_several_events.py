@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from workbench.core.processor import END
 from workbench.errors import PipelineError, Refused
-from workbench.verify.timeline import render_timeline
+from workbench.show.timeline import render_timeline
 
 SOURCE = wb.parse("""
 pipeline same(x: int) -> int { return x }

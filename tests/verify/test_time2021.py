@@ -12,14 +12,14 @@ import pytest
 
 import workbench as wb
 from workbench import Outcome, Settings
-from workbench.backends.smv import print_model
-from workbench.conformance.models import Simulated, whole
+from workbench.conformance.compare.models import Simulated, whole
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineError
-from workbench.verify.engines import Query, Task, get_engine
-from workbench.verify.equivalence import Mode, equivalent
-from workbench.verify.from_syntax import decide, property_from
-from workbench.verify.verdict import Verdict
+from workbench.smv.engines import Query, Task, get_engine
+from workbench.smv.printer import print_model
+from workbench.verify.answer.equivalence import EquivalenceMode, equivalent
+from workbench.verify.answer.from_syntax import decide, property_from
+from workbench.verify.answer.verdict import Verdict
 
 MODELS = Path(__file__).resolve().parents[2] / "models" / "time2021"
 FILES = sorted(path.stem for path in MODELS.glob("*.pipe"))
@@ -84,7 +84,7 @@ def test_modulo_an_odd_n_the_counter_loses_its_parity_and_the_verdict_says_that_
 )
 @pytest.mark.parametrize("mode", ["stepwise", "sequence"])
 @pytest.mark.parametrize("n", [2, 5, 256])
-def test_both_window_sums_are_equivalent(file: str, other: str, mode: Mode, n: int) -> None:
+def test_both_window_sums_are_equivalent(file: str, other: str, mode: EquivalenceMode, n: int) -> None:
     assert equivalent(load(file), load(file, other), mode, Settings(n=n)).outcome is Outcome.HOLDS
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 from workbench.cli.output import colour
 from workbench.core.pipeline import Pipeline
-from workbench.core.shown import show_value
+from workbench.core.readable import show_value
 from workbench.errors import Refused
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
+from workbench.show.timeline import render_timeline
 from workbench.verify import analyses as a
-from workbench.verify.analyses.constants import Carried, Kind
+from workbench.verify.analyses.constants import Constancy, PipeBehaviour
 from workbench.verify.analyses.dead_paths import Dead, DeadPaths
 from workbench.verify.analyses.measure import Measure
-from workbench.verify.check import Settings
-from workbench.verify.timeline import render_timeline
-from workbench.verify.verdict import Outcome, Trace
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Outcome, Trace
 
 _INDENT = "    "
 BOUNDS = " (within bounds: before a queue overflows)"
@@ -112,21 +112,23 @@ def constants(pipeline: Pipeline, settings: Settings) -> Section:
     """Pipes that are constant or silent."""
     flat = _resolved(pipeline, settings)
     found = a.constants(pipeline, settings)
-    lines = [_carried(item, flat) for item in found if item.kind is not Kind.VARIES]
-    varying = [item.pipe for item in found if item.kind is Kind.VARIES]
+    lines = [_carried(item, flat) for item in found if item.kind is not PipeBehaviour.VARIES]
+    varying = [item.pipe for item in found if item.kind is PipeBehaviour.VARIES]
     if varying:
         lines.append(f"  {'the others vary' if lines else 'all vary'}: {', '.join(varying)}")
     data = {"pipes": [item.to_json(flat) for item in found]}
-    return Section("constant pipes", tuple(lines), (), data, all(item.kind is not Kind.UNKNOWN for item in found))
+    return Section(
+        "constant pipes", tuple(lines), (), data, all(item.kind is not PipeBehaviour.UNKNOWN for item in found)
+    )
 
 
-def _carried(item: Carried, pipeline: Pipeline) -> str:
+def _carried(item: Constancy, pipeline: Pipeline) -> str:
     name = f"{item.pipe} = {', '.join(item.outputs)}" if item.outputs else item.pipe
     bounds = BOUNDS if item.within_bounds else ""
     every = ", every N" if item.verdict and item.verdict.for_every_n else ""
-    if item.kind is Kind.CONSTANT:
+    if item.kind is PipeBehaviour.CONSTANT:
         return f"  {name} always carries {show_value(item.value, pipeline.domains[item.pipe])}{every}{bounds}"
-    if item.kind is Kind.SILENT:
+    if item.kind is PipeBehaviour.SILENT:
         return f"  {name} never carries an event{every}{bounds}"
     return f"? {name}: unknown: {item.verdict.reason if item.verdict else ''}"
 

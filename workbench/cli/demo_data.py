@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.cli.about import version
-from workbench.cli.pool import Task, source
+from workbench.cli.pool import PoolTask, source
 from workbench.cli.problem import Problem
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError
-from workbench.verify.check import Settings
-from workbench.verify.timeline import Timeline, timeline
-from workbench.verify.verdict import Outcome, Trace, Verdict
+from workbench.show.timeline import Timeline, timeline
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 
 RUNS = "runs"
 _ROOM = 4
@@ -27,7 +27,7 @@ _ROOM = 4
 class Entry:
     """One verdict and what is needed to show it."""
 
-    task: Task
+    task: PoolTask
     problem: Problem
     verdict: Verdict
 
@@ -45,7 +45,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Model:
+class DemoModel:
     """A pipeline of the models with its verdicts."""
 
     name: str
@@ -72,10 +72,10 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Report:
+class DemoReport:
     """Everything both reports say."""
 
-    models: tuple[Model, ...]
+    models: tuple[DemoModel, ...]
     seconds: float
     command: str
     date: str
@@ -83,13 +83,13 @@ class Report:
     machine: str
 
     @classmethod
-    def of(cls, entries: Sequence[Entry], seconds: float, command: str) -> Report:
+    def of(cls, entries: Sequence[Entry], seconds: float, command: str) -> DemoReport:
         """The report on these entries, with its provenance."""
         groups: dict[tuple[str, str], list[Entry]] = {}
         for entry in entries:
             groups.setdefault((entry.task.path, entry.task.pipeline), []).append(entry)
         models = tuple(
-            Model(name, Path(path).as_posix(), pipeline.doc, pipeline, tuple(found))
+            DemoModel(name, Path(path).as_posix(), pipeline.doc, pipeline, tuple(found))
             for (path, name), found in groups.items()
             for pipeline in [source(path).get(name).pipeline]
         )
@@ -137,7 +137,7 @@ class Report:
         )
 
 
-def tasks_of(folder: str, standard: Sequence[str], seconds: float) -> list[Task]:
+def tasks_of(folder: str, standard: Sequence[str], seconds: float) -> list[PoolTask]:
     """What to decide about the models of a folder: the standard properties, then those in the files.
 
     A pipeline that occurs in several files, as small parts do, is taken once.
@@ -159,7 +159,7 @@ def tasks_of(folder: str, standard: Sequence[str], seconds: float) -> list[Task]
             seen.append(loaded.pipeline)
             asked: list[str | int] = list(standard)
             asked += [i for i, check in enumerate(loaded.checks) if str(check) not in standard]
-            tasks += [Task(str(file), name, item, settings) for item in asked]
+            tasks += [PoolTask(str(file), name, item, settings) for item in asked]
     return tasks
 
 

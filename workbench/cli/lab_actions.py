@@ -12,17 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from workbench.cli.lab import open_lab, places
+from workbench.cli.commands.lab import open_lab, places
 from workbench.cli.progress import Progress
 from workbench.errors import InputError, SuiteError, WorkbenchError
 from workbench.lab.find import suite_files
 from workbench.lab.pace import Pace
-from workbench.lab.plan import Lab, Origin, Selection, Task, default_jobs, missing, tasks
+from workbench.lab.plan import Lab, Measurement, Origin, Selection, default_jobs, missing, tasks
 from workbench.lab.region import Scalar
 from workbench.lab.report_text import on_gpus, rerun
 from workbench.lab.result import Result, Status
 from workbench.lab.rows import flat
-from workbench.lab.store import Broken, Store
+from workbench.lab.store import Broken, ResultStore
 
 MOST_SHOWN = 10
 _SETTLED = (Status.OK, Status.REFUSED)
@@ -151,7 +151,7 @@ def _tell_earlier(bad: Mapping[str, str], options: str, to: IO[str]) -> None:
 
 @contextlib.contextmanager
 def _results(
-    args: argparse.Namespace, lab: Lab, todo: Sequence[Task], origin: Origin, jobs: int
+    args: argparse.Namespace, lab: Lab, todo: Sequence[Measurement], origin: Origin, jobs: int
 ) -> Iterator[Iterator[Result]]:
     """The results as they come; what makes them is stopped at the end, whatever the end is."""
     if not todo:
@@ -269,7 +269,7 @@ def show_(args: argparse.Namespace) -> int:
 def _stored(folder: Path) -> dict[str, list[Result]]:
     """The results of each suite that has any."""
     names = sorted(place.name.removeprefix("suite=") for place in folder.glob("suite=*"))
-    found = {name: Store(folder, name).results() for name in names}
+    found = {name: ResultStore(folder, name).results() for name in names}
     _warn([item for _, broken in found.values() for item in broken])
     return {name: results for name, (results, _) in found.items()}
 

@@ -1,4 +1,4 @@
-"""The command `workbench`: one thin module per command, and what they share about ending.
+"""The command `workbench`: what its commands (`cli/commands`) share about ending.
 
 The rule of this module: whatever happens, a script can tell from the exit code (0 holds, 1 fails, 2 the input
 or the installation is at fault, 3 undecided, 130 interrupted), a person gets one message, and
@@ -23,24 +23,8 @@ from typing import NoReturn
 
 from workbench.budget import Budget, Interrupt, phase
 from workbench.cli import attended
+from workbench.cli.commands import helps
 from workbench.errors import LimitMet, Location, WorkbenchError
-
-COMMANDS = {
-    "check": "decide properties of a pipeline",
-    "equiv": "decide whether two pipelines compute the same; --fault is about FILE_A",
-    "monitor": "decide what a pipeline says of all runs of an SMV system",
-    "buffers": "find the smallest capacity of each queue",
-    "analyse": "report dead paths, latency, silence, constants, order",
-    "export": "print the NuSMV model of a pipeline",
-    "run": "run a pipeline on events",
-    "advise": "find where threads would pay",
-    "conform": "compare the backends on random traces",
-    "draw": "draw a pipeline",
-    "doctor": "say what was found: engines, graphviz, Java and Spark, GPU",
-    "lab": "run suites of experiments, and report on them",
-    "demo": "check all the models against all properties, and write a report",
-}
-"""Command to what it does, in a line; its module has `options(parser)` and `execute(args) -> exit code`."""
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -64,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
 
 def command(name: str) -> ModuleType:
     """The module of a command, imported when it is used: the others cost a tenth of a second."""
-    return importlib.import_module(f"workbench.cli.{name}")
+    return importlib.import_module(f"workbench.cli.commands.{name}")
 
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
@@ -72,7 +56,7 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     top = _Parser(prog="workbench", description="Check, compare and run event-stream pipelines.", epilog=EPILOG)
     top.add_argument("--version", action=_Version, nargs=0, help="show the version and end")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, line in COMMANDS.items():
+    for name, line in helps().items():
         one = commands.add_parser(name, help=line, epilog=EPILOG)
         if name in argv:
             module = command(name)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.cli.problem import Part
+    from workbench.cli.problem import Selected
     from workbench.core.pipeline import Pipeline
     from workbench.language import Loaded, Source
-    from workbench.verify.check import Settings
+    from workbench.verify.answer.check import Settings
 
 ENGINES = ("auto", "all", "explicit", "algebra", "pynusmv", "nusmv", "nuxmv", "bmc", "ic3")
 KINDS = ("modular", "saturating", "checked")
@@ -132,12 +132,6 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def given(args: argparse.Namespace, *names: str) -> str:
-    """Those of the options that are on the command line: `--seed, --rate`."""
-    values = ((name, getattr(args, name)) for name in names)
-    return ", ".join(f"--{name}" for name, value in values if value is not None and value is not False and value != [])
-
-
 def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Loaded:
     """The pipeline an argument names, with `--param` values and `--fault`s.
 
@@ -153,9 +147,9 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
 
 def load_all(
     wanted: Sequence[tuple[Source, str | None]], params: Sequence[str], faults: Sequence[str] = ()
-) -> list[Part]:
+) -> list[Selected]:
     """Several pipelines, with `--fault`s; a parameter goes to each that has one of its name, and one of them must."""
-    from workbench.cli.problem import Part
+    from workbench.cli.problem import Selected
     from workbench.errors import InputError
     from workbench.language import parameters
 
@@ -167,7 +161,7 @@ def load_all(
         known = {p.name for p in syntax.parameters} if syntax else set()
         unused -= known
         own = {k: v for k, v in given.items() if k in known}
-        found.append(Part(source.get(name, **own).faulty(*faults), own))
+        found.append(Selected(source.get(name, **own).faulty(*faults), own))
     if unused:
         raise InputError(f"{'neither' if len(found) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
     return found
@@ -176,8 +170,8 @@ def load_all(
 def settings(args: Any, pipeline: Pipeline) -> Settings:
     """What the options mean; `pipeline` knows its queues."""
     from workbench.core.domain import Overflowing
-    from workbench.verify.check import Settings
-    from workbench.verify.environment import Environment
+    from workbench.verify.answer.check import Settings
+    from workbench.verify.ask.environment import Environment
 
     return Settings(
         q=capacities(args.Q, pipeline),
@@ -192,7 +186,7 @@ def settings(args: Any, pipeline: Pipeline) -> Settings:
 
 def capacities(given: Sequence[dict[str, int]], pipeline: Pipeline) -> int | dict[str, int]:
     """One capacity for every queue, or a capacity per queue; a number beside pairs is for the rest."""
-    from workbench.processors.group import flatten
+    from workbench.processors.held.group import flatten
 
     pairs: dict[str, int] = {}
     for item in given:

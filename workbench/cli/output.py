@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING
 
 from workbench.budget import share
 from workbench.cli.attended import report_missing
-from workbench.cli.files import unwritten
 from workbench.cli.progress import Progress
 from workbench.errors import LimitMet, WorkbenchError
-from workbench.verify.verdict import Outcome, Trace, Verdict
+from workbench.events.files import unwritten
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 
 if TYPE_CHECKING:
     from workbench.cli.problem import Problem
@@ -82,7 +82,7 @@ def block(verdict: Verdict, problem: Problem) -> str:
 
 def run(trace: Trace, problem: Problem) -> str:
     """A run as an indented timeline with the word of the replay under it."""
-    from workbench.verify.timeline import render_timeline
+    from workbench.show.timeline import render_timeline
 
     width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
     text = render_timeline(trace, problem.pipeline, width)

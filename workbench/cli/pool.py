@@ -20,12 +20,12 @@ from multiprocessing.process import BaseProcess
 from workbench.cli.problem import Problem, problem
 from workbench.errors import EngineMissing, WorkbenchError
 from workbench.language import Source, parse_property, read_file
-from workbench.verify.check import Settings, undecided
-from workbench.verify.verdict import Verdict
+from workbench.verify.answer.check import Settings, undecided
+from workbench.verify.answer.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Task:
+class PoolTask:
     """A property of a pipeline in a file: by its text, or the file's `check` line of that number."""
 
     path: str
@@ -47,7 +47,7 @@ def source(path: str) -> Source:
     return read_file(path)
 
 
-def decide(task: Task) -> Verdict:
+def decide(task: PoolTask) -> Verdict:
     """The verdict on a task; an error is the reason of an `unknown`, except that there is no engine."""
     text = str(task.asked)
     try:
@@ -103,7 +103,7 @@ class _Member:
             self.stop(now=True)
             raise
 
-    def give(self, number: int, task: Task) -> None:
+    def give(self, number: int, task: PoolTask) -> None:
         self.number = number
         self.connection.send((number, task))
 
@@ -130,7 +130,7 @@ def _held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def decide_in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, Verdict]]:
+def decide_in_parallel(tasks: Sequence[PoolTask], jobs: int) -> Iterator[tuple[int, Verdict]]:
     """The verdicts as they become known, each with the number of its task.
 
     Raises
@@ -162,7 +162,7 @@ def decide_in_parallel(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[int, 
             member.stop(now=not finished)
 
 
-def _received(member: _Member, tasks: Sequence[Task]) -> tuple[int, Verdict]:
+def _received(member: _Member, tasks: Sequence[PoolTask]) -> tuple[int, Verdict]:
     """The answer of a member that has something to say, or has died."""
     assert member.number is not None
     number, member.number = member.number, None

@@ -15,16 +15,16 @@ from workbench.core.pipeline import Pipeline
 from workbench.ir.compose import outline
 from workbench.ir.system import System
 from workbench.language import Loaded, PipelineReference, PropertySyntax
-from workbench.processors.group import flatten
-from workbench.verify.check import Settings, check, undecided
-from workbench.verify.equivalence import NAMES, Mode, equivalent, side_by_side
-from workbench.verify.from_syntax import EQUIVALENCES, property_from, sides
-from workbench.verify.properties import Property
-from workbench.verify.tolerance import TOLERATES, faultless
-from workbench.verify.verdict import Verdict
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.check import Settings, check, undecided
+from workbench.verify.answer.equivalence import NAMES, EquivalenceMode, equivalent, side_by_side
+from workbench.verify.answer.from_syntax import EQUIVALENCES, property_from, sides
+from workbench.verify.answer.tolerance import TOLERATES, faultless
+from workbench.verify.answer.verdict import Verdict
+from workbench.verify.ask.properties import Property
 
 if TYPE_CHECKING:
-    from workbench.conformance.recipe import Recipe
+    from workbench.conformance.written_tests.recipe import Recipe
 
 
 class Problem(Protocol):
@@ -59,7 +59,7 @@ class Problem(Protocol):
 
 
 @dataclass(frozen=True)
-class Part:
+class Selected:
     """A pipeline of a file, and the values that were given to its parameters."""
 
     loaded: Loaded
@@ -74,7 +74,7 @@ class Part:
 
     def recipe(self, settings: Settings) -> Recipe:
         """How a test builds it."""
-        from workbench.conformance.recipe import Recipe
+        from workbench.conformance.written_tests.recipe import Recipe
 
         made, name = self.loaded, self.loaded.pipeline.name
         return Recipe.of_text(made.source.text, name, self.given, settings.domain, made.added, sound=self.sound)
@@ -96,7 +96,7 @@ class Single:
 
     def recipes(self) -> tuple[Recipe, ...]:
         """How a test builds the pipeline."""
-        return (Part(self.loaded, self.given).recipe(self.settings),)
+        return (Selected(self.loaded, self.given).recipe(self.settings),)
 
     @property
     def text(self) -> str:
@@ -127,19 +127,19 @@ class Single:
 
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""
-        from workbench.verify.examine import examined
+        from workbench.verify.answer.examine import examined
 
         asked = self.loaded.pipeline, property_from(self.syntax)
         return examined(verdict, lambda _: asked, self.settings)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Equivalence:
     """Whether two pipelines are equivalent; `text` and `title` are shown for property and pipeline."""
 
-    left: Part
-    right: Part
-    mode: Mode
+    left: Selected
+    right: Selected
+    mode: EquivalenceMode
     given: Settings
     text: str = ""
     title: str = ""
@@ -183,7 +183,7 @@ class Comparison:
 
     def examine(self, verdict: Verdict) -> Verdict:
         """The verdict, with what examining its grounds found."""
-        from workbench.verify.examine import examined
+        from workbench.verify.answer.examine import examined
 
         def asked(settings: Settings) -> tuple[Pipeline, Property]:
             domain = settings.domain
@@ -198,11 +198,11 @@ def problem(
     """What a property asks of a pipeline; `given` are the values its parameters were given."""
     given = given or {}
     if syntax.name == TOLERATES:
-        both = Part(loaded, given), Part(loaded, given, sound=True)
-        return Comparison(*both, "sequence", settings, str(syntax), loaded.pipeline.name, syntax)
+        both = Selected(loaded, given), Selected(loaded, given, sound=True)
+        return Equivalence(*both, "sequence", settings, str(syntax), loaded.pipeline.name, syntax)
     if syntax.name not in EQUIVALENCES or not isinstance(syntax.argument, PipelineReference):
         return Single(loaded, syntax, settings, given)
-    other = Part(loaded.other(syntax.argument), dict(syntax.argument.params))
+    other = Selected(loaded.other(syntax.argument), dict(syntax.argument.params))
     mode = EQUIVALENCES[syntax.name]
-    left, right = sides(Part(loaded, given), other, mode)
-    return Comparison(left, right, mode, settings, str(syntax), loaded.pipeline.name, syntax)
+    left, right = sides(Selected(loaded, given), other, mode)
+    return Equivalence(left, right, mode, settings, str(syntax), loaded.pipeline.name, syntax)

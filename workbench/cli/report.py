@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.cli.demo_data import Report
-from workbench.cli.files import write_atomically
+from workbench.cli.demo_data import DemoReport
 from workbench.cli.report_html import html
 from workbench.cli.report_markdown import markdown
 from workbench.core.pipeline import Pipeline
-from workbench.draw import svg
 from workbench.errors import InputError, WorkbenchError
-from workbench.verify.explorer import explorer
+from workbench.events.files import write_atomically
+from workbench.show.draw import svg
+from workbench.show.explorer import explorer
 
 PICTURES = "pictures"
 
 
-def write_report(report: Report, folder: Path) -> Path:
+def write_report(report: DemoReport, folder: Path) -> Path:
     """Write the report into a folder; the path of its page. Nothing is written before all of it is made."""
     drawings = {model.key: drawing(model.pipeline) for model in report.models}
     pictures = {key: f"{PICTURES}/{key}.svg" for key, svg in drawings.items() if svg}

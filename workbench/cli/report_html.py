@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from html import escape
 
-from workbench.cli.demo_data import Entry, Model, Report, short
+from workbench.cli.demo_data import DemoModel, DemoReport, Entry, short
 from workbench.cli.output import GAP, SHORTEST, SIGNS, gap
-from workbench.cli.report_style import STYLE
-from workbench.draw import inline
-from workbench.verify.timeline import MARKS, NO_EVENT, Row, Timeline
-from workbench.verify.verdict import Outcome
+from workbench.show.draw import inline
+from workbench.show.style import STYLE
+from workbench.show.timeline import MARKS, NO_EVENT, Row, Timeline
+from workbench.verify.answer.verdict import Outcome
 
 WORDS = {
     Outcome.HOLDS: "on every run of the model",
@@ -20,7 +20,7 @@ WORDS = {
 }
 
 
-def html(report: Report, drawings: Mapping[str, str]) -> str:
+def html(report: DemoReport, drawings: Mapping[str, str]) -> str:
     """The page; `drawings` has the SVG text of each model."""
     parts = [
         "<!doctype html>",
@@ -38,7 +38,7 @@ def html(report: Report, drawings: Mapping[str, str]) -> str:
     return "\n".join(parts)
 
 
-def _head(report: Report) -> Iterator[str]:
+def _head(report: DemoReport) -> Iterator[str]:
     confirmed, runs = report.confirmed
     yield "<header><h1>workbench <span>demo</span></h1>"
     yield (
@@ -56,7 +56,7 @@ def _head(report: Report) -> Iterator[str]:
     yield "</ul></header>"
 
 
-def _foot(report: Report) -> Iterator[str]:
+def _foot(report: DemoReport) -> Iterator[str]:
     facts = {
         "workbench": report.workbench,
         "engine": report.engines,
@@ -74,7 +74,7 @@ def _foot(report: Report) -> Iterator[str]:
 # --- the overview -----------------------------------------------------------------------------------------
 
 
-def _overview(report: Report) -> Iterator[str]:
+def _overview(report: DemoReport) -> Iterator[str]:
     """Pipelines against properties; the properties that only some files ask stand in a last column."""
     asked = [{e.verdict.property for e in model.entries} for model in report.models]
     common = [e.verdict.property for e in report.models[0].entries if all(e.verdict.property in a for a in asked)]
@@ -90,7 +90,7 @@ def _overview(report: Report) -> Iterator[str]:
     yield "</tbody></table></div></section>"
 
 
-def _mark(model: Model, entry: Entry, *, name: bool = False) -> str:
+def _mark(model: DemoModel, entry: Entry, *, name: bool = False) -> str:
     outcome = entry.verdict.outcome
     text = f" {escape(entry.verdict.property)}" if name else ""
     title = escape(f"{entry.verdict.property}: {outcome}", quote=True)
@@ -98,14 +98,14 @@ def _mark(model: Model, entry: Entry, *, name: bool = False) -> str:
     return f'<a class="mark {outcome}" title="{title}" href="#{target}">{SIGNS[outcome][0]}{text}</a>'
 
 
-def _anchor(model: Model, entry: Entry) -> str:
+def _anchor(model: DemoModel, entry: Entry) -> str:
     return f"{model.key}.{model.entries.index(entry)}"
 
 
 # --- one pipeline -----------------------------------------------------------------------------------------
 
 
-def _model(model: Model, drawing: str) -> Iterator[str]:
+def _model(model: DemoModel, drawing: str) -> Iterator[str]:
     yield f'<section id="{model.key}"><h2>{escape(model.name)}</h2><p class=file>{escape(model.file)}</p>'
     if model.doc:
         yield f"<p class=doc>{'<br>'.join(map(escape, model.doc.splitlines()))}</p>"
@@ -117,7 +117,7 @@ def _model(model: Model, drawing: str) -> Iterator[str]:
     yield "</div></section>"
 
 
-def _entry(model: Model, entry: Entry) -> Iterator[str]:
+def _entry(model: DemoModel, entry: Entry) -> Iterator[str]:
     v = entry.verdict
     shown = " open" if v.outcome is Outcome.UNKNOWN or gap(v) else ""
     yield f'<details class="{v.outcome}"{shown}><summary>'
@@ -134,7 +134,7 @@ def _entry(model: Model, entry: Entry) -> Iterator[str]:
     yield "</div></details>"
 
 
-def _run(model: Model, entry: Entry) -> Iterator[str]:
+def _run(model: DemoModel, entry: Entry) -> Iterator[str]:
     table, run = entry.timeline, entry.run
     if table is None or run is None:
         return

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from workbench.cli.demo_data import Entry, Model, Report, short
+from workbench.cli.demo_data import DemoModel, DemoReport, Entry, short
 from workbench.cli.output import SIGNS
-from workbench.verify.timeline import render_timeline
+from workbench.show.timeline import render_timeline
 
 _WIDTH = 110
 
 
-def markdown(report: Report, pictures: Mapping[str, str]) -> str:
+def markdown(report: DemoReport, pictures: Mapping[str, str]) -> str:
     """The text; `pictures` has the path of each model's drawing."""
     lines = [
         "# Demo",
@@ -33,7 +33,7 @@ def markdown(report: Report, pictures: Mapping[str, str]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _model(model: Model, picture: str) -> Iterator[str]:
+def _model(model: DemoModel, picture: str) -> Iterator[str]:
     yield from (f"## {model.name}", "", f"`{model.file}`", "")
     if model.doc:
         yield from (*(f"> {line}".rstrip() for line in model.doc.splitlines()), "")
@@ -51,7 +51,7 @@ def _model(model: Model, picture: str) -> Iterator[str]:
         yield from _run(model, title, entries)
 
 
-def _runs(model: Model) -> dict[str, list[Entry]]:
+def _runs(model: DemoModel) -> dict[str, list[Entry]]:
     """The runs to show, by their text: several properties may be shown by one run."""
     found: dict[str, list[Entry]] = {}
     for entry in model.entries:
@@ -61,7 +61,7 @@ def _runs(model: Model) -> dict[str, list[Entry]]:
     return found
 
 
-def _run(model: Model, text: str, entries: list[Entry]) -> Iterator[str]:
+def _run(model: DemoModel, text: str, entries: list[Entry]) -> Iterator[str]:
     asked = ", ".join(f"<code>{entry.verdict.property}</code>" for entry in entries)
     run = entries[0].run
     yield f"<details><summary>run for {asked}</summary>"

@@ -16,7 +16,7 @@ from workbench.errors import NoCapacity, Overflow, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.verify.buffers import Buffer
+    from workbench.verify.buffers.buffers import Buffer
 
 T = TypeVar("T")
 
@@ -51,9 +51,9 @@ def _computed(pipeline: Pipeline, refused: NoCapacity, args: argparse.Namespace)
     """What is known of each queue where all inputs come together."""
     from workbench.cli.progress import Progress
     from workbench.core.domain import Overflowing
-    from workbench.verify.buffers import buffers
-    from workbench.verify.check import Settings
-    from workbench.verify.environment import Environment
+    from workbench.verify.answer.check import Settings
+    from workbench.verify.ask.environment import Environment
+    from workbench.verify.buffers.buffers import buffers
 
     n, integers = o.N if args.N is None else args.N, Overflowing(args.integers or o.KINDS[0])
     settings = Settings(n=n, integers=integers, environment=Environment("synchronised"), seconds=SECONDS)

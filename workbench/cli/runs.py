@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.cli.files import write_atomically
 from workbench.errors import InputError
+from workbench.events.files import write_atomically
 
 if TYPE_CHECKING:
     from workbench.cli.problem import Problem
-    from workbench.verify.verdict import Verdict
+    from workbench.verify.answer.verdict import Verdict
 
 NOTHING = "no run to show, so {} is not written"
 
@@ -63,14 +63,14 @@ def write(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Seque
 
 
 def _html(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> str:
-    from workbench.verify.explorer import explorer
+    from workbench.show.explorer import explorer
 
     del args, problems
     return explorer(verdicts)
 
 
 def _test(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> str:
-    from workbench.conformance.regression import Case, to_test
+    from workbench.conformance.written_tests.counterexamples import Case, to_test
 
     pairs = zip(problems, verdicts, strict=True)
     cases = [Case(verdict, item.recipes(), item.asked) for item, verdict in pairs if verdict.run]

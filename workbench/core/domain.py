@@ -467,7 +467,7 @@ class Map(Domain):
 
     @cached_property
     def change(self) -> Record:
-        """What compiled code has of a map that is not finite: the entry that a step writes or takes away."""
+        """What there is of a map that lies in a table: the entry that a step writes or takes away."""
         return Record((BOOL, self.key, self.value), ("present", "key", "value"))
 
     def __str__(self) -> str:

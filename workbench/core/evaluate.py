@@ -1,4 +1,4 @@
-"""Terms compiled to plain Python: how functions run, and how a transition system is evaluated directly.
+"""Terms as plain Python functions: how functions run, and how a transition system is evaluated directly.
 
 Shared sub-terms become local variables, everything else one expression; conditionals stay lazy. A checked
 domain's violations are collected as terms by `escape_condition`, since a value that left the domain must be
@@ -21,7 +21,7 @@ DEEPEST = 40
 """Deepest expression written on one line; Python's parser gives up at 200 nested parentheses."""
 
 
-class Source(Fold[str]):
+class PythonSource(Fold[str]):
     """Python source of a term; variables print as the given identifiers, constants by `repr`."""
 
     def __init__(self, names: dict[Term, str], constants: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ class Source(Fold[str]):
         return self.names[term] if term in self.names else super().on_var(term)
 
     def default(self, term: Term, *args: str) -> str:
-        if term.op is None:
+        if term.op is None or term.op.binds:
             return super().default(term)
         if term.op.name.startswith("escapes_"):
             domain = term.args[0].domain
@@ -65,15 +65,15 @@ def fitted(term: Term, exact: str) -> str:
 
 
 class Assignment(NamedTuple):
-    """One line of compiled code: a local variable and the source of the term that it holds."""
+    """One line of Python: a local variable and the source of the term that it holds."""
 
     name: str
     text: str
     term: Term
 
 
-def straight_line(roots: Sequence[Term], source: Source) -> tuple[list[Assignment], list[str]]:
-    """Code for some terms: what is used more than once as local variables, in order, and the source of each root."""
+def straight_line(roots: Sequence[Term], source: PythonSource) -> tuple[list[Assignment], list[str]]:
+    """Statements for some terms: what is used more than once as local variables, in order; the source of each root."""
     uses: Counter[Term] = Counter(arg for node in postorder(roots) for arg in node.args)
     uses.update(roots)
     lines: list[Assignment] = []
@@ -98,7 +98,7 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
     params = [leaf for p in parameters for leaf in leaves(p)]
     names = {term: f"v{i}" for i, term in enumerate(params)}
     constants: dict[str, Any] = {}
-    assignments, results = straight_line(roots, Source(names, constants))
+    assignments, results = straight_line(roots, PythonSource(names, constants))
     body = "".join(f"    {name} = {text}\n" for name, text, _ in assignments)
     text = (
         f"def compiled({', '.join(names.values())}):\n{body}    return ({', '.join(results)}{',' if roots else ''})\n"
@@ -109,8 +109,8 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
     return function
 
 
-Kind = Overflowing | type[Integers]
-"""Integer domains that can be left: finite ones of a kind, or those without bounds (for the words of compiled code)."""
+Bounded = Overflowing | type[Integers]
+"""Integer domains that can be left: finite ones of a kind, or those without bounds (for words of 64 bits)."""
 
 
 def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
@@ -120,7 +120,7 @@ def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
     """
     names = {term: f"v{i}" for i, term in enumerate(leaf for p in parameters for leaf in leaves(p))}
     constants: dict[str, Any] = {}
-    assignments, results = straight_line(list(leaves(output)), Source(names, constants))
+    assignments, results = straight_line(list(leaves(output)), PythonSource(names, constants))
     given = [names[p] if isinstance(p, Term) else f"a{i}" for i, p in enumerate(parameters)]
     taken_apart = [f"{_pattern(p, names)} = a{i}" for i, p in enumerate(parameters) if not isinstance(p, Term)]
     lines = [*taken_apart, *(f"{name} = {text}" for name, text, _ in assignments)]
@@ -143,7 +143,7 @@ def _shaped(shape: Any, results: Iterator[str]) -> str:
     return "(" + "".join(f"{_shaped(part, results)}, " for part in shape) + ")"
 
 
-def escape_condition(roots: Sequence[Any], kind: Kind, given: Term = TRUE) -> Term:
+def escape_condition(roots: Sequence[Any], kind: Bounded, given: Term = TRUE) -> Term:
     """When evaluating the roots, where `given` holds, leaves a domain of this kind: a condition over their variables.
 
     An operation counts only where its result is used, i.e. under the conditions of the conditionals above it. What
@@ -152,7 +152,7 @@ def escape_condition(roots: Sequence[Any], kind: Kind, given: Term = TRUE) -> Te
     return escapes_of([(root, given) for root in roots], kind)
 
 
-def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Kind) -> Term:
+def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
     """`escape_condition` of roots each of which is evaluated under a condition of its own."""
     terms = [(leaf, given) for root, given in roots for leaf in leaves(root) if isinstance(leaf, Term)]
     order = list(postorder([leaf for leaf, _ in terms]))
@@ -185,20 +185,20 @@ def evaluated_once(node: Term) -> Sequence[Term]:
     return node.args[:-1] if node.op is not None and node.op.binds else node.args
 
 
-def can_escape(roots: Sequence[Any], kind: Kind) -> bool:
+def can_escape(roots: Sequence[Any], kind: Bounded) -> bool:
     """Whether there is anything in the roots of which `escape_condition` could be a condition."""
     nodes = postorder([leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)])
     return any(True for _ in _culprits(nodes, kind))
 
 
-def _culprits(nodes: Iterable[Term], kind: Kind) -> Iterator[tuple[Term, Term]]:
+def _culprits(nodes: Iterable[Term], kind: Bounded) -> Iterator[tuple[Term, Term]]:
     """The nodes that may leave their domain, and when."""
     for node in nodes:
         if _is_of(node.domain, kind) and (leaves_domain := escapes(node)) is not FALSE:
             yield node, leaves_domain
 
 
-def _is_of(domain: Domain, kind: Kind) -> bool:
+def _is_of(domain: Domain, kind: Bounded) -> bool:
     if kind is Integers:
         return isinstance(domain, Integers)
     return isinstance(domain, Integer) and domain.overflow is kind

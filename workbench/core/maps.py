@@ -1,8 +1,8 @@
 """Functions on maps, for plain values and for terms.
 
 The rule of this module: a map over a finite domain is a flag and a value per key in a model (`term.Entries`), and
-a function on it is written out over the keys. A map that is not finite is a scalar term that only runs; compiled code
-has what changes in it (`term.Change`), and keeps what functions of all of its entries need.
+a function on it is written out over the keys. A map that is not finite is a scalar term that only runs; of one
+that lies in a table there is what changes in it (`term.Change`), and what functions of all of its entries need is kept.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def remove(m: Any, key: Any) -> Any:
 
 
 def _changeable(op: Operator, m: Any) -> bool:
-    """Whether a map is there key by key, see `_expanded`; a table of compiled code is not changed by functions."""
+    """Whether a map is there key by key, see `_expanded`; a table is not changed by functions."""
     if isinstance(m, Change):
         raise Refused(
             f"'{op.symbol}' has no translation on {m.domain}: it would change a table of slices",
@@ -237,7 +237,7 @@ def sum_values(m: Any) -> Any:
         domain = _summed(_SUM, (_stand_in(m),))
         if isinstance(domain, Reals):
             raise Refused(
-                f"'{_SUM.symbol}' of floats depends on their order, and compiled code keeps the sum as entries change",
+                f"'{_SUM.symbol}' of floats depends on their order, and of a table of slices it is kept as they change",
                 hint="let the slices emit int",
             )
         return as_term(m.content.total("sum", lambda value: as_term(value, INT)), domain)

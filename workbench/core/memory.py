@@ -1,50 +1,82 @@
-"""Values read and written by their position: what systems for compiled code have, and models have not.
+"""State that lies in arrays: values read and written by their position, and rows of tables found by their key.
 
-The rule of this module: all reading of a step comes before all writing of it. What is done to every row of a table is
-written once, as terms over the number of a row.
+The rule of this module: all reading of a step comes before all writing of it. What the operators read is a function of
+the values of arrays before the step (`Filled`), and so has a meaning by itself, their `exact`. What is done to every
+row of a table is written once, as terms over the number of a row, `ROW`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, INT, Domain, Map, Range, Tuple, Value
+from workbench.core.domain import BOOL, INT, Domain, FrozenMap, Map, Range, Tuple, Value
 from workbench.core.fields import parts, scalars
-from workbench.core.ops import CAST, EQ, SUB, Operator, as_term, both, ite, negate
-from workbench.core.processor import Machine
-from workbench.core.term import FALSE, TRUE, Entries, Others, Term, const, intern, var
-from workbench.core.typing_rules import coerce
-
-USED = "used"
-"""The operator that reads whether a row of a table is used, which nearly always is so."""
+from workbench.core.ops import CAST, SUB, WORD_HI, WORD_LO, Operator, as_term, both, ite, negate
+from workbench.core.term import FALSE, TRUE, Entries, Others, Term, const, var
 
 
-DIRECT = 64
-"""The keys from 0 to this one have rows of their own in a table: they need not be looked for."""
+@dataclass(frozen=True)
+class Filled:
+    """The value of an array of scalars: what was written at which position; anywhere else it is `blank`."""
+
+    blank: Value
+    written: FrozenMap[int, Value] = FrozenMap()
+
+    def __getitem__(self, position: int) -> Value:
+        return self.written.get(position, self.blank)
+
+    def put(self, position: int, value: Value) -> Filled:
+        """The same with this value there."""
+        return Filled(self.blank, self.written.set(position, value))
+
+    def rows(self) -> list[int]:
+        """Where it is true, in order. Of the first array of a table: the rows that are used."""
+        return sorted(position for position, there in self.written.items() if there)
+
+    def find(self, keys: Filled, key: Value) -> int:
+        """The one of these rows that has a key, or one that is free. Rows are numbered from 1."""
+        rows = self.rows()
+        return next((row for row in rows if keys[row] == key), max(rows, default=0) + 1)
 
 
-def table_size(rows: int) -> int:
-    """The size of a table with so many rows, a power of two, for other keys; the first row belongs to no key."""
-    return 1 + DIRECT + rows
+@dataclass(frozen=True)
+class Array(Domain):
+    """So many values of a domain, by their positions from 0.
 
-
-class Store(NamedTuple):
-    """A memory: so many values of a domain."""
-
-    name: str
-    domain: Domain
-    size: int
-    blank: bool = True
-    """Whether it holds the domain's default at first; it need not where only what was written is looked at."""
-    fresh: tuple[Value, ...] | None = None
-    """Of a table: what a row that is not used stands for, after the key; () where a row that is used always counts.
-
-    A table is a memory whose values are rows: whether it is used, a key, and what belongs to it. `Cells.find` knows
-    where the row of a key is. It grows as it fills, so `size` is that at first: see `table_size`.
+    Attributes
+    ----------
+    length: None where there are as many as are written.
+    blank: whether all are the domain's default at first; they need not be where only what was written is looked at.
     """
+
+    element: Domain
+    length: int | None
+    blank: bool = True
+
+    @property
+    def default(self) -> Filled:
+        return Filled(self.element.default)
+
+    def columns(self, name: str) -> tuple[Term, ...]:
+        """What it is in terms: a variable for the array of each scalar part."""
+        of = scalars(self.element)
+        return tuple(var(".".join((name, *path)), Array(part, self.length, self.blank)) for path, part in of)
+
+
+@dataclass(frozen=True)
+class KeyedArray(Array):
+    """A table, which grows: its elements are rows, each of which says whether it is used, its key, and the rest.
+
+    Attributes
+    ----------
+    fresh: what a row that is not used stands for, after the key; () where a row that is used always counts.
+    """
+
+    length: None = None
+    fresh: tuple[Value, ...] = ()
 
 
 class Write(NamedTuple):
@@ -54,11 +86,11 @@ class Write(NamedTuple):
     position: Term
     value: Any
     first: int = 0
-    """The first array of the memory to which something is written: the value may be a part of what is there."""
+    """The first column to which something is written: the value may be a part of what is there."""
 
 
 class Update(NamedTuple):
-    """What a step writes to many rows of a table: terms over `row_of` the table."""
+    """What a step writes to many rows of a table: terms over `ROW`."""
 
     happens: Term
     """Whether anything is written; does not depend on the row."""
@@ -75,118 +107,89 @@ class Total(NamedTuple):
     after: Term
 
 
-class Stored(NamedTuple):
-    """A machine that keeps some of its state in memory: its stores, and the machine once they are there."""
-
-    stores: tuple[Store, ...]
-    machine: Callable[[Sequence[Cells]], Machine]
+# --- reading ----------------------------------------------------------------------------------------------
 
 
-class Load(Operator):
-    """Reads one array of a memory; never evaluated beforehand, not even at a constant position.
+def _element(op: Operator, args: tuple[Term, ...]) -> Domain:
+    del op
+    array = args[0].domain
+    assert isinstance(array, Array)
+    return array.element
 
-    With a second argument it says as well how many writes ago that was written which it reads: see `Cells.at`.
+
+READ = Operator("read", 2, "read", _element, lambda cells, position: cells[position], "{0}[{1}]")
+"""What an array has at a position."""
+
+RECALL = Operator("recall", 3, "read", _element, lambda cells, position, _: cells[position], "{0}[{1}]")
+"""The same, of which it is known how many writes ago it was written: the third argument, see `Cells.at`."""
+
+IS_USED = Operator("is_used", 2, "used", _element, lambda cells, row: cells[row], "{0}[{1}]")
+"""What the first array of a table has: whether a row is used, which nearly always is so where it is asked."""
+
+FIND = Operator("find", 3, "find", lambda *_: INT, lambda used, keys, key: used.find(keys, key), "{0}.find({1}, {2})")
+"""The row of a key in a table, given its first two arrays, or the one where it belongs."""
+
+READS = (READ, RECALL, IS_USED)
+
+
+# --- all rows of a table ----------------------------------------------------------------------------------
+
+ROW: Term = var("a row", INT)
+"""Stands for the number of any row that is used."""
+
+
+class RowFold(Operator):
+    """Collects a value of each row that a table uses, if something happens: of the table's first array, that, a value.
+
+    The value is a term over `ROW`; `exact` takes a function of the row for it.
     """
-
-    def build(self, args: tuple[Any, ...]) -> Term:
-        """The term."""
-        terms = coerce(self, args)
-        return intern(self, terms, self.result(self, terms))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Gather(Operator):
-    """Goes over the rows of a table that are used, if its first argument is true, and collects the second one.
-
-    Attributes
-    ----------
-    table, used: the name of the table, and what code calls the array that says which rows are used.
-    start, collect: statements that begin with the result `{0}`, and that add a value `{1}` to it.
-    """
-
-    binds: bool = True
-    table: str = ""
-    used: str = ""
-    start: tuple[str, ...] = ()
-    collect: tuple[str, ...] = ()
-
-    @property
-    def row(self) -> Term:
-        """The variable of the second argument."""
-        return row_of(self.table)
-
-    def build(self, args: tuple[Any, ...]) -> Term:
-        """The term; the neutral value where nothing is collected."""
-        happens, value = coerce(self, args)
-        domain = self.result(self, (happens, value))
-        nothing = const(domain.default, domain)
-        return nothing if happens is FALSE or value is nothing else intern(self, (happens, value), domain)
 
     def leaves_word(self, args: tuple[Term, ...]) -> Term:
         """Whether a sum does on the way: what is added up to it counts as well."""
-        happens, value = args
+        value = args[-1]
         few = value.op is CAST and value.args[0].domain.finite  # of what is small, there would have to be too many
-        return (
-            FALSE
-            if self.result(self, args) == BOOL or few
-            else gather("overflow", self.table, self.used).build((happens, value))
-        )
+        return FALSE if self is not SUM_ROWS or few else SUM_ROWS_OVERFLOWS.build(args)
 
 
-@cache
-def gather(kind: str, table: str, used: str) -> Gather:
-    """The operator that collects from the rows of a table: their `sum`, whether there is `any`, or an `overflow`."""
-    domain = INT if kind == "sum" else BOOL
-    start, collect = _GATHERED[kind]
-    return Gather(
-        f"gather_{kind}", 2, kind, lambda *_: domain, _no_value, "",
-        table=table, used=used, start=start, collect=collect,
-    )  # fmt: skip
+def _fold(name: str, domain: Domain, collected: Callable[[list[Any]], Value]) -> RowFold:
+    nothing = const(domain.default, domain)
+
+    def simplify(args: tuple[Term, ...]) -> Term | None:
+        return nothing if args[1] is FALSE or args[2] is nothing else None
+
+    def exact(used: Filled, happens: bool, value: Callable[[int], Value]) -> Value:
+        return collected([value(row) for row in used.rows()] if happens else [])
+
+    return RowFold(f"{name}_rows", 3, name, lambda *_: domain, exact, "", simplify, binds=True)
 
 
-_GATHERED = {
-    "sum": (("{0} = 0",), ("{0} += {1}",)),
-    "any": (("{0} = False",), ("{0} = {0} | {1}",)),
-    "overflow": (
-        ("{0} = False", "{0}_sum = 0"),
-        ("{0} = {0} | sum_overflows({0}_sum, {1})", "{0}_sum += {1}"),
-    ),
-}
-
-
-def row_of(table: str) -> Term:
-    """The variable that stands for the number of any row of a table."""
-    symbol: Term = var(f"{table}:row", INT)
-    return symbol
+SUM_ROWS = _fold("sum", INT, sum)
+ANY_ROW = _fold("any", BOOL, any)
+SUM_ROWS_OVERFLOWS = _fold(
+    "overflows_sum", BOOL, lambda values: any(not WORD_LO <= total <= WORD_HI for total in accumulate(values))
+)
 
 
 class Cells:
-    """The content of a store within one step.
+    """An array within one step: what it reads, and what it is to write.
 
     Parameters
     ----------
-    arrays: what code calls the array of each scalar part of the domain.
+    name: of the slot of the state that it is, which says whose it is.
     """
 
-    def __init__(self, store: Store, arrays: Sequence[str]) -> None:
-        self.store, self.arrays = store, tuple(arrays)
+    def __init__(self, name: str, domain: Array) -> None:
+        self.name, self.domain, self.columns = name, domain, domain.columns(name)
         self.writes: list[Write] = []
         self.updates: list[Update] = []
         self.totals: dict[str, Total] = {}
         self.fires: Term = TRUE
         """Whether the step is one of the processor to which this belongs, where that is known before."""
-        self.full: Term = FALSE
-        """Of a table: whether there is no row for what is written."""
-        kinds = [part for _, part in scalars(store.domain)]
-        names = [USED if store.fresh is not None else "load", *["load"] * len(kinds)]
-        call = f"find({', '.join(self.arrays[:2])}, {{0}})"
-        self._finder = Load("find", 1, call, lambda _, __: INT, _no_value, call)
-        self._loads = [_load(*each) for each in zip(names, arrays, kinds, strict=False)]
-        self._recalls = [_load(*each, arity=2) for each in zip(names, arrays, kinds, strict=False)]
 
     def find(self, key: Any) -> Any:
-        """The position of the row of a key in a table, or the one where it belongs; 0 where none is free."""
-        return self._finder.build((as_term(key, parts(self.store.domain)[1][1]),))
+        """The position of the row of a key in a table, or the one where it belongs."""
+        used, keys, *_ = self.columns
+        return FIND.build((used, keys, as_term(key, parts(self.domain.element)[1][1])))
 
     def at(self, position: Any, back: Any = None) -> Any:
         """The value at a position before the step.
@@ -194,47 +197,41 @@ class Cells:
         Parameters
         ----------
         back: how many writes ago it was written there, if that is known: 1 for that of the step before. What has not
-            been written yet is the default, if the memory is `blank`; else it does not matter.
+            been written yet is the default, if the array is `blank`; else it does not matter.
         """
-        if back is None:
-            flat = [load.build((position,)) for load in self._loads]
+        where = _number(position)
+        if back is not None:
+            read = [RECALL.build((column, where, _number(back))) for column in self.columns]
         else:
-            flat = [load.build((position, back)) for load in self._recalls]
-        return _shaped(self.store.domain, iter(flat))
+            read = [READ.build((column, where)) for column in self.columns]
+            if isinstance(self.domain, KeyedArray):
+                read[0] = IS_USED.build((self.columns[0], where))
+        return _shaped(self.domain.element, iter(read))
 
     def put(self, position: Any, value: Any, happens: Any = True) -> None:
         """Write a value."""
-        where = coerce(self._loads[0], (position,))[0]
-        self.writes.append(Write(as_term(happens, BOOL), where, as_term(value, self.store.domain)))
+        self.writes.append(Write(as_term(happens, BOOL), _number(position), as_term(value, self.domain.element)))
 
     def keep(self, position: Any, key: Any, rest: tuple[Any, ...], happens: Term = TRUE) -> None:
         """Write the row of a key in a table, which `find` has found there."""
         used = self.at(position)[0]
-        self.full = both(happens, EQ(position, 0))
         row = self._row(TRUE, key, *rest)
         self.writes.append(Write(both(happens, negate(used)), position, row[:2]))
         if rest:
             self.writes.append(Write(happens, position, row[2:], 2))
 
-    # --- all rows of a table ---
-
-    @cached_property
-    def row(self) -> Term:
-        """Stands for the number of any row that is used."""
-        return row_of(self.store.name)
-
     def keep_all(self, happens: Term, which: Any, rest: tuple[Any, ...]) -> None:
-        """Write all rows of which `which` is true; it and what is written are terms over `row`."""
-        wanted = self._row(TRUE, self.at(self.row)[1], *rest)[2:]
+        """Write all rows of which `which` is true; it and what is written are terms over `ROW`."""
+        wanted = self._row(TRUE, self.at(ROW)[1], *rest)[2:]
         self.updates.append(Update(happens, as_term(which, BOOL), wanted, 2))
 
     def somewhere(self, happens: Term, condition: Term) -> Term:
         """Whether, if something happens, a condition on the number of a row is true of some row."""
-        return gather("any", self.store.name, self.arrays[0]).build((both(self.fires, happens), condition))
+        return ANY_ROW.build((self.columns[0], both(self.fires, happens), condition))
 
     def rows(self, happens: Term, which: Term, value: Any) -> Others:
         """What a step makes of all rows."""
-        return Others(happens, which, value, self.store.name, *self.arrays[:2])
+        return Others(happens, which, value, *self.columns[:2])
 
     def total(self, name: str, everywhere: Term, weigh: Callable[[Any, bool], Any], position: Any) -> Term:
         """A sum over all rows, after the step: kept from one to the next.
@@ -245,16 +242,19 @@ class Cells:
         weigh: the number that is added for a row, given its position, and whether it is as it is after the step.
         """
         if name not in self.totals:
-            symbol: Term = var(f"{self.store.name}.{name}", INT)
+            symbol: Term = var(f"{self.name}.{name}", INT)
             change = as_term(SUB(weigh(position, True), weigh(position, False)), INT)
-            collect = gather("sum", self.store.name, self.arrays[0])
-            anew = collect.build((both(self.fires, everywhere), as_term(weigh(self.row, True), INT)))
+            anew = SUM_ROWS.build((self.columns[0], both(self.fires, everywhere), as_term(weigh(ROW, True), INT)))
             self.totals[name] = Total(symbol, ite(everywhere, anew, symbol + change))
         return self.totals[name].after
 
     def _row(self, *values: Any) -> tuple[Any, ...]:
-        kinds = (domain for _, domain in parts(self.store.domain))
+        kinds = (domain for _, domain in parts(self.domain.element))
         return tuple(_kept(value, kind) for value, kind in zip(values, kinds, strict=True))
+
+
+def _number(value: Any) -> Term:
+    return value if isinstance(value, Term) else const(value, Range(value, value))
 
 
 def _kept(value: Any, domain: Domain) -> Any:
@@ -262,14 +262,6 @@ def _kept(value: Any, domain: Domain) -> Any:
     if isinstance(value, tuple):
         return tuple(_kept(part, inside) for part, (_, inside) in zip(value, parts(domain), strict=True))
     return value if isinstance(domain, Range) and isinstance(value, Term) else as_term(value, domain)
-
-
-def _load(name: str, array: str, domain: Domain, arity: int = 1) -> Load:
-    return Load(name, arity, array, lambda _, __: domain, _no_value, f"{array}[at({{0}})]")
-
-
-def _no_value(*position: Any) -> Any:
-    raise NotImplementedError(f"a memory at {position}")
 
 
 def _shaped(domain: Domain, flat: Any) -> Any:

@@ -46,12 +46,12 @@ class Operator:
     name: str
     arity: int
     symbol: str
-    result: rules.Rule
+    result: rules.TypingRule
     exact: Callable[..., Any]
     python: str
     simplify: Callable[[tuple[Term, ...]], Term | None] = lambda _: None
     binds: bool = False
-    """Whether it has a variable of its own, for which its last argument is evaluated many times (`memory.Gather`)."""
+    """Whether it has a variable of its own, for which its last argument is evaluated many times (`memory.RowFold`)."""
 
     def __call__(self, *args: Any) -> Any:
         """Apply to values, terms or streams."""
@@ -84,10 +84,10 @@ class Operator:
 
     def rebuild(self, args: tuple[Term, ...], domain: Domain) -> Term:
         """The same node over new arguments (used by substitution)."""
-        return Cast.to(args[0], domain) if self is CAST else self.build(args)
+        return Conversion.to(args[0], domain) if self is CAST else self.build(args)
 
     def leaves_word(self, args: tuple[Term, ...]) -> Term:
-        """Where it `binds`: whether its result is outside the words of compiled code."""
+        """Where it `binds`: whether its result is outside a word of 64 bits."""
         del args
         return FALSE
 
@@ -250,7 +250,7 @@ def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:
 CAST = Operator("cast", 1, "cast", _no_typing, lambda a: a, "{0}")
 
 
-class Cast:
+class Conversion:
     """Conversion of a number into another numeric domain, by that domain's own rule (`fit`)."""
 
     @staticmethod
@@ -275,10 +275,10 @@ class Cast:
         """An integer in a range that need not hold all its values: one outside is flagged as in a checked domain."""
         hull = value.domain
         if not isinstance(hull, Range | Integer | Integers) or _within(hull, domain):
-            return Cast.to(value, domain)
-        exact = Cast.to(value, Range(hull.lo, hull.hi)) if isinstance(hull, Integer) else value
-        counted = Cast.to(SUB(exact, domain.lo), Integer(domain.size, Overflowing.CHECKED))
-        return ADD(Cast.to(counted, Range(0, domain.size - 1)), domain.lo)
+            return Conversion.to(value, domain)
+        exact = Conversion.to(value, Range(hull.lo, hull.hi)) if isinstance(hull, Integer) else value
+        counted = Conversion.to(SUB(exact, domain.lo), Integer(domain.size, Overflowing.CHECKED))
+        return ADD(Conversion.to(counted, Range(0, domain.size - 1)), domain.lo)
 
 
 def _within(hull: Domain, domain: Domain) -> bool:
@@ -307,28 +307,26 @@ ESCAPES = {
     "mul": _leaves_domain("mul", "*", operator.mul),
 }
 
-# Whether the result of an operation on integers without bounds is outside the words of compiled code.
+# Whether the result of an operation on integers without bounds is outside a word of 64 bits.
 
 WORD_HI = 2**63 - 1
-"""The largest integer of compiled code."""
+"""The largest integer of a word."""
 WORD_LO = -(2**63)
 """The smallest one."""
 
 
-def _leaves_word(name: str, exact: Callable[[Any, Any], Any]) -> Operator:
+def _leaves_word(name: str, op: Operator) -> Operator:
     def outside(a: Any, b: Any) -> bool:
-        return not WORD_LO <= exact(a, b) <= WORD_HI
+        return not WORD_LO <= op.exact(a, b) <= WORD_HI
 
-    return Operator(f"{name}_overflows", 2, f"overflows {name}", _no_typing, outside, f"{name}_overflows({{0}}, {{1}})")
+    python = f"(not {WORD_LO} <= {op.python} <= {WORD_HI})"
+    return Operator(f"{name}_overflows", 2, f"overflows {name}", _no_typing, outside, python)
 
 
 OVERFLOWS = {
-    "add": _leaves_word("sum", operator.add),
-    "sub": _leaves_word("difference", operator.sub),
-    "mul": _leaves_word("product", operator.mul),
-    "div": _leaves_word("quotient", _div),
+    op.name: _leaves_word(name, op)
+    for name, op in (("sum", ADD), ("difference", SUB), ("product", MUL), ("quotient", DIV))
 }
-"""Compiled code calls them by their names (`sum_overflows`)."""
 
 OPERATORS: dict[str, Operator] = {
     op.name: op
@@ -361,7 +359,7 @@ OPERATORS: dict[str, Operator] = {
 def escapes(term: Term) -> Term:
     """Whether this node's exact result lies outside its finite integer domain (False if it cannot).
 
-    For integers without bounds: whether it lies outside the words of compiled code.
+    For integers without bounds: whether it lies outside a word of 64 bits.
     """
     if term.op is not None and term.op.binds:
         return term.op.leaves_word(term.args)
@@ -453,4 +451,4 @@ def as_term(value: Any, domain: Domain) -> Any:
         return Fields.of(domain, items) if isinstance(domain, Record) else like(value, items)
     if not isinstance(value, Term):
         return const(value, domain)
-    return value if value.domain == domain else Cast.to(value, domain)
+    return value if value.domain == domain else Conversion.to(value, domain)

@@ -6,17 +6,17 @@ that can be checked without an event: names, arities, cycles, types; the error n
 
 from __future__ import annotations
 
-import difflib
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from workbench.core.domain import Domain, Value, resolve
 from workbench.core.fault import Fault
 from workbench.core.processor import END, Processor, Stream
+from workbench.core.program import Port, Ports, unknown
 from workbench.core.unfolding import Unfolding
 from workbench.errors import Location, PipelineError, WorkbenchError
 
@@ -83,6 +83,8 @@ class Pipeline:
     typed: Mapping[str, Processor] = field(init=False, compare=False, repr=False)
     """The typed processor of every node, by the node's name."""
 
+    kind: ClassVar[str] = "pipeline"
+
     def __post_init__(self) -> None:
         ordered = _ordered(self.name, self.inputs, self.nodes, self.outputs)
         object.__setattr__(self, "nodes", ordered)
@@ -92,15 +94,22 @@ class Pipeline:
             typed[node.name] = type_node(self.name, node, domains)
         object.__setattr__(self, "domains", domains)
         object.__setattr__(self, "typed", typed)
-        unknown = set(self.capacities) - set(self.every_queue)
-        if unknown:
-            raise _unknown(self.name, "queue", sorted(unknown)[0], self.every_queue, "")
+        odd = set(self.capacities) - set(self.every_queue)
+        if odd:
+            raise unknown(self.ports.of, "queue", sorted(odd)[0], self.every_queue)
         for fault in self.faults:
             known = {**self.every_pipe, **dict(self.outputs)}
             if fault.pipe not in known:
-                raise _unknown(self.name, "pipe", fault.pipe, known, fault.where)
+                raise unknown(self.ports.of, "pipe", fault.pipe, known, fault.where)
 
     # --- what is in it ---
+
+    @cached_property
+    def ports(self) -> Ports:
+        """Its inputs and outputs, as those see them who look at nothing else."""
+        inputs = tuple(Port(name, domain, name in self.oracles) for name, domain in self.inputs)
+        outputs = tuple(Port(name, self.domains[pipe]) for name, pipe in self.outputs)
+        return Ports(self.name, inputs, outputs, self.kind)
 
     @property
     def in_arity(self) -> int:
@@ -207,15 +216,14 @@ class Pipeline:
         for node in self.nodes:
             if node.name == name:
                 return node
-        raise _unknown(self.name, "processor", name, [n.name for n in self.nodes], "")
+        raise unknown(self.ports.of, "processor", name, [n.name for n in self.nodes])
 
     def pipe(self, name: str) -> str:
         """The pipe that `name` (a pipe or an output) means; PipelineError with a suggestion if there is none."""
         found = dict(self.outputs).get(name, name)
         if found in self.domains:
             return found
-        known = [*self.domains, *dict(self.outputs)]
-        raise _unknown(self.name, "pipe", name, known, "")
+        raise unknown(self.ports.of, "pipe", name, [*self.domains, *dict(self.outputs)])
 
     @property
     def graph(self) -> nx.MultiDiGraph[tuple[str, str]]:
@@ -302,10 +310,10 @@ def _ordered(
         _check_arity(name, node)
         for pipe in node.inputs:
             if pipe not in known:
-                raise _unknown(name, "pipe", pipe, pipes, node.where, f" (an input of '{node.name}')")
+                raise unknown(f"pipeline {name}", "pipe", pipe, pipes, node.where, f" (an input of '{node.name}')")
     for _, pipe in outputs:
         if pipe not in known:
-            raise _unknown(name, "pipe", pipe, pipes, "")
+            raise unknown(f"pipeline {name}", "pipe", pipe, pipes)
     return _sorted(name, nodes)
 
 
@@ -352,15 +360,6 @@ def _check_arity(pipeline: str, node: Node) -> None:
                 f" but {len(pipes)} are connected: {', '.join(pipes) or 'none'}",
                 where=node.where,
             )
-
-
-def _unknown(
-    pipeline: str, kind: str, name: str, known: Iterable[str], where: Location | str, extra: str = ""
-) -> PipelineError:
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(known) or 'none'}"
-    return PipelineError(f"pipeline {pipeline} has no {kind} '{name}'{extra}", where=where, hint=hint)
 
 
 def type_node(pipeline: str, node: Node, domains: dict[str, Domain]) -> Processor:

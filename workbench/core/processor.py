@@ -23,7 +23,7 @@ from workbench.core.pending import Done, Pending
 from workbench.errors import PipelineError, Refused, WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.core.memory import Stored
+    from workbench.core.memory import Array, Cells
     from workbench.core.term import Others
 
 RUNS_PYTHON = ("reference", "threaded")
@@ -55,7 +55,7 @@ class Events(tuple[Value, ...]):
 
 
 class Repeated(NamedTuple):
-    """What a machine for compiled code emits where nothing bounds how often: an event, and it again `more` times."""
+    """What a machine emits (see `Stored`) where nothing bounds how often: an event, and it again `more` times."""
 
     present: Any
     value: Any
@@ -64,7 +64,7 @@ class Repeated(NamedTuple):
 
 
 class Scattered(NamedTuple):
-    """What a machine for compiled code emits where rows of a table do: an event, or one of each, by their keys."""
+    """What a machine emits (see `Stored`) where rows of a table do: an event, or one of each, by their keys."""
 
     present: Any
     value: Any
@@ -193,6 +193,13 @@ class Machine(NamedTuple):
         if wrong:
             raise Refused(wrong, hint=SHAPE)
         return found
+
+
+class Stored(NamedTuple):
+    """A machine some of whose state lies in arrays: their names and domains, and the machine once they are there."""
+
+    arrays: Mapping[str, Array]
+    machine: Callable[[Sequence[Cells]], Machine]
 
 
 @dataclass(frozen=True)
@@ -420,7 +427,7 @@ class Processor(ABC):
         return Machine(slots, self.step, self.finish if self.finishes else None)
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
-        """A machine for compiled code that keeps some of its state in memory, if that is better than `machine`."""
+        """A machine some of whose state lies in arrays, as no model has it, if that is better than `machine`."""
         del inputs
         return None
 

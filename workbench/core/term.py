@@ -7,7 +7,7 @@ have the same value, which need not be equal to itself: it may be NaN.
 
 Values of tuple and record domains are never terms: they are Python tuples whose leaves are terms. A value of a
 finite map is such a tuple too, `Entries`: for each key a flag and a value. One of a map that is not finite is a term,
-or in compiled code a `Change`.
+or where it lies in a table a `Change`.
 """
 
 from __future__ import annotations
@@ -142,44 +142,42 @@ class Entries(tuple[Any, ...]):
 
 
 class Others(NamedTuple):
-    """What a step makes of many rows of a table: terms over the number of a row (`core.memory`).
+    """What a step makes of many rows of a table: terms over the number of a row (`memory.ROW`).
 
     Attributes
     ----------
     happens: whether it does; does not depend on the row.
     which: of the rows that are used, those of which there is something.
     value: of a row.
-    table: its name.
-    used, keys: what code calls its arrays that say which rows are used, and their keys.
+    used, keys: the arrays of the table that say which rows are used, and their keys.
     """
 
     happens: Term
     which: Term
     value: Any
-    table: str
-    used: str
-    keys: str
+    used: Term
+    keys: Term
 
 
 class Content(NamedTuple):
-    """What can be asked of a map that lies in a memory.
+    """What can be asked of a map that lies in a table.
 
     Attributes
     ----------
     look: from a key to whether it is present, and its value.
     total: the sum over all entries of a measure, a function from a value to a number, which is known by a name.
-    arrays: of the memory: whether a row is used, whether its key is present, the key, and the parts of the value.
+    columns: arrays of the table: whether a row is used, whether its key is present, the key, the parts of the value.
     others: what else a step changes, as in `Change`, where it can change several entries.
     """
 
     look: Callable[[Any], tuple[Any, Any]]
     total: Callable[[str, Callable[[Any], Any]], Any]
-    arrays: tuple[str, ...]
+    columns: tuple[Term, ...]
     others: Others | None
 
 
 class Change(tuple[Any, ...]):
-    """A symbolic value of a map that lies in a memory: an entry after a step, `(present, key, value)`.
+    """A symbolic value of a map that lies in a table: an entry after a step, `(present, key, value)`.
 
     Where the step changes one entry it is that one. The map is meant as it is at the end of its step and at no other
     time, so that it cannot be kept.

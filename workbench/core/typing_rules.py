@@ -32,7 +32,7 @@ from workbench.errors import TypingError
 if TYPE_CHECKING:
     from workbench.core.ops import Operator
 
-Rule = Callable[["Operator", tuple[Term, ...]], Domain]
+TypingRule = Callable[["Operator", tuple[Term, ...]], Domain]
 """The domain of an operator's result, from its arguments."""
 
 
@@ -130,7 +130,7 @@ def mod_range(a: Range, b: Range) -> Range:
     return Range(min(-size, a.lo), max(size, a.hi))
 
 
-def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> Rule:
+def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
     """A rule for arithmetic: closed on integers of a domain, `on_ranges` on ranges."""
 
     def result(op: Operator, args: tuple[Term, ...]) -> Domain:

@@ -18,7 +18,7 @@ from workbench.core.processor import Burst, Emission, Happening, Machine, Maybe,
 from workbench.core.term import const
 from workbench.faults.unreliable import Unreliable
 
-Entry = tuple[Any, Any, Any]
+Delayed = tuple[Any, Any, Any]
 """An event in the pipe: whether there is one, for how many more steps it stays, and its value."""
 
 
@@ -95,9 +95,9 @@ class Delay(Unreliable):
         return (*used, *self._queue(kept, blank)), (out,)
 
     @staticmethod
-    def _entries(held: Sequence[tuple[Any, Any]], events: Sequence[Maybe], strikes: Sequence[Maybe]) -> list[Entry]:
+    def _entries(held: Sequence[tuple[Any, Any]], events: Sequence[Maybe], strikes: Sequence[Maybe]) -> list[Delayed]:
         """All events in the pipe, in order, one step having passed for those that were there."""
-        entries: list[Entry] = []
+        entries: list[Delayed] = []
         last: Any = 0
         for stays, value in held:
             there = GT(stays, 0)
@@ -110,7 +110,7 @@ class Delay(Unreliable):
             entries.append((event.present, left, event.value))
         return entries
 
-    def _queue(self, entries: Sequence[Entry], blank: Any) -> tuple[Any, ...]:
+    def _queue(self, entries: Sequence[Delayed], blank: Any) -> tuple[Any, ...]:
         """The places of those that stay, none of them empty before one that is not."""
         queue: list[tuple[Any, Any]] = [(0, blank)] * self.places
         for there, stays, value in entries:

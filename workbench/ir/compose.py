@@ -15,19 +15,19 @@ from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals
 from workbench.core.fields import parts, scalars, within
 from workbench.core.finite import obstacle
 from workbench.core.join import Join
-from workbench.core.memory import Cells, Store, gather
+from workbench.core.memory import ANY_ROW, Array, Cells
 from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, Tick, slots_of
-from workbench.core.ring import FEW, Ring
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
-from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, System, Variable, packed
+from workbench.ir.ring import FEW, Ring
+from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System, packed
 from workbench.ir.wires import Wires
-from workbench.processors.group import flatten, with_room
+from workbench.processors.held.group import flatten, with_room
 
 DEFAULT_CAPACITY = 2
 
@@ -37,7 +37,7 @@ _WAITING = "say how many positions may wait: pending = 4"
 
 @phase("composing the model")
 def compose(
-    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, compiled: bool = False
+    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False
 ) -> System:
     """The transition system of a pipeline over finite domains.
 
@@ -46,34 +46,34 @@ def compose(
     pipeline: resolved to finite domains (`Pipeline.resolve`).
     capacity: of every queue in events, or per queue name; queues not named get the pipeline's own
         capacity, else 2.
-    compiled: whether it is for compiled code, which a model is not: `int` and `float` are domains too, and long
-        queues and windows lie in memory.
+    arrays: whether its state may be what no model has: `int` and `float` are domains too, long queues, windows and
+        slices by any key lie in arrays, and each input ends by itself.
 
     Raises
     ------
     Refused: a domain is infinite, or a processor or function has no finite translation.
     """
-    return outline(pipeline, capacity, compiled=compiled).whole()
+    return outline(pipeline, capacity, arrays=arrays).whole()
 
 
 @phase("composing the model")
 def outline(
-    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, compiled: bool = False
+    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False
 ) -> System:
     """The same system, with counters of queues only: what they hold is made for what looks at it (`System.seen`)."""
     flat = flatten(pipeline)
     if not isinstance(capacity, int):
         flat = with_room(flat, capacity)
         capacity = {queue: size for queue, size in capacity.items() if queue not in flat.rooms}
-    return _Crawl(flat, capacity, compiled).system()
+    return _Crawl(flat, capacity, arrays).system()
 
 
 class _Crawl:
     """One walk over a flat pipeline, node by node in topological order."""
 
-    def __init__(self, pipeline: Pipeline, capacity: int | Mapping[str, int], compiled: bool) -> None:
+    def __init__(self, pipeline: Pipeline, capacity: int | Mapping[str, int], arrays: bool) -> None:
         self.pipeline = pipeline
-        self.compiled = compiled
+        self.arrays = arrays
         self.capacities = _capacities(pipeline, capacity)
         self.pipes: dict[str, Pipe] = {}
         self.sources: dict[str, str] = {}
@@ -84,7 +84,7 @@ class _Crawl:
         self.queues: dict[str, Queue] = {}
         self.holding: dict[str, Holding] = {}
         self.strict: set[str] = set()
-        self.ends = Ends(pipeline, apart=compiled)
+        self.ends = Ends(pipeline, apart=arrays)
         self.kept: list[Cells] = []
         self.pending: list[Term] = []
         self.more: dict[str, Term] = {}
@@ -146,19 +146,17 @@ class _Crawl:
 
     def _node(self, node: Node) -> None:
         domains = tuple(self.pipeline.domains[pipe] for pipe in node.inputs)
-        single = (
-            self.compiled and all(self.pipes[pipe].width == 1 for pipe in node.inputs) and not node.processor.merges
-        )
+        single = self.arrays and all(self.pipes[pipe].width == 1 for pipe in node.inputs) and not node.processor.merges
         stored = self.pipeline.typed[node.name].stored(domains) if single else None
-        cells = self._cells(node.name, stored.stores) if stored else []
+        cells = self._cells(node.name, stored.arrays) if stored else []
         repeated = next((self.pipes[pipe].more for pipe in node.inputs if self.pipes[pipe].more is not None), None)
         rows = next((self.pipes[pipe].rows for pipe in node.inputs if self.pipes[pipe].rows is not None), None)
         many = repeated is not None or rows is not None
         unbounded = any(self.pipeline.widths[pipe] is None for pipe in node.outputs)
-        if self.compiled and unbounded and stored is None and not many:
+        if self.arrays and unbounded and stored is None and not many:
             raise Refused(
-                f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, and compiled"
-                " code needs a bound",
+                f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, which needs a"
+                " bound",
                 hint=_WAITING if hasattr(node.processor, "pending") else "give its input a finite domain",
             )
         machine = stored.machine(cells) if stored else self._machine(node, domains)
@@ -183,8 +181,8 @@ class _Crawl:
         assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
         if many and (machine.slots or cells or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
             raise Refused(
-                f"any number of events can reach `{node.processor}` (processor '{node.name}') in a step, and in"
-                " compiled code only functions of one stream read such a pipe",
+                f"any number of events can reach `{node.processor}` (processor '{node.name}') in a step, and only"
+                " functions of one stream read such a pipe",
                 hint=_WAITING if rows is None else "",
             )
         if rows is not None:
@@ -201,7 +199,7 @@ class _Crawl:
         with strictly(rows.which) as inside:
             _, (out,) = self._stepped(node, machine, (), (rows.value,))
         (each,) = slots_of(out)
-        anywhere = gather("any", rows.table, rows.used).build((rows.happens, inside.escape))
+        anywhere = ANY_ROW.build((rows.used, rows.happens, inside.escape))
         self._escapes(f"{node.name}:inner_escape_in_rows", Computed(known=[anywhere]))
         return rows._replace(which=both(rows.which, each.present), value=each.value)
 
@@ -306,36 +304,29 @@ class _Crawl:
                 raise Refused(f"{what} of processor '{node.name}' holds {domain}, {why}", where=node.where, hint=hint)
         return machine
 
-    def _cells(self, instance: str, stores: Sequence[Store]) -> list[Cells]:
-        """The memories of an instance, to be read and written."""
-        start = len(self.kept)
-        return [
-            Cells(
-                store._replace(name=f"{instance}:{store.name}"),
-                [f"m{start + i}_{k}" for k, _ in enumerate(scalars(store.domain))],
-            )
-            for i, store in enumerate(stores)
-        ]
+    def _cells(self, instance: str, arrays: Mapping[str, Array]) -> list[Cells]:
+        """The arrays of an instance, to be read and written."""
+        return [Cells(f"{instance}:{name}", domain) for name, domain in arrays.items()]
 
     def _memory(self, cells: Cells) -> Memory:
         """A memory, with what is written to it where its instance fires; totals that are kept of it are variables."""
         fires = cells.fires
         for symbol, after in cells.totals.values():
-            self.wires.variables.append(Variable(symbol.name, symbol.domain, 0, ite(fires, after, symbol)))
+            self.wires.variables.append(StateVariable(symbol.name, symbol.domain, 0, ite(fires, after, symbol)))
         writes = tuple(write._replace(happens=AND(fires, write.happens)) for write in cells.writes)
         updates = tuple(update._replace(happens=AND(fires, update.happens)) for update in cells.updates)
-        return Memory(*cells.store, cells.arrays, writes, updates, AND(fires, cells.full))
+        return Memory(cells.name, cells.domain, cells.columns, writes, updates)
 
     def _obstacle(self, domain: Domain) -> tuple[str, str]:
         """Why no variable can have this domain, and what to do about it."""
-        why, hint = obstacle(domain, (Integers, Reals) if self.compiled else ())
-        if self.compiled and any(isinstance(part, Map) and not part.key.finite for part in within(domain)):
-            hint = "in compiled code only functions, and outputs of the pipeline, read maps with keys of infinite types"
+        why, hint = obstacle(domain, (Integers, Reals) if self.arrays else ())
+        if self.arrays and any(isinstance(part, Map) and not part.key.finite for part in within(domain)):
+            hint = "only functions, and outputs of the pipeline, read maps with keys of infinite types"
         return why, hint
 
     def _holds(self, domain: Domain) -> bool:
         """Whether a variable can have this domain."""
-        return all(part.finite or (self.compiled and isinstance(part, Integers | Reals)) for _, part in scalars(domain))
+        return all(part.finite or (self.arrays and isinstance(part, Integers | Reals)) for _, part in scalars(domain))
 
     def _join(
         self,
@@ -352,16 +343,16 @@ class _Crawl:
             why, hint = self._obstacle(kept)
             what = f"a queue of processor '{node.name}' has to keep events of {kept}, {why}"
             raise Refused(what, where=node.where, hint=hint)
-        long = self.compiled and max(capacities) > FEW
+        long = self.arrays and max(capacities) > FEW
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
         shown = ", ".join(map(str, capacities))
         self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
         made = Queues(name, node.processor.ports, node.queues, Join(domains, capacities), tuple(arrivals))
         if isinstance(join, Ring):
-            ring, cells = join, self._cells(name, join.stores())
+            ring, cells = join, self._cells(name, join.arrays())
             part = made.stepped(ring.slots(), lambda state, share: ring.rounds(state, made.arrivals, cells, share))
             self.kept += cells
-        elif self.compiled:
+        elif self.arrays:
             part = made.part()
         else:
             part = made.counters()

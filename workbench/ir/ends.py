@@ -1,6 +1,6 @@
 """The end of the input streams, and which processors finish with it.
 
-The rule of this module: in a model all inputs end together; in compiled code each by itself, as in a run.
+The rule of this module: in a model all inputs end together; where their ends are `apart` each by itself, as in a run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from workbench.core.ops import AND, OR, as_term, both, conjunction, either, ite,
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe
 from workbench.core.term import FALSE, Term, var
-from workbench.ir.system import End, Variable
+from workbench.ir.system import End, StateVariable
 
 END_NAME = "end of stream"
 """The instance of the end of the input streams; no pipe can be called so."""
@@ -35,7 +35,7 @@ class Ends:
         self.whole = _end("") if pipeline.late and not apart else None
         self.each = {name: _end(f" {name}") for name, _ in pipeline.inputs} if pipeline.late and apart else {}
         self.all = [self.whole] if self.whole else list(self.each.values())
-        self.variables = [Variable(end.over.name, BOOL, False, OR(end.over, end.now)) for end in self.all]
+        self.variables = [StateVariable(end.over.name, BOOL, False, OR(end.over, end.now)) for end in self.all]
         self._of = {name: frozenset([name]) for name, _ in pipeline.inputs}
         for node in pipeline.nodes:
             self._of.update(dict.fromkeys(node.outputs, self._inputs(node)))

@@ -23,11 +23,11 @@ from workbench.ir.wires import Wires
 Round = tuple[Any, tuple[Any, ...]]
 """Whether a front is consumed, and its events: terms."""
 
-Run = Callable[[State, Callable[[str, Any], Any]], JoinRounds]
+QueueStep = Callable[[State, Callable[[str, Any], Any]], JoinRounds]
 """A step of queues from their state, given what shares terms."""
 
 
-class Part(NamedTuple):
+class QueuePart(NamedTuple):
     """What a part of a system gives to the rest of it."""
 
     wires: Wires
@@ -52,12 +52,12 @@ class Queues:
     join: Join
     arrivals: tuple[tuple[Maybe, ...], ...]
 
-    def part(self, window: int | None = None, *, blind: bool = False) -> Part:
+    def part(self, window: int | None = None, *, blind: bool = False) -> QueuePart:
         """The queues with all that they hold, or with so many of the oldest events of each; `blind` as in `stepped`."""
         join = replace(self.join, window=window)
         return self.stepped(join.slots(), lambda state, share: join.rounds(state, self.arrivals, share), blind=blind)
 
-    def counters(self) -> Part:
+    def counters(self) -> QueuePart:
         """The queues without what they hold."""
         return self.part(0, blind=True)
 
@@ -71,7 +71,7 @@ class Queues:
 
         return Holding(self.join, self.names, self.arrivals, tuple(fires for fires, _ in rounds), block)
 
-    def stepped(self, slots: Sequence[Slot], run: Run, *, blind: bool = False) -> Part:
+    def stepped(self, slots: Sequence[Slot], run: QueueStep, *, blind: bool = False) -> QueuePart:
         """What any step of the queues makes of their slots; `blind`: the events of fronts are not defined yet."""
         wires = Wires()
         state = tuple(var(f"{self.name}:{slot.name}", slot.domain) for slot in slots)
@@ -100,4 +100,4 @@ class Queues:
                 )
             )
         rounds = tuple((fires, tuple(front)) for (fires, _), front in zip(result.rounds, fronts, strict=True))
-        return Part(wires, rounds, tuple(queues))
+        return QueuePart(wires, rounds, tuple(queues))

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core.domain import BOOL, Integer, Overflowing
-from workbench.core.evaluate import Kind, can_escape, escape_condition
+from workbench.core.evaluate import Bounded, can_escape, escape_condition
 from workbench.core.ops import OR, disjunction, ite
 from workbench.core.term import FALSE, TRUE, Term, const, var
-from workbench.ir.system import Definition, Instance, Queue, System, Variable, instance_of
+from workbench.ir.system import Definition, Instance, Queue, StateVariable, System, instance_of
 
 FLAG = "overflow"
 """The instance that holds the sticky flag."""
@@ -99,7 +99,7 @@ def _queues(system: System, names: set[str]) -> tuple[Queue, ...]:
     return tuple(q for q in system.queues.values() if instance_of(q.overflow.name) in instances)
 
 
-def escape_in(system: System, names: set[str], kind: Kind) -> Term:
+def escape_in(system: System, names: set[str], kind: Bounded) -> Term:
     """When any of these names is computed by an operation that leaves a domain of this kind."""
     found: Term = FALSE
     computed = {name: term for name, term in system.names().items() if name in names}
@@ -118,7 +118,7 @@ def _with_flag(system: System, overflows: Term) -> tuple[System, Term]:
     happened = var(f"{FLAG}:happened", BOOL)
     now = var(f"{FLAG}:now", BOOL)
     reset = [v._replace(next=ite(now, const(v.initial, v.domain), v.next)) for v in system.variables]
-    flag = Variable(happened.name, BOOL, False, now)
+    flag = StateVariable(happened.name, BOOL, False, now)
     definition = Definition(now.name, OR(happened, overflows))
     shown = Instance(FLAG, "Overflow", "an event came to a full queue, now or before", ())
     done = replace(
@@ -130,7 +130,7 @@ def _with_flag(system: System, overflows: Term) -> tuple[System, Term]:
     return done, now
 
 
-def observe(system: System, name: str, variables: Iterable[Variable], definitions: Iterable[Definition]) -> System:
+def observe(system: System, name: str, variables: Iterable[StateVariable], definitions: Iterable[Definition]) -> System:
     """The system with an observer: an instance that watches and influences nothing."""
     return replace(
         system,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from workbench.core.domain import Domain, Value
 from workbench.core.fold import Substitute, map_leaves, postorder
 from workbench.core.join import Join
-from workbench.core.memory import Update, Write
+from workbench.core.memory import Array, KeyedArray, Update, Write
 from workbench.core.ops import both, disjunction, either, ite, negate
 from workbench.core.processor import Maybe, Processor
 from workbench.core.term import FALSE, TRUE, Others, Term, leaves, var
@@ -23,7 +23,7 @@ from workbench.core.term import FALSE, TRUE, Others, Term, leaves, var
 T = TypeVar("T")
 
 
-class Variable(NamedTuple):
+class StateVariable(NamedTuple):
     """A state variable. `next` is over variables, definitions and inputs of the current step."""
 
     name: str
@@ -62,9 +62,9 @@ class Pipe:
 
     slots: tuple[Maybe, ...]
     more: Term | None = None
-    """In a system for compiled code: how many more times the event of its one slot comes; a variable."""
+    """In a system with arrays: how many more times the event of its one slot comes; a variable."""
     rows: Others | None = None
-    """In a system for compiled code: events that come after that of its one slot."""
+    """In a system with arrays: events that come after that of its one slot."""
 
     @property
     def width(self) -> int:
@@ -110,7 +110,7 @@ class Queue(NamedTuple):
 class Block(NamedTuple):
     """All variables and definitions of an instance."""
 
-    variables: tuple[Variable, ...]
+    variables: tuple[StateVariable, ...]
     definitions: tuple[Definition, ...]
 
 
@@ -133,21 +133,19 @@ class Holding(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Values that are read and written by their position, in a system for compiled code."""
+    """A state variable that is an array, or a table of rows; what a step writes to it."""
 
     name: str
-    domain: Domain
-    size: int
-    blank: bool
-    """Whether it holds the domain's default at first."""
-    fresh: tuple[Value, ...] | None
-    """Of a table: what a row that is not used stands for, after the key."""
-    arrays: tuple[str, ...]
-    """Per scalar part of the domain, what code calls its array."""
+    domain: Array
+    columns: tuple[Term, ...]
+    """What it is in terms: the array of each scalar part."""
     writes: tuple[Write, ...]
     updates: tuple[Update, ...]
-    full: Term
-    """Of a table: whether there is no row for what is written in this step."""
+
+    @property
+    def keyed(self) -> bool:
+        """Whether it is a table."""
+        return isinstance(self.domain, KeyedArray)
 
 
 class End(NamedTuple):
@@ -167,7 +165,7 @@ class Instance(NamedTuple):
     """Parameter name and the instance it stands for."""
 
 
-Named = TypeVar("Named", Variable, Definition)
+Named = TypeVar("Named", StateVariable, Definition)
 
 
 @dataclass(frozen=True)
@@ -176,7 +174,7 @@ class System:
 
     name: str
     inputs: tuple[Input, ...]
-    variables: tuple[Variable, ...]
+    variables: tuple[StateVariable, ...]
     definitions: tuple[Definition, ...]
     instances: tuple[Instance, ...]
     pipes: Mapping[str, Pipe]
@@ -194,7 +192,7 @@ class System:
     """Conditions on the state under which a step that brings nothing can change something (else none does)."""
 
     ends: Mapping[str, End] = field(default_factory=dict)
-    """In a system for compiled code, instead: that of each input, by its name."""
+    """In a system with arrays, instead: that of each input, by its name."""
     memories: tuple[Memory, ...] = ()
     strict: frozenset[str] = frozenset()
     """Definitions that say when a number leaves its checked domain inside a processor (`core.strict`)."""

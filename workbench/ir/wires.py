@@ -9,14 +9,14 @@ from workbench.core.fields import parts, scalars, split
 from workbench.core.ops import as_term
 from workbench.core.processor import Slot
 from workbench.core.term import Change, Term, leaves, like, var
-from workbench.ir.system import Definition, Variable
+from workbench.ir.system import Definition, StateVariable
 
 
 class Wires:
     """Collects the definitions and the variables of a system, or of a part of one."""
 
     def __init__(self) -> None:
-        self.variables: list[Variable] = []
+        self.variables: list[StateVariable] = []
         self.definitions: list[Definition] = []
         self.uses: dict[str, Term] = {}
         """For definitions of values: when the value is used."""
@@ -56,4 +56,4 @@ class Wires:
         initial: list[Value] = list(split(slot.domain, slot.initial))
         scalar_parts = zip(scalars(slot.domain), leaves(old), leaves(new), initial, strict=True)
         for (_, domain), symbol, following, value in scalar_parts:
-            self.variables.append(Variable(symbol.name, domain, value, following))
+            self.variables.append(StateVariable(symbol.name, domain, value, following))

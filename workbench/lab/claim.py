@@ -76,7 +76,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Computed:
+class MacroValue:
     """The value of a macro, None where it has none, and then why."""
 
     value: Any
@@ -93,12 +93,12 @@ class Macro:
     unit: str
     compute: Callable[[Data], Any]
 
-    def computed(self, data: Data) -> Computed:
+    def computed(self, data: Data) -> MacroValue:
         """Its value."""
         own = data.watched()
         try:
-            return Computed(self.compute(own), "", own.ids)
+            return MacroValue(self.compute(own), "", own.ids)
         except NoData as error:
-            return Computed(None, str(error), own.ids)
+            return MacroValue(None, str(error), own.ids)
         except Exception as error:
-            return Computed(None, f"{type(error).__name__}: {error}", own.ids)
+            return MacroValue(None, f"{type(error).__name__}: {error}", own.ids)

@@ -30,7 +30,7 @@ _TO_DEVIATION = 1.4826
 
 
 @dataclass(frozen=True)
-class Change:
+class Difference:
     """A point at which the runs differ."""
 
     experiment: str
@@ -56,7 +56,7 @@ class Change:
 class Comparison:
     """What changed, and how much there was to compare."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[Difference, ...]
     points: int
     only_before: int
     only_after: int
@@ -133,10 +133,12 @@ def _reliable(results: Iterable[Result]) -> bool:
     return all(result.measured.reliable for result in results)
 
 
-def _changes(old: Sequence[Result], new: Sequence[Result], measured: Container[tuple[str, str]]) -> Iterable[Change]:
-    def change(what: str, before: Any, after: Any) -> Change:
+def _changes(
+    old: Sequence[Result], new: Sequence[Result], measured: Container[tuple[str, str]]
+) -> Iterable[Difference]:
+    def change(what: str, before: Any, after: Any) -> Difference:
         ids = tuple(r.id for r in old), tuple(r.id for r in new)
-        return Change(old[0].experiment, old[0].point, what, before, after, ids)
+        return Difference(old[0].experiment, old[0].point, what, before, after, ids)
 
     statuses = [sorted({str(r.measured.status) for r in side}) for side in (old, new)]
     if statuses[0] != statuses[1]:

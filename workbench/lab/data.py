@@ -17,7 +17,7 @@ from workbench.lab.experiment import KINDS, Experiment
 from workbench.lab.plot import Dot, Plot
 from workbench.lab.region import Scalar
 from workbench.lab.rows import MISSING, arrow, as_text
-from workbench.lab.store import Broken, Store, first_line
+from workbench.lab.store import Broken, ResultStore, first_line
 from workbench.lab.suite import Suite
 from workbench.lab.table import Grid, Table
 
@@ -35,7 +35,7 @@ SELECT id, experiment, point, outputs, place, repetition, {measured} FROM (
 """
 
 
-class Engine(Protocol):
+class SqlEngine(Protocol):
     """Something that answers SQL over the relations `stored` (every result) and `wanted` (every point)."""
 
     name: str
@@ -101,7 +101,7 @@ class Data:
     broken: the files that could not be read.
     """
 
-    def __init__(self, suite: Suite, engine: Engine, broken: Iterable[Broken] = ()) -> None:
+    def __init__(self, suite: Suite, engine: SqlEngine, broken: Iterable[Broken] = ()) -> None:
         self.suite, self.engine, self.broken = suite, engine, tuple(broken)
         self._seen: set[str] = set()
 
@@ -199,7 +199,7 @@ def wanted_points(suite: Suite) -> list[tuple[str, str, int]]:
     ]
 
 
-def open_data(suite: Suite, store: Store) -> Data:
+def open_data(suite: Suite, store: ResultStore) -> Data:
     """The results of a suite, answered by DuckDB."""
     stored, broken = store.table()
     return Data(suite, Duck(stored, wanted_table(suite)), broken).prepare()

@@ -9,9 +9,9 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from workbench.lab.measure.client import Client, Lost
-from workbench.lab.plan import Lab, Origin, Task, now
+from workbench.lab.plan import Lab, Measurement, Origin, now
 from workbench.lab.result import Measured, Result, Status
-from workbench.lab.store import Store, new_name
+from workbench.lab.store import ResultStore, new_name
 
 FIRST_FLUSH, LONGEST_FLUSH = 1.0, 15.0
 """Seconds between two files: few at first, more in a long sweep. What a `kill -9` loses is at most that much."""
@@ -20,7 +20,7 @@ _GLANCE = 0.25
 
 
 def sweep(
-    lab: Lab, tasks: Sequence[Task], origin: Origin, jobs: int, stopped: Callable[[], bool] = lambda: False
+    lab: Lab, tasks: Sequence[Measurement], origin: Origin, jobs: int, stopped: Callable[[], bool] = lambda: False
 ) -> Generator[Result]:
     """Make the measurements, and give each when it is done; they are stored whatever ends the sweep.
 
@@ -65,7 +65,7 @@ class Keeper:
     prefix: how the names of the files begin.
     """
 
-    def __init__(self, store: Store, prefix: str = "") -> None:
+    def __init__(self, store: ResultStore, prefix: str = "") -> None:
         self._store, self._prefix = store, prefix
         self._waiting: list[Result] = []
         self._name = prefix + new_name()
@@ -98,16 +98,16 @@ class _Slot:
     def __init__(self, start: Callable[[], Client]) -> None:
         self._start = start
         self.client = start()
-        self.task: Task | None = None
+        self.task: Measurement | None = None
         self._started = ""
 
-    def begin(self, task: Task | None) -> None:
+    def begin(self, task: Measurement | None) -> None:
         self.task, self._started = task, now()
         if task is not None:
             with contextlib.suppress(Lost):  # then `end` tells
                 self.client.give(task.frame())
 
-    def end(self) -> tuple[Task, Measured, str]:
+    def end(self) -> tuple[Measurement, Measured, str]:
         task: Any = self.task
         try:
             measured = self.client.take()

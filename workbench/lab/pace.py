@@ -6,14 +6,14 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from workbench.lab.plan import Task
+from workbench.lab.plan import Measurement
 from workbench.lab.result import Result
 
 
 class Pace:
     """Counts results, and estimates the rest from the mean time of each experiment's points so far."""
 
-    def __init__(self, tasks: Sequence[Task], jobs: int) -> None:
+    def __init__(self, tasks: Sequence[Measurement], jobs: int) -> None:
         self.total = len(tasks)
         self.statuses: Counter[str] = Counter()
         self.measured_seconds = 0.0

@@ -19,7 +19,7 @@ from workbench.lab.measure.machine import commit, machine, versions
 from workbench.lab.region import Point, Scalar
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.rows import as_text
-from workbench.lab.store import Store
+from workbench.lab.store import ResultStore
 from workbench.lab.suite import Suite
 
 CODE_SUFFIXES = (".py", ".lark", ".js", ".css")
@@ -35,7 +35,7 @@ class Lab:
 
     suite: Suite
     path: Path
-    store: Store
+    store: ResultStore
     options: str = ""
 
     @property
@@ -95,7 +95,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Task:
+class Measurement:
     """One measurement that is to be made."""
 
     experiment: str
@@ -134,7 +134,7 @@ class Origin:
         asked = list(argv) or ["lab", "run", lab.suite.name]
         return cls(f"{begun}-{secrets.token_hex(2)}", commit(lab.top), shlex.join(["workbench", *asked]))
 
-    def result(self, task: Task, measured: Measured, started: str) -> Result:
+    def result(self, task: Measurement, measured: Measured, started: str) -> Result:
         """The measurement with its provenance, made on this machine."""
         return Result(
             task.key, task.repetition, task.experiment, task.point, measured, task.code, task.seed, started,
@@ -147,7 +147,7 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
-def tasks(lab: Lab, code: str, selection: Selection) -> list[Task]:
+def tasks(lab: Lab, code: str, selection: Selection) -> list[Measurement]:
     """All measurements that are selected, whether they have been made or not; repetitions of a point come apart.
 
     Raises
@@ -175,7 +175,7 @@ def tasks(lab: Lab, code: str, selection: Selection) -> list[Task]:
                 own += stored.get((experiment.name, as_text(point)), ()) if keys else ()
                 keys.update(dict.fromkeys(own, True))
                 if own or not keys:
-                    found.append(Task(experiment.name, point, repetition, key, code))
+                    found.append(Measurement(experiment.name, point, repetition, key, code))
     for key, met in keys.items():
         if not met:
             raise SuiteError(f"no point has the key '{key}'", hint="of what is selected, in the suite as it is now")
@@ -187,7 +187,7 @@ def key_of(suite: str, experiment: str, point: Point, code: str) -> str:
     return digest([suite, experiment, point, code])[:16]
 
 
-def missing(wanted: Iterable[Task], done: Mapping[str, str], selection: Selection) -> list[Task]:
+def missing(wanted: Iterable[Measurement], done: Mapping[str, str], selection: Selection) -> list[Measurement]:
     """Those that have not been made, or are to be made again."""
     again = {str(status) for status in (*selection.retry, Status.REFUSED)}
     return [task for task in wanted if selection.again or task.id not in done or done[task.id] in again]

@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from workbench.backends.whole import replacing
 from workbench.errors import LabError
+from workbench.events.whole import replacing
 from workbench.lab import report_text as text
-from workbench.lab.claim import Claim, Computed, Judgement, Macro
+from workbench.lab.claim import Claim, Judgement, Macro, MacroValue
 from workbench.lab.data import Data
 from workbench.lab.draw import svg
 from workbench.lab.measure.machine import commit, machine, versions
@@ -61,7 +61,7 @@ class Report:
         return tuple((claim, claim.judged(self.data)) for claim in self.suite.claims.values())
 
     @cached_property
-    def macros(self) -> tuple[tuple[Macro, Computed], ...]:
+    def macros(self) -> tuple[tuple[Macro, MacroValue], ...]:
         """The macros and their values."""
         return tuple((macro, macro.computed(self.data)) for macro in self.suite.macros.values())
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.lab.claim import Computed, Macro
+from workbench.lab.claim import Macro, MacroValue
 from workbench.lab.experiment import Experiment
 from workbench.lab.plot import Dot
 from workbench.lab.result import Result
@@ -130,7 +130,7 @@ def _md(value: str) -> str:
     return value.replace("|", "\\|").replace("\n", " ")
 
 
-def _value(macro: Macro, computed: Computed) -> str:
+def _value(macro: Macro, computed: MacroValue) -> str:
     if computed.value is None:
         return f"none: {_md(computed.why)}"
     return " ".join(filter(None, [shown(computed.value), macro.unit]))
@@ -216,7 +216,7 @@ def macro_name(name: str) -> str:
     return words[0] + "".join(word[:1].upper() + word[1:] for word in words[1:])
 
 
-def macros_latex(macros: Iterable[tuple[Macro, Computed]]) -> str:
+def macros_latex(macros: Iterable[tuple[Macro, MacroValue]]) -> str:
     """Commands for the text of a paper."""
     lines = []
     for macro, computed in macros:

@@ -11,7 +11,7 @@ from workbench.lab.pace import Pace
 from workbench.lab.plan import Lab, Origin, Selection, default_jobs, missing, tasks
 
 
-class Runner:
+class SweepRunner:
     """Runs one sweep of a suite at a time, in a thread of its own."""
 
     def __init__(self) -> None:

@@ -26,8 +26,8 @@ from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.rows import MISSING
-from workbench.lab.runner import Runner
-from workbench.lab.store import Store
+from workbench.lab.runner import SweepRunner
+from workbench.lab.store import ResultStore
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
@@ -51,7 +51,7 @@ class Site:
     def __init__(self, experiments: Path, folder: Path, options: str = "") -> None:
         self.experiments, self.folder, self.options = experiments, folder, options
         self._labs: dict[str, tuple[float, Lab]] = {}
-        self._runners: dict[str, Runner] = {}
+        self._runners: dict[str, SweepRunner] = {}
         self._reports: dict[str, tuple[Any, Report, dict[str, str]]] = {}
         self.templates = environment()
 
@@ -66,12 +66,12 @@ class Site:
             return None
         changed = path.stat().st_mtime
         if name not in self._labs or self._labs[name][0] != changed:
-            self._labs[name] = changed, Lab(load_suite(path), path, Store(self.folder, name), self.options)
+            self._labs[name] = changed, Lab(load_suite(path), path, ResultStore(self.folder, name), self.options)
         return self._labs[name][1]
 
-    def runner(self, lab: Lab) -> Runner:
+    def runner(self, lab: Lab) -> SweepRunner:
         """What runs a suite."""
-        return self._runners.setdefault(lab.suite.name, Runner())
+        return self._runners.setdefault(lab.suite.name, SweepRunner())
 
     def report(self, lab: Lab) -> tuple[Report, dict[str, str]]:
         """What there is to show, with the plots drawn; kept until there are other results, or another suite."""

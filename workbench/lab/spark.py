@@ -25,15 +25,15 @@ from workbench.lab.data import Data, wanted_table
 from workbench.lab.experiment import digest
 from workbench.lab.local import Keeper
 from workbench.lab.measure.client import Client, Lost
-from workbench.lab.plan import Lab, Origin, Task, now
+from workbench.lab.plan import Lab, Measurement, Origin, now
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.rows import NUMBERS, arrow, as_text, schema, sound, unflat
-from workbench.lab.store import Store, read
+from workbench.lab.store import ResultStore, read
 from workbench.lab.suite import Suite
-from workbench.spark.carry import carried, found_in, told
-from workbench.spark.session import JAVA_OPTIONS, first_line
-from workbench.spark.session import LOCAL as LOCAL
-from workbench.spark.session import session as start
+from workbench.run.spark.carry import carried, found_in, told
+from workbench.run.spark.session import JAVA_OPTIONS, first_line
+from workbench.run.spark.session import LOCAL as LOCAL
+from workbench.run.spark.session import session as start
 
 BATCHES_PER_CORE = 4
 MOST_IN_A_BATCH = 250
@@ -64,7 +64,7 @@ def session(master: str = LOCAL, **settings: str) -> Any:
 # --- a sweep --------------------------------------------------------------------------------------------------
 
 
-def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Generator[Result]:
+def sweep(lab: Lab, tasks: Sequence[Measurement], origin: Origin, spark: Any) -> Generator[Result]:
     """Make the measurements on a cluster, and give each when the batch that it is in has been stored.
 
     Raises
@@ -80,7 +80,7 @@ def sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Genera
         lab.store.tidy()  # of batches that were interrupted, or made twice
 
 
-def _sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Iterator[Result]:
+def _sweep(lab: Lab, tasks: Sequence[Measurement], origin: Origin, spark: Any) -> Iterator[Result]:
     cores = max(1, spark.sparkContext.defaultParallelism)
     size = max(1, min(MOST_IN_A_BATCH, -(-len(tasks) // (cores * BATCHES_PER_CORE))))
     batches = [tasks[i : i + size] for i in range(0, len(tasks), size)]
@@ -92,12 +92,12 @@ def _sweep(lab: Lab, tasks: Sequence[Task], origin: Origin, spark: Any) -> Itera
     yield from _followed(lab, tasks, done, spark)
 
 
-def _table(batch: Sequence[Task], name: str) -> Any:
+def _table(batch: Sequence[Measurement], name: str) -> Any:
     rows = [(t.experiment, as_text(t.point), t.repetition, t.key, t.code, name) for t in batch]
     return arrow().table({field: [row[i] for row in rows] for i, field in enumerate(FIELDS)})
 
 
-def _followed(lab: Lab, tasks: Sequence[Task], done: Any, spark: Any) -> Iterator[Result]:
+def _followed(lab: Lab, tasks: Sequence[Measurement], done: Any, spark: Any) -> Iterator[Result]:
     """Let Spark work in a thread, and give the results as their files appear."""
     before = set(lab.store.folder.glob("part-*.parquet"))
     ended: list[Any] = []
@@ -136,7 +136,7 @@ def _followed(lab: Lab, tasks: Sequence[Task], done: Any, spark: Any) -> Iterato
         )
 
 
-def _appeared(store: Store, before: set[Path]) -> Iterator[Result]:
+def _appeared(store: ResultStore, before: set[Path]) -> Iterator[Result]:
     pa = arrow()
     for path in set(store.folder.glob("part-*.parquet")) - before:
         before.add(path)
@@ -158,14 +158,14 @@ class Measurer:
         """Measure and store each batch; tell what was done."""
         import pandas as pd
 
-        store, origin = Store(Path(self.folder), self.suite), Origin(**self.origin)
+        store, origin = ResultStore(Path(self.folder), self.suite), Origin(**self.origin)
         for frame in frames:
             with carried():
                 results = self._batch(frame.to_dict("records"), store, origin)
             done = [(r.key, r.repetition, str(r.measured.status)) for r in results]
             yield pd.DataFrame(done, columns=["key", "repetition", "status"])
 
-    def _batch(self, rows: Sequence[Mapping[str, Any]], store: Store, origin: Origin) -> list[Result]:
+    def _batch(self, rows: Sequence[Mapping[str, Any]], store: ResultStore, origin: Origin) -> list[Result]:
         """Measure what of a batch no worker that was lost has stored; in the end the batch is one file."""
         name = digest([row["batch"] + row["key"] + str(row["repetition"]) for row in rows])[:16]
         found = {result.id: result for result in store.results(name)[0]}
@@ -180,7 +180,7 @@ class Measurer:
         return list(found.values())
 
     def _measured(self, row: Mapping[str, Any], origin: Origin) -> Result:
-        task = Task(row["experiment"], json.loads(row["point"]), int(row["repetition"]), row["key"], row["code"])
+        task = Measurement(row["experiment"], json.loads(row["point"]), int(row["repetition"]), row["key"], row["code"])
         started = now()
         client = self._client()
         try:
@@ -246,7 +246,7 @@ def _kind(column: str) -> str:
     return "double" if column in NUMBERS else "long" if column in ("repetition", "seed") else "string"
 
 
-def open_spark(suite: Suite, store: Store, spark: Any) -> Data:
+def open_spark(suite: Suite, store: ResultStore, spark: Any) -> Data:
     """The results of a suite, answered by Spark."""
     good, broken = store.files()
     partly = [good.pop(item.path) for item in broken if item.path in good]  # Spark would read the other rows, too

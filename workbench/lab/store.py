@@ -68,7 +68,7 @@ class Contents:
         return any(began > other.began.get(which, began) for which, began in self.began.items())
 
 
-class Store:
+class ResultStore:
     """The results of one suite.
 
     Parameters

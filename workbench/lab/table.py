@@ -100,7 +100,7 @@ def only(column: str) -> Statistic:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A place in a table: its value, and the results that it was computed from."""
 
     value: Any = None
@@ -125,10 +125,10 @@ class Beside:
     missing: str = ""
     source: str = ""
 
-    def cell(self, key: tuple[Scalar, ...]) -> Cell:
+    def cell(self, key: tuple[Scalar, ...]) -> TableCell:
         """The figure for some values of the axes; empty where nothing is known."""
         figure = self.figures.get(key)
-        return Cell(figure, "" if key not in self.figures else self.missing if figure is None else shown(figure))
+        return TableCell(figure, "" if key not in self.figures else self.missing if figure is None else shown(figure))
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Grid:
     corner: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
     """Over each cell: the value of the expanded axis ("" where there is none), and what the cell is."""
-    rows: tuple[tuple[tuple[Scalar, ...], tuple[Cell, ...]], ...]
+    rows: tuple[tuple[tuple[Scalar, ...], tuple[TableCell, ...]], ...]
     doc: str = ""
     notes: tuple[str, ...] = ()
 
@@ -239,16 +239,16 @@ class Table:
         key: tuple[Scalar, ...],
         at: Mapping[tuple[Scalar, ...], Mapping[str, Any]],
         known: Mapping[str, tuple[str, Statistic]],
-    ) -> list[Cell]:
+    ) -> list[TableCell]:
         """The cells of one combination of the axes, empty ones where there is no result."""
-        cells = [Cell() for _ in known]
+        cells = [TableCell() for _ in known]
         if (row := at.get(key)) is not None:
             ids, marks = tuple(sorted(row["ids"])), tuple(sorted(set(row["statuses"]) - {"ok"}))
             for i, (column, statistic) in enumerate(known.values()):
                 value = row[column]
                 reliable = bool(row["reliable"]) or not is_timing(unit_of(self.experiment, statistic))
                 text = " ".join(filter(None, [shown(value), *marks])) + ("" if reliable else " ~")
-                cells[i] = Cell(value, text, ids, marks, reliable)
+                cells[i] = TableCell(value, text, ids, marks, reliable)
         named = dict(zip(self.groups, key, strict=True))
         return cells + [beside.cell(tuple(named[axis] for axis in beside.by)) for beside in self.beside]
 

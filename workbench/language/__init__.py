@@ -16,8 +16,8 @@ from workbench.language.syntax import (
     Call,
     Expression,
     Field,
+    Identifier,
     Literal,
-    Name,
     Operation,
     PipelineReference,
     PropertySyntax,
@@ -27,23 +27,23 @@ from workbench.language.syntax import (
 
 if TYPE_CHECKING:
     from workbench.language.properties import PROPERTIES, dotted, parse_property
-    from workbench.language.source import Loaded, Monitor, Source
+    from workbench.language.source import Loaded, Source, WatchedPipeline
 
 __all__ = [
     "PROPERTIES",
     "Call",
     "Expression",
     "Field",
+    "Identifier",
     "Literal",
     "Loaded",
-    "Monitor",
-    "Name",
     "Operation",
     "PipelineReference",
     "PropertySyntax",
     "Source",
     "Temporal",
     "TupleOf",
+    "WatchedPipeline",
     "dotted",
     "load",
     "parameters",
@@ -56,7 +56,7 @@ __all__ = [
 
 _MODULE = {
     **dict.fromkeys(("PROPERTIES", "dotted", "parse_property"), "properties"),
-    **dict.fromkeys(("Loaded", "Monitor", "Source"), "source"),
+    **dict.fromkeys(("Loaded", "WatchedPipeline", "Source"), "source"),
 }
 
 

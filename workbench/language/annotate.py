@@ -34,7 +34,7 @@ def annotated(source: Source, name: str | None, capacities: Mapping[str, int]) -
         size = capacities.get(statement.queue)
         if size is not None and size != stated[statement.queue]:
             edits.append((*statement.span, str(size)))
-    new = [s.Capacity(queue, s.Literal(size)) for queue, size in capacities.items() if queue not in stated]
+    new = [s.CapacitySyntax(queue, s.Literal(size)) for queue, size in capacities.items() if queue not in stated]
     if new:
         edits.append(_insertion(source.text, syntax, [str(statement) for statement in new]))
     text = source.text

@@ -17,10 +17,10 @@ from workbench.core.domain import Domain, Value
 from workbench.core.function import Function, TypedFunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
-from workbench.errors import LanguageError, Location
+from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import evaluate
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, plural, suggestion
+from workbench.language.evaluate import Evaluator, plural
 from workbench.language.types import domain
 
 _INTERNAL = frozenset({"integers", "most", "ways"})
@@ -28,7 +28,7 @@ _INTERNAL = frozenset({"integers", "most", "ways"})
 
 
 @dataclasses.dataclass(frozen=True)
-class Slot:
+class ParameterSlot:
     """One parameter of a processor class."""
 
     name: str
@@ -46,11 +46,11 @@ class Slot:
 
 
 @cache
-def slots(cls: type[Processor]) -> tuple[Slot, ...]:
+def slots(cls: type[Processor]) -> tuple[ParameterSlot, ...]:
     """The parameters of a processor class."""
     hints = typing.get_type_hints(cls)
     return tuple(
-        Slot(f.name, _alternatives(hints[f.name]), _required(f))
+        ParameterSlot(f.name, _alternatives(hints[f.name]), _required(f))
         for f in dataclasses.fields(cls)
         if f.init and f.name not in _INTERNAL
     )
@@ -81,7 +81,7 @@ def signature(cls: type[Processor]) -> str:
 
 def keyword_argument(cls: type[Processor], e: s.Expression, scope: Evaluator) -> str | None:
     """The parameter that `name = value` gives, or None if that is a comparison of streams."""
-    if isinstance(e, s.Operation) and e.operator == "=" and isinstance(e.operands[0], s.Name):
+    if isinstance(e, s.Operation) and e.operator == "=" and isinstance(e.operands[0], s.Identifier):
         name = e.operands[0].name
         if name not in scope.scope and any(slot.name == name for slot in slots(cls)):
             return name
@@ -115,7 +115,7 @@ class Reader(Evaluator):
         """The error about a wrong number of streams or parameters."""
         return LanguageError(f"'{cls.keyword}' {what}", where=where, hint=_write(cls))
 
-    def _value(self, cls: type[Processor], slot: Slot, e: s.Expression) -> Any:
+    def _value(self, cls: type[Processor], slot: ParameterSlot, e: s.Expression) -> Any:
         for matches, read in (
             (_holds(slot, Function, TypedFunction), self.function),
             (_holds(slot, Processor, Pipeline), self.inner),
@@ -123,19 +123,19 @@ class Reader(Evaluator):
         ):
             if matches:
                 return read(f"'{slot}' of {cls.keyword}", e)
-        if slot.words and isinstance(e, s.Name):
+        if slot.words and isinstance(e, s.Identifier):
             return self._word(cls, slot, e)
         if isinstance(e, s.Sign):
             raise LanguageError(f"'{slot}' of {cls.keyword} is not a function", where=e.where, hint=_write(cls))
         return self._constant(cls, slot, e)
 
-    def _word(self, cls: type[Processor], slot: Slot, e: s.Name) -> str:
+    def _word(self, cls: type[Processor], slot: ParameterSlot, e: s.Identifier) -> str:
         if e.name not in slot.words:
-            hint = suggestion(e.name, sorted(slot.words))
+            hint = did_you_mean(e.name, sorted(slot.words))
             raise LanguageError(f"'{slot}' of {cls.keyword} cannot be '{e}'", where=e.where, hint=hint)
         return e.name
 
-    def _constant(self, cls: type[Processor], slot: Slot, e: s.Expression) -> Value:
+    def _constant(self, cls: type[Processor], slot: ParameterSlot, e: s.Expression) -> Value:
         wanted = [kind for kind in slot.kinds if kind in _WORDS]
         other = self._no_constant(e)
         value = None if other else self.value(e)
@@ -146,9 +146,9 @@ class Reader(Evaluator):
 
     def _no_constant(self, e: s.Expression) -> bool:
         """Whether an argument is the name of something else, or a processor: a parameter was left out."""
-        if isinstance(e, s.Name):
+        if isinstance(e, s.Identifier):
             return e.name not in self.scope and e.name not in self.labels and self.is_callable(e.name)
-        return isinstance(e, s.Instance) or (isinstance(e, s.Call) and e.name not in self.functions)
+        return isinstance(e, s.Instantiation) or (isinstance(e, s.Call) and e.name not in self.functions)
 
     def is_callable(self, name: str) -> bool:
         """Whether something can be called by this name."""
@@ -163,12 +163,12 @@ class Reader(Evaluator):
 
     def function(self, what: str, e: s.Expression) -> Function:
         """A function as a parameter: its name or sign."""
-        name = e.symbol if isinstance(e, s.Sign) else e.name if isinstance(e, s.Name) else None
+        name = e.symbol if isinstance(e, s.Sign) else e.name if isinstance(e, s.Identifier) else None
         found = self.functions.get(name) if name else None
         if found is None:
             names = [*evaluate.words(self.functions), *self.scope]
             hint = f"functions are + - * div mod = != < <= > >= -> and or not, {', '.join(names)}"
-            hint = suggestion(name, names, "functions and names are: ") if name else hint
+            hint = did_you_mean(name, names, "functions and names are: ") if name else hint
             if not hint.startswith("did you mean"):
                 hint = f"write it above: function {name or 'NAME'}(...) = ...; {hint}"
             raise LanguageError(f"{what} is a function, not '{e}'", where=e.where, hint=hint)
@@ -188,7 +188,7 @@ def _is(value: Value, kind: type) -> bool:
     return isinstance(value, (int, float) if kind is float else kind)
 
 
-def _holds(slot: Slot, *classes: type) -> bool:
+def _holds(slot: ParameterSlot, *classes: type) -> bool:
     return any(isinstance(kind, type) and issubclass(kind, classes) for kind in slot.kinds)
 
 

@@ -11,21 +11,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from workbench.builder import SHORT, Builder, BuiltStream, partial
 from workbench.core.domain import Domain, Tuple, Value
 from workbench.core.function import Function
 from workbench.core.pipeline import type_node
 from workbench.core.processor import Processor
-from workbench.errors import LanguageError, Location, WorkbenchError
+from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import arguments as args
 from workbench.language import syntax as s
 from workbench.language import types
-from workbench.language.evaluate import at, plural, projection, suggestion
+from workbench.language.evaluate import at, plural, projection
 from workbench.language.findings import FollowUp
 from workbench.processors import PROCESSORS
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.group import Group
+from workbench.processors.held.group import Group
 from workbench.processors.passthrough import Passthrough
-from workbench.processors.stream import SHORT, Builder, Stream, partial
 
 if TYPE_CHECKING:
     from workbench.language.elaborate import Elaborator
@@ -52,7 +52,7 @@ class NamingBuilder(Builder):
             candidate = super().fresh(f"{name}{count}")
         return candidate
 
-    def give(self, pipe: str, name: str) -> Stream:
+    def give(self, pipe: str, name: str) -> BuiltStream:
         """An anonymous pipe gets the user's name, and so does its processor if it has one output."""
         kept, self.reserved = self.reserved, frozenset()
         try:
@@ -84,7 +84,7 @@ class Body(args.Reader):
             name = str(port.name)
             with self.apart(name):
                 domain = self.domain(port.type)
-                self.bind(name, Stream(self.builder, name), port.where)
+                self.bind(name, BuiltStream(self.builder, name), port.where)
                 self.builder.input(name, domain)
         for port in syntax.outputs:
             with self.apart():
@@ -106,9 +106,9 @@ class Body(args.Reader):
 
     # --- statements ---
 
-    def run(self) -> list[Stream]:
+    def run(self) -> list[BuiltStream]:
         """All statements in order; the streams that are returned. FollowUp where one of them failed."""
-        returned: list[Stream] | None = None
+        returned: list[BuiltStream] | None = None
         for statement in self.syntax.statements:
             self.statement = statement
             if returned is not None:
@@ -141,12 +141,12 @@ class Body(args.Reader):
                 with self.file.findings.apart():
                     type_node(self.syntax.name, node, domains)
 
-    def _returned(self, statement: s.Return) -> list[Stream]:
-        streams: list[Stream] = []
+    def _returned(self, statement: s.Return) -> list[BuiltStream]:
+        streams: list[BuiltStream] = []
         for e in statement.values:
             with self.apart():
                 value = self.value(e)
-                if not _is_many(value) and not isinstance(value, Stream):
+                if not _is_many(value) and not isinstance(value, BuiltStream):
                     raise self._constant_stream(e)
                 streams += value if _is_many(value) else [value]
         return streams
@@ -167,7 +167,7 @@ class Body(args.Reader):
     def _named(self, item: Any, name: str, where: Location) -> Any:
         """The value under the user's name; a second name for a pipe is a passthrough."""
         self._check_free(name, where)
-        if not isinstance(item, Stream):
+        if not isinstance(item, BuiltStream):
             return item
         if item.pipe not in self.anonymous:
             item = self._add(Passthrough(), [item], "passthrough", where)
@@ -199,13 +199,13 @@ class Body(args.Reader):
                     where=part.where,
                     hint="name them first: a, b = ...",
                 )
-        streams = [a for a in arguments if isinstance(a, Stream)]
+        streams = [a for a in arguments if isinstance(a, BuiltStream)]
         if not streams:
             return super().apply(function, arguments, e)
         name = NODE_NAMES.get(function.name, function.name)
         return self._add(ApplyFunction(partial(function, arguments)), streams, name, e.where)
 
-    def unknown(self, e: s.Name) -> LanguageError:
+    def unknown(self, e: s.Identifier) -> LanguageError:
         if e.name in self.lost:
             return FollowUp()
         below = next((b for b in self.syntax.statements if e.name in b.names), None)
@@ -223,7 +223,7 @@ class Body(args.Reader):
         return LanguageError(
             f"there is no stream or parameter '{e.name}'",
             where=e.where,
-            hint=suggestion(e.name, [*self.scope, *self.labels]),
+            hint=did_you_mean(e.name, [*self.scope, *self.labels]),
         )
 
     def call(self, e: s.Call) -> Any:
@@ -236,13 +236,13 @@ class Body(args.Reader):
             raise LanguageError(
                 f"there is no processor, pipeline or function '{e.name}'",
                 where=e.name_place,
-                hint=suggestion(e.name, self.file.callables()),
+                hint=did_you_mean(e.name, self.file.callables()),
             )
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 
     def field(self, e: s.Field) -> Any:
         value = self.value(e.value)
-        if not isinstance(value, Stream):
+        if not isinstance(value, BuiltStream):
             return super().field(e)
         domain = self.builder.build(value).domains[value.pipe]
         names = domain.names() if isinstance(domain, Tuple) else ()
@@ -252,12 +252,12 @@ class Body(args.Reader):
         raise LanguageError(
             f"'{e.value}' carries {domain}, which has no field '{e.name}'",
             where=e.where,
-            hint=suggestion(e.name, names, "its fields are: ") or "only tuples and records have fields",
+            hint=did_you_mean(e.name, names, "its fields are: ") or "only tuples and records have fields",
         )
 
     # --- processors and pipelines ---
 
-    def _add(self, processor: Processor, streams: Sequence[Stream], name: str, where: Location) -> Any:
+    def _add(self, processor: Processor, streams: Sequence[BuiltStream], name: str, where: Location) -> Any:
         with at(where):
             made = self.builder.add(processor, streams, name, where)
         self.anonymous |= {stream.pipe for stream in (made if _is_many(made) else [made])}
@@ -306,18 +306,18 @@ class Body(args.Reader):
         """That `name = value`, where nothing is called `name`, is not the name of a parameter misspelt."""
         first = e.operands[0] if isinstance(e, s.Operation) and e.operator == "=" else None
         names = [slot.name for slot in args.slots(cls)]
-        if isinstance(first, s.Name) and first.name not in {*self.scope, *self.labels, *names}:
+        if isinstance(first, s.Identifier) and first.name not in {*self.scope, *self.labels, *names}:
             error = LanguageError(
                 f"'{cls.keyword}' has no parameter '{first.name}', and there is no stream of that name",
                 where=first.where,
-                hint=suggestion(first.name, [*names, *self.scope], "parameters and streams are: "),
+                hint=did_you_mean(first.name, [*names, *self.scope], "parameters and streams are: "),
             )
             raise FollowUp if first.name in self.lost else error
 
     def _is_stream(self, e: s.Expression, words: frozenset[str]) -> bool:
-        if isinstance(e, s.Name):
+        if isinstance(e, s.Identifier):
             if e.name in self.scope:
-                return isinstance(self.scope[e.name], Stream)
+                return isinstance(self.scope[e.name], BuiltStream)
             known = e.name in words or e.name in self.labels or types.is_type(e) or e.name in self.file.callables()
             if not known:
                 raise self.unknown(e)
@@ -332,7 +332,7 @@ class Body(args.Reader):
         found = [self._is_stream(part, words) for part in parts]  # all: each may hold an unknown name
         return any(found)
 
-    def _stream(self, e: s.Expression) -> Stream:
+    def _stream(self, e: s.Expression) -> BuiltStream:
         value = self.value(e)
         if _is_many(value):
             raise LanguageError(
@@ -340,7 +340,7 @@ class Body(args.Reader):
                 where=e.where,
                 hint="name them first: a, b = ...",
             )
-        if not isinstance(value, Stream):
+        if not isinstance(value, BuiltStream):
             raise self._constant_stream(e)
         return value
 
@@ -371,16 +371,16 @@ class Body(args.Reader):
 
     def inner(self, what: str, e: s.Expression) -> Processor:
         """A processor without its streams: `sum`, `sum<3>`, `cumulate(+)`, `passthrough`, `even`."""
-        if isinstance(e, s.Name | s.Instance) and self.file.is_pipeline(e.name):
-            items = e.given if isinstance(e, s.Instance) else ()
+        if isinstance(e, s.Identifier | s.Instantiation) and self.file.is_pipeline(e.name):
+            items = e.given if isinstance(e, s.Instantiation) else ()
             given = self.file.given(self.file.pipelines[e.name], items, self)
             return Group(self.file.pipeline(e.name, given, e.where))
-        if isinstance(e, s.Name | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
+        if isinstance(e, s.Identifier | s.Call) and e.name in PROCESSORS and e.name not in self.file.own:
             return self._instance(PROCESSORS[e.name], e.arguments if isinstance(e, s.Call) else (), e.where)
-        if isinstance(e, s.Name) and e.name in self.functions:
+        if isinstance(e, s.Identifier) and e.name in self.functions:
             return ApplyFunction(self.functions[e.name])
-        name = e.name if isinstance(e, s.Name | s.Call | s.Instance) else ""
-        hint = f"write cumulate({e})" if isinstance(e, s.Sign) else suggestion(name, self.file.callables())
+        name = e.name if isinstance(e, s.Identifier | s.Call | s.Instantiation) else ""
+        hint = f"write cumulate({e})" if isinstance(e, s.Sign) else did_you_mean(name, self.file.callables())
         raise LanguageError(f"{what} is a processor or pipeline, not '{e}'", where=e.where, hint=hint)
 
 
@@ -391,9 +391,9 @@ def _streams(cls: type[Processor]) -> int:
 
 def _own_name(cls: type[Processor], position: int, e: s.Expression) -> frozenset[str]:
     """An argument that cannot be a stream is not looked up as one: the parameter's own message is better."""
-    return frozenset({e.name} if isinstance(e, s.Name) and position >= max(1, _streams(cls)) else ())
+    return frozenset({e.name} if isinstance(e, s.Identifier) and position >= max(1, _streams(cls)) else ())
 
 
 def _is_many(value: Any) -> bool:
     """Whether a value is the several outputs of one processor (a tuple constant is not)."""
-    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Stream)
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], BuiltStream)

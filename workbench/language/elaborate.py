@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workbench.builder import BuiltStream
 from workbench.core.domain import Anything, Domain, Enum, Texts, Value
 from workbench.core.function import LIBRARY, Function, same_domain
 from workbench.core.pipeline import Pipeline
-from workbench.errors import LanguageError, Location, WorkbenchError
+from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.body import Body
-from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, suggestion, walk, words
+from workbench.language.evaluate import Evaluator, defined_functions, plural, recursive, walk, words
 from workbench.language.faults import fault
 from workbench.language.findings import Findings, FollowUp
 from workbench.language.machines import machine
 from workbench.language.types import constants, enumerations
 from workbench.processors import PROCESSORS
-from workbench.processors.stream import Stream
 
 
 class Elaborator:
@@ -70,7 +70,7 @@ class Elaborator:
         known = [p.name for p in syntax.parameters]
         for name in given:
             if name not in known:
-                hint = suggestion(name, known, "its parameters are: ") or f"write {syntax.signature}"
+                hint = did_you_mean(name, known, "its parameters are: ") or f"write {syntax.signature}"
                 raise LanguageError(
                     f"pipeline {syntax.name} has no parameter '{name}'",
                     where=where,
@@ -122,7 +122,7 @@ class Elaborator:
             if name in values:
                 raise LanguageError(f"the parameter '{name}' is given twice", where=item.where)
             value = scope.value(item.value)
-            if isinstance(value, Stream):
+            if isinstance(value, BuiltStream):
                 raise LanguageError(
                     f"the parameter '{name}' is a stream, '{item.value}'",
                     where=item.where,
@@ -206,13 +206,15 @@ class Elaborator:
         return made
 
 
-def _capacity(statement: s.Capacity, syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator) -> tuple[str, int]:
+def _capacity(
+    statement: s.CapacitySyntax, syntax: s.PipelineSyntax, pipeline: Pipeline, scope: Evaluator
+) -> tuple[str, int]:
     """A queue and its capacity, as a statement gives it."""
     if statement.queue not in pipeline.every_queue:
         raise LanguageError(
             f"pipeline {syntax.name} has no queue '{statement.queue}'",
             where=statement.where,
-            hint=suggestion(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues",
+            hint=did_you_mean(statement.queue, pipeline.every_queue, "its queues are: ") or "it has no queues",
         )
     if any(each.queue == statement.queue for each in syntax.capacities[: syntax.capacities.index(statement)]):
         raise LanguageError(
@@ -220,7 +222,7 @@ def _capacity(statement: s.Capacity, syntax: s.PipelineSyntax, pipeline: Pipelin
         )
     size = scope.value(statement.size)
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        shown = "a stream" if isinstance(size, Stream) else _shown(size)
+        shown = "a stream" if isinstance(size, BuiltStream) else _shown(size)
         raise LanguageError(
             f"the capacity of queue '{statement.queue}' is a number of events, not {shown}",
             where=statement.size.where if statement.size.where.line else statement.where,
@@ -242,7 +244,7 @@ def _output_names(syntax: s.PipelineSyntax) -> list[str]:
     return names
 
 
-def _check_output(syntax: s.PipelineSyntax, port: s.Port, declared: Domain, carried: Domain) -> None:
+def _check_output(syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain, carried: Domain) -> None:
     if isinstance(declared, Anything) or same_domain(declared, carried):
         return
     hint = f"declare -> {carried}"

@@ -6,7 +6,6 @@ it is to apply a function. Constants are computed, function bodies are built ove
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +14,7 @@ from workbench.core.domain import Value
 from workbench.core.function import LIBRARY, Function
 from workbench.core.term import Fields, Term, const, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
-from workbench.errors import LanguageError, Location, WorkbenchError
+from workbench.errors import LanguageError, Location, WorkbenchError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.findings import Findings, FollowUp
 
@@ -29,15 +28,6 @@ def at(where: Location) -> Iterator[None]:
         if isinstance(error.where, Location) and error.where.line:
             raise
         raise error.retold(where=where) from error
-
-
-def suggestion(name: str, known: Iterable[str], otherwise: str = "there are: ") -> str:
-    """A hint: the closest known name, or all of them."""
-    names = list(dict.fromkeys(known))
-    close = difflib.get_close_matches(name, names, n=1)
-    if close:
-        return f"did you mean '{close[0]}'?"
-    return otherwise + ", ".join(names) if names else ""
 
 
 RESERVED = frozenset("pipeline function check return if then else and or not div mod true false".split())
@@ -107,7 +97,7 @@ class Evaluator:
         """The value of an expression."""
         if isinstance(e, s.Literal):
             return e.value
-        if isinstance(e, s.Name):
+        if isinstance(e, s.Identifier):
             return self.named(e)
         if isinstance(e, s.Operation):
             return self.apply(LIBRARY[e.operator], [self.value(o) for o in e.operands], e)
@@ -124,7 +114,7 @@ class Evaluator:
         with at(e.where):
             return compute(function, arguments)
 
-    def named(self, e: s.Name) -> Any:
+    def named(self, e: s.Identifier) -> Any:
         """What a name means."""
         if e.name in self.scope:
             return self.scope[e.name]
@@ -132,9 +122,9 @@ class Evaluator:
             return self.labels[e.name]
         raise self.unknown(e)
 
-    def unknown(self, e: s.Name) -> LanguageError:
+    def unknown(self, e: s.Identifier) -> LanguageError:
         """The error about a name that means nothing here."""
-        hint = suggestion(e.name, [*self.scope, *self.labels])
+        hint = did_you_mean(e.name, [*self.scope, *self.labels])
         if e.name in self.functions:
             hint = f"'{e.name}' is a function: apply it, {e.name}(...)"
         return LanguageError(f"there is no '{e.name}' here", where=e.where, hint=hint)
@@ -143,7 +133,7 @@ class Evaluator:
         """A function applied to values."""
         function = self.functions.get(e.name)
         if function is None:
-            hint = suggestion(e.name, words(self.functions), "functions are: ")
+            hint = did_you_mean(e.name, words(self.functions), "functions are: ")
             raise LanguageError(f"there is no function '{e.name}'", where=e.name_place, hint=hint)
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 
@@ -166,7 +156,7 @@ class Evaluator:
         if e.name in names:
             return value[names.index(e.name)]
         if names and not e.name.isdigit():
-            hint = suggestion(e.name, names, "its fields are: ")
+            hint = did_you_mean(e.name, names, "its fields are: ")
             raise LanguageError(f"'{e.value}' has no field '{e.name}'", where=e.where, hint=hint)
         if not isinstance(value, tuple) or not e.name.isdigit() or int(e.name) >= len(value):
             raise LanguageError(
@@ -238,7 +228,7 @@ def walk(e: s.Expression) -> Iterator[s.Expression]:
 def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
     body = FunctionBody(dict.fromkeys(f.arguments), functions, labels)
     for e in walk(f.body):
-        if isinstance(e, s.Name):
+        if isinstance(e, s.Identifier):
             body.named(e)
         elif isinstance(e, s.Call) and e.name not in functions:
             body.call(e)
@@ -274,7 +264,7 @@ def plural(count: int, noun: str) -> str:
 def _misplaced(e: s.Expression) -> str:
     if isinstance(e, s.Temporal):
         return "temporal operators stand in ctl(...) and ltl(...)"
-    if isinstance(e, s.Instance):
+    if isinstance(e, s.Instantiation):
         return f"apply it to streams: {e}(...)"
     if isinstance(e, s.Sign):
         return "an operator alone stands where a function is needed: cumulate(x, +)"

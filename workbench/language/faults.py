@@ -14,10 +14,10 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.function import LIBRARY, Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import const, is_symbolic
-from workbench.errors import LanguageError
+from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language import types
-from workbench.language.evaluate import Evaluator, FunctionBody, at, suggestion, walk
+from workbench.language.evaluate import Evaluator, FunctionBody, at, walk
 from workbench.language.parser import parse_trouble
 from workbench.language.properties import dotted
 
@@ -47,7 +47,7 @@ def fault(
 ) -> Fault:
     """A fault of a pipeline; `constants` are its parameters."""
     if syntax.kind not in tuple(Kind):
-        hint = suggestion(syntax.kind, tuple(Kind), "a pipe may: ")
+        hint = did_you_mean(syntax.kind, tuple(Kind), "a pipe may: ")
         raise LanguageError(f"there is no fault '{syntax.kind}'", where=syntax.where, hint=hint)
     kind = Kind(syntax.kind)
     known: dict[str, Domain] = {**pipeline.every_pipe, **{o: pipeline.domains[p] for o, p in pipeline.outputs}}
@@ -55,7 +55,7 @@ def fault(
         raise LanguageError(
             f"pipeline {pipeline.name} has no pipe '{syntax.pipe}'",
             where=syntax.place,
-            hint=suggestion(syntax.pipe, known, "its pipes are: "),
+            hint=did_you_mean(syntax.pipe, known, "its pipes are: "),
         )
     if (kind is Kind.DELAY) != (syntax.by is not None):
         what = f"'delay {syntax.pipe}' does not say" if kind is Kind.DELAY else f"'{kind} {syntax.pipe}' cannot say"
@@ -97,11 +97,11 @@ def _mentions(syntax: s.FaultSyntax, e: s.Expression, scope: Evaluator) -> None:
     """All names in a condition mean something."""
     first = syntax.pipe.partition(".")[0]
     for part in walk(e):
-        if isinstance(part, s.Name) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
+        if isinstance(part, s.Identifier) and part.name != first and part.name not in {*scope.scope, *scope.labels}:
             raise LanguageError(
                 f"a fault of '{syntax.pipe}' looks at its event, not at '{part.name}'",
                 where=part.where,
-                hint=suggestion(part.name, [syntax.pipe, *scope.scope, *scope.labels]),
+                hint=did_you_mean(part.name, [syntax.pipe, *scope.scope, *scope.labels]),
             )
 
 

@@ -12,9 +12,9 @@ from workbench.core.domain import Domain, Enum, FrozenMap, Map, Value
 from workbench.core.fields import within
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
-from workbench.errors import LanguageError
+from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, FunctionBody, at, suggestion, walk
+from workbench.language.evaluate import Evaluator, FunctionBody, at, walk
 from workbench.language.findings import FollowUp
 from workbench.language.types import constants as enumerated
 from workbench.language.types import domain
@@ -104,7 +104,7 @@ class _Machine:
                 raise LanguageError(
                     f"there is no variable '{update.name}'",
                     where=update.where,
-                    hint=suggestion(update.name, known, "variables are: ") or "write var NAME: TYPE = START",
+                    hint=did_you_mean(update.name, known, "variables are: ") or "write var NAME: TYPE = START",
                 )
         return tuple((update.name, self._function(update.value, self.domains.get(update.name))) for update in t.updates)
 
@@ -119,7 +119,7 @@ class _Machine:
         labels = {**self.labels, **enumerated(part for part in wanted if isinstance(part, Enum))}
         body = FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels)
         for part in walk(e):
-            if isinstance(part, s.Name):
+            if isinstance(part, s.Identifier):
                 body.named(part)
             elif isinstance(part, s.Call) and part.name not in self.file.functions:
                 body.call(part)

@@ -109,14 +109,14 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
             elif isinstance(item, s.FunctionSyntax):
                 functions.append(item)
             elif not pipelines:
-                what = "monitor statement" if isinstance(item, s.Monitor) else "check"
+                what = "monitor statement" if isinstance(item, s.MonitorSyntax) else "check"
                 error = LanguageError(
                     f"this {what} stands above every pipeline",
                     where=item.where,
                     hint="write it inside the braces of a pipeline, or below it",
                 )
                 self._findings.add(error)
-            elif isinstance(item, s.Monitor):
+            elif isinstance(item, s.MonitorSyntax):
                 last = pipelines[-1]
                 pipelines[-1] = dataclasses.replace(last, monitors=(*last.monitors, item))
             else:
@@ -129,10 +129,10 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         name, parameters, *rest = children
         arrow = next(i for i, child in enumerate(rest) if isinstance(child, Token))
         inputs = tuple(rest[:arrow])
-        outputs = tuple(c for c in rest[arrow:] if isinstance(c, s.Port))
+        outputs = tuple(c for c in rest[arrow:] if isinstance(c, s.PortSyntax))
         body = tuple(c for c in rest[arrow:] if isinstance(c, s.Binding | s.Return))
         checks = tuple(c for c in rest[arrow:] if isinstance(c, s.Check))
-        sizes = tuple(c for c in rest[arrow:] if isinstance(c, s.Capacity))
+        sizes = tuple(c for c in rest[arrow:] if isinstance(c, s.CapacitySyntax))
         faults = tuple(c for c in rest[arrow:] if isinstance(c, s.FaultSyntax))
         doc, where, closing = self._comment_above(meta.line), self._place(name), meta.end_pos - 1
         return s.PipelineSyntax(
@@ -142,7 +142,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
 
     def machine(self, meta: Meta, children: list[Any]) -> s.PipelineSyntax:
         name, parameters, *rest = (child for child in children if not _is_arrow(child))
-        state = next((i for i, c in enumerate(rest) if not isinstance(c, s.Port)), len(rest))
+        state = next((i for i, c in enumerate(rest) if not isinstance(c, s.PortSyntax)), len(rest))
         arrow = any(map(_is_arrow, children))
         inputs, outputs = (rest[: state - 1], rest[state - 1 : state]) if arrow else (rest[:state], [])
         body = s.MachineSyntax(
@@ -159,7 +159,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
             tuple(c for c in rest if isinstance(c, s.Check)),
             self._comment_above(meta.line),
             self._place(name),
-            capacities=tuple(c for c in rest if isinstance(c, s.Capacity)),
+            capacities=tuple(c for c in rest if isinstance(c, s.CapacitySyntax)),
             closing=meta.end_pos - 1,
             machine=body,
         )
@@ -196,12 +196,12 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
     def parameter(self, meta: Meta, children: list[Any]) -> s.Parameter:
         return s.Parameter(str(children[0]), children[2], self._place(children[0]))
 
-    def port(self, meta: Meta, children: list[Any]) -> s.Port:
-        return s.Port(str(children[0]), children[1], where=self._place(meta))
+    def port(self, meta: Meta, children: list[Any]) -> s.PortSyntax:
+        return s.PortSyntax(str(children[0]), children[1], where=self._place(meta))
 
-    def output(self, meta: Meta, children: list[Any]) -> s.Port:
+    def output(self, meta: Meta, children: list[Any]) -> s.PortSyntax:
         name = None if children[0] is None else str(children[0])
-        return s.Port(name, children[1], where=self._place(meta))
+        return s.PortSyntax(name, children[1], where=self._place(meta))
 
     def binding(self, meta: Meta, children: list[Any]) -> s.Binding:
         names = [c for c in children[:-1] if c.type == "NAME"]
@@ -210,11 +210,11 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
     def result(self, meta: Meta, children: list[Any]) -> s.Return:
         return s.Return(tuple(children[1:]), self._place(children[0]))
 
-    def capacity(self, meta: Meta, children: list[Any]) -> s.Capacity:
+    def capacity(self, meta: Meta, children: list[Any]) -> s.CapacitySyntax:
         _, queue, equal, size = children
         text = self._text[equal.end_pos : meta.end_pos]
         span = (meta.end_pos - len(text.lstrip()), meta.end_pos)
-        return s.Capacity(str(queue), size, span, self._place(queue))
+        return s.CapacitySyntax(str(queue), size, span, self._place(queue))
 
     def place(self, meta: Meta, children: list[Token]) -> Token:
         first: Token = children[0]
@@ -241,17 +241,17 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         found: s.Check = children[0]
         return found
 
-    def monitor(self, meta: Meta, children: list[Any]) -> s.Monitor:
+    def monitor(self, meta: Meta, children: list[Any]) -> s.MonitorSyntax:
         systems = tuple(str(c)[1:-1] for c in children if isinstance(c, Token) and c.type == "STRING")
-        wires = tuple(c for c in children if isinstance(c, s.Wire))
+        wires = tuple(c for c in children if isinstance(c, s.WireSyntax))
         checks = tuple(c for c in children if isinstance(c, s.Check))
-        return s.Monitor(systems, wires, checks, self._place(children[0]))
+        return s.MonitorSyntax(systems, wires, checks, self._place(children[0]))
 
-    def wire(self, meta: Meta, children: list[Any]) -> s.Wire:
+    def wire(self, meta: Meta, children: list[Any]) -> s.WireSyntax:
         tokens = [c for c in children if c is not None]
         name = ".".join(str(c) for c in tokens if c.type == "NAME")
         texts = {a.type: str(b)[1:-1] for a, b in pairwise(tokens) if b.type == "STRING"}
-        return s.Wire(name, texts.get("EQUAL"), texts.get("WHEN"), self._place(meta))
+        return s.WireSyntax(name, texts.get("EQUAL"), texts.get("WHEN"), self._place(meta))
 
     def property(self, meta: Meta, children: list[Any]) -> s.Check:
         name, argument = children
@@ -267,8 +267,8 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
 
     # --- types ---
 
-    def plain_type(self, meta: Meta, children: list[Any]) -> s.Name:
-        return s.Name(str(children[0]), where=self._place(meta))
+    def plain_type(self, meta: Meta, children: list[Any]) -> s.Identifier:
+        return s.Identifier(str(children[0]), where=self._place(meta))
 
     def finite_type(self, meta: Meta, children: list[Any]) -> s.FiniteType:
         base, kind, bound = children
@@ -322,8 +322,8 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
     def false(self, meta: Meta, children: list[Any]) -> s.Literal:
         return s.Literal(False, where=self._place(meta))
 
-    def name(self, meta: Meta, children: list[Any]) -> s.Name:
-        return s.Name(str(children[0]), where=self._place(meta))
+    def name(self, meta: Meta, children: list[Any]) -> s.Identifier:
+        return s.Identifier(str(children[0]), where=self._place(meta))
 
     def sign(self, meta: Meta, children: list[Any]) -> s.Sign:
         return s.Sign(str(children[0]), where=self._place(meta))
@@ -375,8 +375,8 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         name, given, *arguments = children
         return s.Call(str(name), _present(arguments), given, where=self._place(meta))
 
-    def instance(self, meta: Meta, children: list[Any]) -> s.Instance:
-        return s.Instance(str(children[0]), children[1], where=self._place(meta))
+    def instance(self, meta: Meta, children: list[Any]) -> s.Instantiation:
+        return s.Instantiation(str(children[0]), children[1], where=self._place(meta))
 
     def given(self, meta: Meta, children: list[Any]) -> tuple[s.Given, ...]:
         return tuple(c for c in children if isinstance(c, s.Given))

@@ -8,9 +8,9 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.function import LIBRARY
-from workbench.errors import LanguageError
+from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, suggestion, walk
+from workbench.language.evaluate import Evaluator, walk
 from workbench.language.parser import parse_check
 
 PROPERTIES: dict[str, str] = {
@@ -52,7 +52,7 @@ def elaborated(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynt
     """A property with its argument understood; `constants` are the parameters of its pipeline."""
     kind = PROPERTIES.get(check.name)
     if kind is None:
-        hint = suggestion(check.name, PROPERTIES, "properties are: ")
+        hint = did_you_mean(check.name, PROPERTIES, "properties are: ")
         raise LanguageError(f"there is no property '{check.name}'", where=check.where, hint=hint)
     if bool(kind) != (check.argument is not None):
         what = f"takes a {kind}" if kind else "takes no argument"
@@ -87,9 +87,9 @@ def _number(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> 
 
 
 def _pipeline(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> s.PipelineReference:
-    if isinstance(e, s.Name):
+    if isinstance(e, s.Identifier):
         return s.PipelineReference(e.name, (), e.where)
-    if isinstance(e, s.Instance):
+    if isinstance(e, s.Instantiation):
         return s.PipelineReference(e.name, given_values(e.given, constants), e.where)
     raise LanguageError(
         f"the property '{check.name}' takes the name of a pipeline, not '{e}'",
@@ -127,7 +127,7 @@ _READERS: dict[str, Callable[[s.Check, s.Expression, Mapping[str, Value]], Any]]
 
 def substituted(e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
     """The expression with parameters replaced by their values."""
-    if isinstance(e, s.Name) and e.name in constants:
+    if isinstance(e, s.Identifier) and e.name in constants:
         return s.Literal(constants[e.name], where=e.where)
     changed: dict[str, Any] = {}
     for item in dataclasses.fields(e):
@@ -141,7 +141,7 @@ def substituted(e: s.Expression, constants: Mapping[str, Value]) -> s.Expression
 
 def dotted(e: s.Expression) -> str | None:
     """`a.b.c` for a name or a chain of fields, else None."""
-    if isinstance(e, s.Name):
+    if isinstance(e, s.Identifier):
         return e.name
     if isinstance(e, s.Field):
         inner = dotted(e.value)
@@ -151,6 +151,6 @@ def dotted(e: s.Expression) -> str | None:
 
 def constant(e: s.Expression) -> Value:
     """The value of an expression of literals; a bare word is a text."""
-    if isinstance(e, s.Name):
+    if isinstance(e, s.Identifier):
         return e.name
     return Evaluator({}, LIBRARY, {}).value(e)

@@ -12,14 +12,14 @@ from workbench.budget import phase
 from workbench.core.domain import Value
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
-from workbench.errors import LanguageError, Location
+from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
-from workbench.language.evaluate import suggestion, walk
+from workbench.language.evaluate import walk
 from workbench.language.faults import faulty
 from workbench.language.findings import Findings, FollowUp
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Source:
     def _syntax(self, name: str | None) -> s.PipelineSyntax:
         name = name or self.default
         if name not in self.pipelines:
-            hint = suggestion(name, self.pipelines, "its pipelines are: ")
+            hint = did_you_mean(name, self.pipelines, "its pipelines are: ")
             raise LanguageError(f"{self.file} has no pipeline '{name}'", where=Location(self.file), hint=hint)
         return self._elaborator.pipelines[name]
 
@@ -126,13 +126,13 @@ class Source:
             raise LanguageError(
                 f"there is no pipeline '{reference.name}' in this file",
                 where=reference.where,
-                hint=suggestion(reference.name, self.pipelines, "its pipelines are: "),
+                hint=did_you_mean(reference.name, self.pipelines, "its pipelines are: "),
             )
         return self._syntax(reference.name)
 
 
 @dataclass(frozen=True)
-class Monitor:
+class WatchedPipeline:
     """SMV systems that a pipeline watches, with the SMV expressions that drive its inputs.
 
     Attributes
@@ -170,7 +170,7 @@ class Monitor:
         raise LanguageError(f"there is no file '{name}'", where=self.where, hint=hint)
 
 
-def _monitor(item: s.Monitor, pipeline: Pipeline, file: str, constants: Mapping[str, Value]) -> Monitor:
+def _monitor(item: s.MonitorSyntax, pipeline: Pipeline, file: str, constants: Mapping[str, Value]) -> WatchedPipeline:
     """A monitor statement with its properties understood, and its inputs looked up."""
     inputs = [name for name, _ in pipeline.inputs]
     for wire in item.wires:
@@ -178,12 +178,12 @@ def _monitor(item: s.Monitor, pipeline: Pipeline, file: str, constants: Mapping[
             raise LanguageError(
                 f"pipeline {pipeline.name} has no input '{wire.input}'",
                 where=wire.where,
-                hint=suggestion(wire.input, inputs, "its inputs are: "),
+                hint=did_you_mean(wire.input, inputs, "its inputs are: "),
             )
     bind = {wire.input: wire.expression for wire in item.wires if wire.expression is not None}
     when = {wire.input.partition(".")[0]: wire.condition for wire in item.wires if wire.condition is not None}
     checks = tuple(properties.elaborated(check, constants) for check in item.checks)
-    return Monitor(item.systems, bind, when, checks, file, item.where)
+    return WatchedPipeline(item.systems, bind, when, checks, file, item.where)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Loaded:
     pipeline: Pipeline
     checks: tuple[s.PropertySyntax, ...]
     source: Source = field(repr=False, compare=False)
-    monitors: tuple[Monitor, ...] = ()
+    monitors: tuple[WatchedPipeline, ...] = ()
     added: tuple[str, ...] = ()
     """Faults that it has beside those of the file."""
 
@@ -213,9 +213,9 @@ def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) 
     known = [*pipeline.domains, *dict(pipeline.outputs), *(n.name for n in pipeline.nodes)]
     inside = {word.partition(".")[0] for word in (*flat.domains, *(n.name for n in flat.nodes))}
     for part in walk(e):
-        if isinstance(part, s.Name) and part.name not in {*known, *inside, *labels, "overflow"}:
+        if isinstance(part, s.Identifier) and part.name not in {*known, *inside, *labels, "overflow"}:
             raise LanguageError(
                 f"pipeline {pipeline.name} has no pipe '{part.name}'",
                 where=part.where,
-                hint=suggestion(part.name, dict.fromkeys(known)),
+                hint=did_you_mean(part.name, dict.fromkeys(known)),
             )

@@ -44,7 +44,7 @@ class Literal(Expression):
 
 
 @dataclass(frozen=True)
-class Name(Expression):
+class Identifier(Expression):
     """A stream, parameter, function, processor, pipeline, label of an enumeration, or pipe in a property."""
 
     name: str
@@ -128,7 +128,7 @@ class Call(Expression):
 
 
 @dataclass(frozen=True)
-class Instance(Expression):
+class Instantiation(Expression):
     """`name<given>`: a pipeline with parameters, named but not applied."""
 
     name: str
@@ -170,7 +170,7 @@ class EnumType(Expression):
 
 
 @dataclass(frozen=True)
-class Port(Expression):
+class PortSyntax(Expression):
     """`name: type`: an input, an output (its name may be left out) or a field of a record."""
 
     name: str | None
@@ -181,7 +181,7 @@ class Port(Expression):
 class RecordType(Expression):
     """`{price: int, sold: bool}`."""
 
-    ports: tuple[Port, ...]
+    ports: tuple[PortSyntax, ...]
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Wire:
+class WireSyntax:
     """`input = "EXPRESSION" when "CONDITION"` in a monitor statement; either part may be missing."""
 
     input: str
@@ -244,17 +244,17 @@ class Wire:
 
 
 @dataclass(frozen=True)
-class Monitor:
+class MonitorSyntax:
     """`monitor "SYSTEM.smv", ... { wires and checks }`: the SMV systems that the pipeline above watches."""
 
     systems: tuple[str, ...]
-    wires: tuple[Wire, ...]
+    wires: tuple[WireSyntax, ...]
     checks: tuple[Check, ...]
     where: Location = _where()
 
 
 @dataclass(frozen=True)
-class Capacity:
+class CapacitySyntax:
     """`capacity queue(add.left) = 3`: how many events fit in a queue of the running pipeline."""
 
     queue: str
@@ -353,14 +353,14 @@ class PipelineSyntax:
 
     name: str
     parameters: tuple[Parameter, ...]
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+    inputs: tuple[PortSyntax, ...]
+    outputs: tuple[PortSyntax, ...]
     statements: tuple[Binding | Return, ...]
     checks: tuple[Check, ...]
     doc: str
     where: Location = _where()
-    monitors: tuple[Monitor, ...] = ()
-    capacities: tuple[Capacity, ...] = ()
+    monitors: tuple[MonitorSyntax, ...] = ()
+    capacities: tuple[CapacitySyntax, ...] = ()
     faults: tuple[FaultSyntax, ...] = ()
     closing: int = field(default=0, compare=False, repr=False)
     """The offset of the closing brace in the text."""

@@ -20,9 +20,9 @@ from workbench.core.domain import (
     Record,
     Tuple,
 )
-from workbench.errors import LanguageError
+from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
-from workbench.language.evaluate import at, suggestion, walk
+from workbench.language.evaluate import at, walk
 
 PLAIN: dict[str, Domain] = {"bool": BOOL, "int": INT, "float": FLOAT, "str": STR, "any": ANY}
 """The types that are one word."""
@@ -46,9 +46,9 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domai
         return domain(t, constant)
 
     with at(e.where):
-        if isinstance(e, s.Operation) and e.operator == "mod" and isinstance(e.operands[0], s.Name):
+        if isinstance(e, s.Operation) and e.operator == "mod" and isinstance(e.operands[0], s.Identifier):
             e = s.FiniteType(e.operands[0].name, "mod", e.operands[1], where=e.operands[0].where)
-        if isinstance(e, s.Name):
+        if isinstance(e, s.Identifier):
             return _plain(e)
         if isinstance(e, s.FiniteType):
             return _finite(e, bound(e.bound))
@@ -71,10 +71,10 @@ def domain(e: s.Expression, constant: Callable[[s.Expression], object]) -> Domai
 
 def is_type(e: s.Expression) -> bool:
     """Whether an argument can only be a type."""
-    if isinstance(e, s.Name):
+    if isinstance(e, s.Identifier):
         return e.name in PLAIN
     if isinstance(e, s.Operation):
-        return e.operator == "mod" and isinstance(e.operands[0], s.Name) and e.operands[0].name == "int"
+        return e.operator == "mod" and isinstance(e.operands[0], s.Identifier) and e.operands[0].name == "int"
     if isinstance(e, s.TupleOf):
         return any(map(is_type, e.items))
     if isinstance(e, s.Call):
@@ -111,10 +111,10 @@ def constants(*groups: Iterable[Enum]) -> dict[str, str]:
     return found
 
 
-def _plain(e: s.Name) -> Domain:
+def _plain(e: s.Identifier) -> Domain:
     if e.name not in PLAIN:
         raise LanguageError(
-            f"there is no type '{e.name}'", where=e.where, hint=suggestion(e.name, PLAIN, EXAMPLES + "; ")
+            f"there is no type '{e.name}'", where=e.where, hint=did_you_mean(e.name, PLAIN, EXAMPLES + "; ")
         )
     return PLAIN[e.name]
 

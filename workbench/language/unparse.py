@@ -82,7 +82,7 @@ def _field(e: s.Field) -> tuple[str, int]:
     return f"{inner}.{e.name}", _POSTFIX
 
 
-def _port(e: s.Port) -> tuple[str, int]:
+def _port(e: s.PortSyntax) -> tuple[str, int]:
     return (f"{e.name}: {e.type}" if e.name else str(e.type)), _POSTFIX
 
 
@@ -92,19 +92,19 @@ def _tuple(e: s.TupleOf) -> tuple[str, int]:
 
 _RULES: dict[type[s.Expression], Callable[[Any], tuple[str, int]]] = {
     s.Literal: _literal,
-    s.Name: lambda e: (e.name, _POSTFIX),
+    s.Identifier: lambda e: (e.name, _POSTFIX),
     s.Field: _field,
     s.Operation: _operation,
     s.Temporal: _temporal,
     s.TupleOf: _tuple,
     s.Given: lambda e: (f"{e.name} = {e.value}" if e.name else str(e.value), _POSTFIX),
     s.Call: _call,
-    s.Instance: lambda e: (f"{e.name}<{_list(e.given)}>", _POSTFIX),
+    s.Instantiation: lambda e: (f"{e.name}<{_list(e.given)}>", _POSTFIX),
     s.Sign: lambda e: (e.symbol, _POSTFIX),
     s.FiniteType: lambda e: (f"{e.base} {e.kind} {e.bound}", _POSTFIX),
     s.RangeType: lambda e: (f"{e.lo}..{e.hi}", _POSTFIX),
     s.EnumType: lambda e: ("{" + ", ".join(e.labels) + "}", _POSTFIX),
-    s.Port: _port,
+    s.PortSyntax: _port,
     s.MapType: lambda e: (f"{e.base}({e.key}, {e.value})", _POSTFIX),
     s.RecordType: lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
 }

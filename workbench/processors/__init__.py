@@ -1,7 +1,8 @@
-"""The processors, one file each, found automatically.
+"""The processors, one file each, found automatically: what holds other processors in `held`, the slices in `slices`.
 
 `PROCESSORS` maps a processor's name in the language to its class; two processors with one name are an error.
-Adding one takes a module in this package with a subclass of `Processor`, and its test.
+Adding one takes a module in this package with a subclass of `Processor`, and its test; a module in the folder
+`processors` of an extension is as good.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import pkgutil
 
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError
+from workbench.extensions import extended
+
+__path__.extend(extended("processors"))
 
 
 def _discover() -> dict[str, type[Processor]]:
     found: dict[str, type[Processor]] = {}
-    for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
-        home = f"{__name__}.{module}"
+    for home in sorted(info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.")):
         for _, item in sorted(vars(importlib.import_module(home)).items()):
             if not isinstance(item, type) or item.__module__ != home or not issubclass(item, Processor):
                 continue

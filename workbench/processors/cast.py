@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from workbench.core.domain import Domain, Integer, Overflowing, Range, Value
-from workbench.core.ops import Cast as Conversion
+from workbench.core.ops import Conversion
 from workbench.core.processor import Maybe, Processor, State, Stream, event
 from workbench.core.term import Term
 from workbench.errors import Overflow, TypingError

@@ -25,9 +25,9 @@ from workbench.errors import DomainError, Location, PipelineError, TypingError, 
 Action = Function | TypedFunction
 """A function of the events of a front and of all variables, in this order."""
 
-Call = Callable[..., Value]
+ValueFunction = Callable[..., Value]
 
-_Way = tuple[Call | None, str, tuple[Call | None, ...] | None]
+_Way = tuple[ValueFunction | None, str, tuple[ValueFunction | None, ...] | None]
 """A guard, where it leads, and for each variable an update; None where there is none."""
 
 
@@ -237,7 +237,7 @@ class Moore(Processor):
         return found
 
     @cached_property
-    def _emitting(self) -> dict[str, Call | None]:
+    def _emitting(self) -> dict[str, ValueFunction | None]:
         return {name: _on_values(output) for name, output in self.states}
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
@@ -314,7 +314,7 @@ class Moore(Processor):
         return f"Moore({', '.join(self.names)})"
 
 
-def _on_values(action: Action | None) -> Call | None:
+def _on_values(action: Action | None) -> ValueFunction | None:
     return None if action is None else on_values(action)
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
-from workbench.core.memory import Stored
 from workbench.core.ops import EQ, GE, both, either, ite, negate
 from workbench.core.processor import (
     NOTHING,
@@ -29,6 +28,7 @@ from workbench.core.processor import (
     Repeated,
     Slot,
     State,
+    Stored,
     Stream,
     event,
 )
@@ -40,10 +40,10 @@ VERDICT = Enum(("unknown", "holds", "fails"))
 
 
 WAITING = Range(0, 2**62)
-"""How many positions can wait in compiled code: more than there can be events."""
+"""How many positions can wait where nothing bounds them: more than there can be events."""
 
 
-class Rule(NamedTuple):
+class TemporalRule(NamedTuple):
     """A temporal operator, twice: of a suffix of the streams, and of one front."""
 
     suffix: Callable[..., bool | None]
@@ -68,10 +68,10 @@ def _release(left: Sequence[bool], right: Sequence[bool]) -> bool | None:
     return None
 
 
-GLOBALLY = Rule(lambda x: False if False in x else None, negate, lambda x: x)
-EVENTUALLY = Rule(lambda x: True if True in x else None, lambda x: x, lambda x: x)
-UNTIL = Rule(_until, lambda a, b: either(b, negate(a)), lambda _, b: b)
-RELEASE = Rule(_release, lambda a, b: either(a, negate(b)), lambda _, b: b)
+GLOBALLY = TemporalRule(lambda x: False if False in x else None, negate, lambda x: x)
+EVENTUALLY = TemporalRule(lambda x: True if True in x else None, lambda x: x, lambda x: x)
+UNTIL = TemporalRule(_until, lambda a, b: either(b, negate(a)), lambda _, b: b)
+RELEASE = TemporalRule(_release, lambda a, b: either(a, negate(b)), lambda _, b: b)
 
 
 class Truth(Processor):
@@ -169,7 +169,7 @@ class Streaming(Truth):
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
         """Where nothing bounds how many positions wait, all get their verdict at once, as one event repeated."""
         return (
-            Stored((), lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
+            Stored({}, lambda _: Machine((Slot("waiting", WAITING, 0),), self._counting)) if not self.pending else None
         )
 
     def _counting(self, state: State, front: tuple[Any, ...]) -> tuple[State, Any]:
@@ -193,7 +193,7 @@ class Globally(Streaming):
 
     keyword: ClassVar[str] = "globally"
     symbol: ClassVar[str] = "□"
-    rule: ClassVar[Rule] = GLOBALLY
+    rule: ClassVar[TemporalRule] = GLOBALLY
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Eventually(Streaming):
 
     keyword: ClassVar[str] = "eventually"
     symbol: ClassVar[str] = "◇"
-    rule: ClassVar[Rule] = EVENTUALLY
+    rule: ClassVar[TemporalRule] = EVENTUALLY
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class Until(Streaming):
     keyword: ClassVar[str] = "until"
     symbol: ClassVar[str] = "U"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Rule] = UNTIL
+    rule: ClassVar[TemporalRule] = UNTIL
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class Release(Streaming):
     keyword: ClassVar[str] = "release"
     symbol: ClassVar[str] = "R"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Rule] = RELEASE
+    rule: ClassVar[TemporalRule] = RELEASE
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ class Globally3(Latched):
 
     keyword: ClassVar[str] = "globally3"
     symbol: ClassVar[str] = "□?"
-    rule: ClassVar[Rule] = GLOBALLY
+    rule: ClassVar[TemporalRule] = GLOBALLY
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ class Eventually3(Latched):
 
     keyword: ClassVar[str] = "eventually3"
     symbol: ClassVar[str] = "◇?"
-    rule: ClassVar[Rule] = EVENTUALLY
+    rule: ClassVar[TemporalRule] = EVENTUALLY
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ class Until3(Latched):
     keyword: ClassVar[str] = "until3"
     symbol: ClassVar[str] = "U?"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Rule] = UNTIL
+    rule: ClassVar[TemporalRule] = UNTIL
 
 
 @dataclass(frozen=True)
@@ -332,7 +332,7 @@ class Release3(Latched):
     keyword: ClassVar[str] = "release3"
     symbol: ClassVar[str] = "R?"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Rule] = RELEASE
+    rule: ClassVar[TemporalRule] = RELEASE
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.backends.compiled import encode
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
-from workbench.processors.group import flatten
-from workbench.verify.algebra import AlgebraDecider
-from workbench.verify.algebra.polynomial import Exhausted, Generators, Polynomial
-from workbench.verify.algebra.relations import Kind, Relations
-from workbench.verify.check import Settings, prepare
-from workbench.verify.engines import Limits
-from workbench.verify.explicit import ExplicitDecider
-from workbench.verify.properties import Property, bounded_liveness, liveness, no_overflow
+from workbench.processors.held.group import flatten
+from workbench.run.compiled.code.step import encode
+from workbench.smv.engines import EngineLimits
+from workbench.verify.answer.check import Settings, prepare
+from workbench.verify.ask.properties import Property, bounded_liveness, liveness, no_overflow
+from workbench.verify.decide.algebra import AlgebraDecider
+from workbench.verify.decide.algebra.polynomial import Exhausted, Generators, Polynomial
+from workbench.verify.decide.algebra.relations import MonomialKind, Relations
+from workbench.verify.decide.explicit import ExplicitDecider
 
 SOURCE = wb.parse("""
 pipeline sum_of_products(x: int, y: int) -> int { return x * x + x * y }
@@ -132,9 +132,9 @@ def test_auto_asks_it() -> None:
 # --- random systems -------------------------------------------------------------------------------------------------
 
 
-@given(data=st.data(), q=st.integers(0, 2), kind=st.sampled_from(Kind))
+@given(data=st.data(), q=st.integers(0, 2), kind=st.sampled_from(MonomialKind))
 @examples(60)
-def test_relations_hold_at_every_step_of_random_runs(data: st.DataObject, q: int, kind: Kind) -> None:
+def test_relations_hold_at_every_step_of_random_runs(data: st.DataObject, q: int, kind: MonomialKind) -> None:
     drawn = data.draw(pipelines(max_bits=16))
     relations = found_for(compose(drawn, q), kind)
     simulator = Simulator(compose(drawn, q))
@@ -146,10 +146,10 @@ def test_relations_hold_at_every_step_of_random_runs(data: st.DataObject, q: int
                 assert difference == 0 if over is None else difference % over.n == 0
 
 
-def found_for(system: System, kind: Kind) -> Relations:
+def found_for(system: System, kind: MonomialKind) -> Relations:
     """The relations of a kind, or those of the kinds before where these are too many."""
     generators, found = Generators(100_000), None
-    for each in Kind:
+    for each in MonomialKind:
         if each <= kind:
             try:
                 found = Relations(system, (), generators, each, found)
@@ -183,8 +183,8 @@ def test_what_it_proves_of_random_pipelines_is_so(data: st.DataObject, q: int, p
     found = Settings(q=q, environment=wb.Environment(arrivals))
     prepared = prepare(flatten(data.draw(pipelines(max_bits=10))), prop, found)
     for part in () if prepared.trivial else filter(None, (prepared.main, prepared.bound)):
-        proved = AlgebraDecider().decide(part, Limits()).answers
-        searched = ExplicitDecider(plain_seconds=None).decide(part, Limits()).answers
+        proved = AlgebraDecider().decide(part, EngineLimits()).answers
+        searched = ExplicitDecider(plain_seconds=None).decide(part, EngineLimits()).answers
         for role, answer in proved.items():
             assert answer.truth is None or searched[role].truth is True, role
 
@@ -224,5 +224,5 @@ def test_it_keeps_to_its_time() -> None:
     joined = wb.parse("pipeline p(x: int) -> int { return x + trim(x, 1) }").get().pipeline
     part = prepare(joined.resolve(Settings().domain), no_overflow(), Settings()).main
     role = next(role for role, asked in part.asked.items() if asked.kind == "invar")
-    answer = AlgebraDecider().decide(part, Limits(seconds=0.0)).answers[role]
+    answer = AlgebraDecider().decide(part, EngineLimits(seconds=0.0)).answers[role]
     assert (answer.truth, answer.reason) == (None, "the time was used up")

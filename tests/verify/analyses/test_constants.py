@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import BOOL, Integer, Pipeline, Settings, parse
-from workbench.conformance.strategies import pipelines
-from workbench.processors.group import flatten
+from workbench.conformance.generate.pipelines import pipelines
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses import constants
-from workbench.verify.analyses.constants import Carried, Kind
+from workbench.verify.analyses.constants import Constancy, PipeBehaviour
 from workbench.verify.analyses.truncate import without_unread
-from workbench.verify.verdict import Outcome
+from workbench.verify.answer.verdict import Outcome
 
 from .brute import Explored
 
 
-def found(text: str, **options: int) -> dict[str, Carried]:
+def found(text: str, **options: int) -> dict[str, Constancy]:
     return {item.pipe: item for item in constants(parse(text).get().pipeline, Settings(**options))}
 
 
@@ -30,17 +30,17 @@ def test_what_a_pipe_carries() -> None:
         return three, never
     }""")
     kinds = {name: (item.kind, item.value) for name, item in pipes.items()}
-    assert kinds["one"] == (Kind.CONSTANT, 1)
-    assert kinds["three"] == (Kind.CONSTANT, 3)
-    assert kinds["never"] == (Kind.SILENT, None)
-    assert kinds["same"] == (Kind.CONSTANT, 0)
+    assert kinds["one"] == (PipeBehaviour.CONSTANT, 1)
+    assert kinds["three"] == (PipeBehaviour.CONSTANT, 3)
+    assert kinds["never"] == (PipeBehaviour.SILENT, None)
+    assert kinds["same"] == (PipeBehaviour.CONSTANT, 0)
     assert pipes["three"].outputs == ("out1",)
     assert all(pipes[name].verdict.outcome is Outcome.HOLDS for name in ("one", "three", "never", "same"))
 
 
 def test_what_varies_is_shown() -> None:
     item = found("pipeline p(x: int) -> int { return cumulate(x, +) }")["cumulate"]
-    assert item.kind is Kind.VARIES
+    assert item.kind is PipeBehaviour.VARIES
     assert item.witness is not None
     assert len({step.pipes["cumulate"] for step in item.witness.steps}) == 2
     assert item.witness.replay == "confirmed by execution"
@@ -53,7 +53,7 @@ def test_a_rare_event_is_found_by_the_engine() -> None:
         late = filter(x, count > 30)
         return late
     }""")
-    assert pipes["late"].kind is Kind.VARIES
+    assert pipes["late"].kind is PipeBehaviour.VARIES
     assert pipes["late"].witness is not None
     assert len(pipes["late"].witness.steps) == 31
 
@@ -62,8 +62,8 @@ def test_what_only_a_bound_makes_constant_says_so() -> None:
     """x[0] = x[0] is all that is compared with Q = 1: x[2] has no room. With Q = 2 x[3] meets x[1]."""
     text = "pipeline p(x: bool) -> bool { return decimate(x, 3) = x }"
     item = found(text, q=1)["eq"]
-    assert (item.kind, item.value, item.within_bounds) == (Kind.CONSTANT, True, True)
-    assert found(text, q=2)["eq"].kind is Kind.VARIES
+    assert (item.kind, item.value, item.within_bounds) == (PipeBehaviour.CONSTANT, True, True)
+    assert found(text, q=2)["eq"].kind is PipeBehaviour.VARIES
 
 
 small = pipelines(max_bits=8, max_nodes=4, depth=1, most_events=1, inputs=st.sampled_from([BOOL, Integer(2)]))
@@ -76,13 +76,13 @@ def test_random_pipelines(pipeline: Pipeline, q: int) -> None:
     explored = Explored(flat, q)
     for item in constants(flat, Settings(q=q)):
         values = {edge.pipes[item.pipe][0] for edge in explored.edges if item.pipe in edge.pipes}
-        if not explored.overflows or item.kind is Kind.VARIES:
-            expected = {0: Kind.SILENT, 1: Kind.CONSTANT}.get(len(values), Kind.VARIES)
+        if not explored.overflows or item.kind is PipeBehaviour.VARIES:
+            expected = {0: PipeBehaviour.SILENT, 1: PipeBehaviour.CONSTANT}.get(len(values), PipeBehaviour.VARIES)
             # another queue's overflow ends runs here, and not in the model of a pipe that it does not feed
             assert item.kind is expected or explored.overflows
-        if item.kind is Kind.CONSTANT:
+        if item.kind is PipeBehaviour.CONSTANT:
             assert values <= {item.value}
-        if item.kind is Kind.SILENT:
+        if item.kind is PipeBehaviour.SILENT:
             assert not values
         if item.witness is not None:
             assert item.witness.replay == "confirmed by execution"

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import BOOL, Integer, Outcome, Pipeline, Settings, parse, read_file
-from workbench.conformance.strategies import pipelines, values
+from workbench.conformance.generate.pipelines import pipelines, values
 from workbench.core.pipeline import Node
 from workbench.errors import Overflow
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.verify.analyses import dead_paths
 from workbench.verify.analyses.dead_paths import EARLY, DeadPaths, compare

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import BOOL, Environment, Integer, Pipeline, Settings, bounded_liveness, check, parse, read_file
-from workbench.conformance.strategies import pipelines
-from workbench.processors.group import flatten
+from workbench.conformance.generate.pipelines import pipelines
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses import latencies, latency, longest_silence
 from workbench.verify.analyses.measure import Measure
 from workbench.verify.analyses.truncate import without_unread
-from workbench.verify.verdict import Outcome
+from workbench.verify.answer.verdict import Outcome
 
 from .brute import Explored
 

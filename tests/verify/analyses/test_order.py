@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import Pipeline, Reference, Settings, parse
-from workbench.conformance.strategies import pipelines, values
+from workbench.conformance.generate.pipelines import pipelines, values
 from workbench.core.pipeline import Node
 from workbench.errors import Overflow
 from workbench.processors.apply import ApplyFunction

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench import Pipeline, Reference
-from workbench.conformance.strategies import pipelines, traces
+from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.core.domain import BOOL, Tuple
 from workbench.core.processor import END
 from workbench.errors import Overflow
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses.tagged import FirstTag, Untagged, tagged
-from workbench.verify.replay import events_of
+from workbench.verify.answer.replay import events_of
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=6)
 

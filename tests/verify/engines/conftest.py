@@ -3,8 +3,8 @@ from collections.abc import Iterator
 import pytest
 
 from workbench.errors import EngineMissing
-from workbench.verify.engines import Engine, get_engine
-from workbench.verify.engines.embedded import PynusmvEngine
+from workbench.smv.engines import Engine, get_engine
+from workbench.smv.engines.embedded import PynusmvEngine
 
 
 def engine_or_skip(name: str) -> Engine:

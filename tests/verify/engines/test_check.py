@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from workbench.verify.engines import Answer, Engine, Limits, Query, RawTrace, Task
-from workbench.verify.engines.executable import ExecutableEngine, find_executable
+from workbench.smv.engines import Answer, Engine, EngineLimits, Query, RawTrace, Task
+from workbench.smv.engines.executable import ExecutableEngine, find_executable
 
 from .conftest import engine_or_skip
 from .models import BROKEN_PETERSON, COUNTER, LASSO, PETERSON
@@ -94,7 +94,7 @@ def test_of_several_loops_the_one_that_violates_is_chosen() -> None:
     states = ({"p": "FALSE"}, {"p": "TRUE"}, {"p": "FALSE"}, {"p": "TRUE"}, {"p": "FALSE"}, {"p": "FALSE"})
     answer = Answer(False, RawTrace(states, 0))
     query = Query("ltl", "F p -> G F p")
-    settled = executable.with_path(Task(model), query, answer, (0, 2, 4, 5), Limits())
+    settled = executable.with_path(Task(model), query, answer, (0, 2, 4, 5), EngineLimits())
     assert settled.trace is not None
     assert settled.trace.loop == 4
 

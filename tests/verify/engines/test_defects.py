@@ -5,9 +5,9 @@ import time
 import pytest
 
 from workbench.errors import EngineError, Location
-from workbench.verify.engines import Engine, Limits, Query, Task
-from workbench.verify.engines.embedded import PynusmvEngine
-from workbench.verify.engines.outcome import out_of_memory
+from workbench.smv.engines import Engine, EngineLimits, Query, Task
+from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.outcome import out_of_memory
 
 from .models import COUNTER, HARD, LASSO
 
@@ -113,7 +113,7 @@ def test_time_limit_keeps_what_was_decided(engine: Engine) -> None:
     # The transition relation is small; the second formula is a multiplication.
     model = "MODULE main\nVAR easy : boolean; a : unsigned word[24]; b : unsigned word[24];"
     task = Task(model, (Query("invar", "easy | !easy"), Query("invar", "a * b != 0ud24_77")))
-    result = engine.check(task, Limits(seconds=0.8))
+    result = engine.check(task, EngineLimits(seconds=0.8))
     assert time.monotonic() - begin < 5
     assert result.answers[0].truth is True
     assert result.answers[1].truth is None
@@ -123,7 +123,7 @@ def test_time_limit_keeps_what_was_decided(engine: Engine) -> None:
 
 def test_time_limit(engine: Engine) -> None:
     begin = time.monotonic()
-    result = engine.check(Task(HARD, TRUE), Limits(seconds=0.5))
+    result = engine.check(Task(HARD, TRUE), EngineLimits(seconds=0.5))
     assert 0.4 < time.monotonic() - begin < 5
     assert result.answers[0].truth is None
     assert result.answers[0].reason == "time limit of 0.5 s"
@@ -133,16 +133,16 @@ def test_time_limit(engine: Engine) -> None:
 
 def test_memory_limit(pynusmv: PynusmvEngine) -> None:
     task = Task(HARD, TRUE, order=("a.0", "b.0", "c.0"))
-    result = pynusmv.check(task, Limits(memory_mb=32, seconds=20))
+    result = pynusmv.check(task, EngineLimits(memory_mb=32, seconds=20))
     assert result.answers[0].truth is None
     assert "memory limit of 32 MB" in result.answers[0].reason
     # The limit is that job's own.
-    assert pynusmv.check(Task(LASSO, TRUE), Limits(memory_mb=2000)).answers[0].truth is True
+    assert pynusmv.check(Task(LASSO, TRUE), EngineLimits(memory_mb=2000)).answers[0].truth is True
     assert pynusmv.check(Task(LASSO, TRUE)).answers[0].truth is True
 
 
 def test_memory_limit_that_nothing_fits_in(engine: Engine) -> None:
-    answer = engine.check(Task(HARD, TRUE), Limits(memory_mb=12, seconds=20)).answers[0]
+    answer = engine.check(Task(HARD, TRUE), EngineLimits(memory_mb=12, seconds=20)).answers[0]
     assert answer.truth is None
     assert "memory limit of 12 MB" in answer.reason
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from workbench.verify.engines import Limits, Query, Task
-from workbench.verify.engines.embedded import PynusmvEngine
-from workbench.verify.engines.lasso import Fairness, Graph, fair_lasso
-from workbench.verify.path import follows
+from workbench.smv.engines import EngineLimits, Query, Task
+from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.lasso import Fairness, SymbolicGraph, fair_lasso
+from workbench.verify.monitor.path import follows
 
 from .conftest import engine_or_skip
 
@@ -41,12 +41,12 @@ class States:
         return [state for state in range(SIZE) if self.bits >> state & 1]
 
 
-def graph_of(edges: set[tuple[int, int]]) -> Graph:
+def graph_of(edges: set[tuple[int, int]]) -> SymbolicGraph:
     def image(pairs: list[tuple[int, int]], states: States) -> States:
         return States(sum({1 << b for a, b in pairs if states.bits >> a & 1}))
 
     back = [(b, a) for a, b in edges]
-    return Graph(
+    return SymbolicGraph(
         lambda s: image([*edges], s), lambda s: image(back, s), lambda s: States(1 << random.choice(s.members()))
     )
 
@@ -146,7 +146,7 @@ CASES = [
 def test_compassion(pynusmv: PynusmvEngine, model: str, formula: str, truth: bool) -> None:
     """The answers are those of the definition; a counterexample is a run of the model, and a fair one."""
     query = Query("ltl", formula)
-    (answer,) = pynusmv.check(Task(model, (query,)), Limits(seconds=30)).answers
+    (answer,) = pynusmv.check(Task(model, (query,)), EngineLimits(seconds=30)).answers
     assert answer.truth is truth
     if truth:
         return
@@ -165,7 +165,7 @@ def test_compassion(pynusmv: PynusmvEngine, model: str, formula: str, truth: boo
 def test_a_verdict_does_not_wait_for_its_counterexample() -> None:
     """The executable goes round for ever looking for this one; what else was asked has been answered before."""
     queries = (Query("ltl", "G F n = 1"), Query("invar", "n <= 2"), Query("invar", "n < 2"))
-    answers = engine_or_skip("nusmv").check(Task(TRAP, queries), Limits(seconds=1.5)).answers
+    answers = engine_or_skip("nusmv").check(Task(TRAP, queries), EngineLimits(seconds=1.5)).answers
     assert [answer.truth for answer in answers] == [False, True, False]
     assert answers[0].trace is None
     assert answers[0].reason == "no counterexample could be built: time limit of 1.5 s"
@@ -179,7 +179,7 @@ def test_a_refutation_whose_lasso_meets_a_limit(pynusmv: PynusmvEngine, monkeypa
     cost = {"cpu_seconds": 3.0, "wall_seconds": 3.0, "peak_mb": 30.0}
     monkeypatch.setattr(pynusmv, "_call", lambda *_: reply | cost)
     task = Task(TRAP, (Query("ltl", "G F n = 1"), Query("invar", "n <= 2")))
-    first, second = pynusmv.check(task, Limits(seconds=3)).answers
+    first, second = pynusmv.check(task, EngineLimits(seconds=3)).answers
     assert (first.truth, first.trace, second.truth) == (False, None, True)
     assert first.reason == "no counterexample could be built: time limit of 3 s"
 

@@ -1,8 +1,8 @@
 """Reading the output of an executable, without one."""
 
-from workbench.verify.engines import Answer
-from workbench.verify.engines.base import unshown
-from workbench.verify.engines.output import read_answer, read_count, read_deadlock, read_trace
+from workbench.smv.engines import Answer
+from workbench.smv.engines.base import unshown
+from workbench.smv.engines.output import read_answer, read_count, read_deadlock, read_trace
 
 TRACE = """\
 -- specification  G F p  is false

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import EngineError, EngineMissing
-from workbench.verify.engines import Limits, Query, Result, Task, find_engines, get_engine
-from workbench.verify.engines.embedded import PynusmvEngine
-from workbench.verify.engines.executable import ExecutableEngine
-from workbench.verify.engines.frames import Frame, take_frames, write_frame
+from workbench.smv.engines import EngineLimits, Query, Task, TaskResult, find_engines, get_engine
+from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.executable import ExecutableEngine
+from workbench.smv.engines.frames import Frame, take_frames, write_frame
 
 from .conftest import engine_or_skip
 from .models import COUNTER, HARD, LASSO, long
@@ -27,7 +27,7 @@ EASY = Task(LASSO, (Query("invar", "n < 5"), Query("ltl", "G F n = 1"), Query("c
 TRUTHS = [True, False, True]
 
 
-def truths(result: Result) -> list[bool | None]:
+def truths(result: TaskResult) -> list[bool | None]:
     return [answer.truth for answer in result.answers]
 
 
@@ -88,7 +88,7 @@ def test_killed_at_work(pynusmv: PynusmvEngine, victim: str) -> None:
     worker = pynusmv._idle[0].pid
     (runner,) = children(worker)
     threading.Timer(0.4, os.kill, (worker if victim == "worker" else runner, signal.SIGKILL)).start()
-    result = pynusmv.check(Task(HARD, (Query("invar", "TRUE"),)), Limits(seconds=20))
+    result = pynusmv.check(Task(HARD, (Query("invar", "TRUE"),)), EngineLimits(seconds=20))
     assert result.answers[0].truth is None
     assert "9" in result.answers[0].reason or "SIGKILL" in result.answers[0].reason
     assert eventually(lambda: not alive(runner)), "the runner outlives its worker"
@@ -98,10 +98,10 @@ def test_killed_at_work(pynusmv: PynusmvEngine, victim: str) -> None:
 @pytest.mark.parametrize(("name", "bits"), [("pynusmv", 30), ("nusmv", 16)])
 def test_a_side_question_does_not_hold_up_the_others(name: str, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # NuSMV itself looks for all states first, in any case, so its side question must take yet longer
-    monkeypatch.setattr("workbench.verify.engines.executable.patience", lambda seconds: 0.0)
+    monkeypatch.setattr("workbench.smv.engines.executable.patience", lambda seconds: 0.0)
     main = Query("invar", f"n != 0ud{bits}_5")
     side = Query("invar", f"n != 0ud{bits}_{2**bits - 1}", side=True)
-    result = engine_or_skip(name).check(Task(long(bits), (main, side)), Limits(seconds=100))
+    result = engine_or_skip(name).check(Task(long(bits), (main, side)), EngineLimits(seconds=100))
     assert [answer.truth for answer in result.answers] == [False, None]
     assert "side question" in result.answers[1].reason
 
@@ -152,7 +152,7 @@ def test_close_leaves_nothing(pynusmv: PynusmvEngine) -> None:
 SCRIPT = textwrap.dedent("""
     import os
     from tests.verify.engines.models import HARD
-    from workbench.verify.engines import Query, Task, get_engine
+    from workbench.smv.engines import Query, Task, get_engine
     print("ready", flush=True)
     try:
         get_engine({name!r}).check(Task(HARD, (Query("invar", "TRUE"),)))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import EngineError, EngineMissing
-from workbench.verify.engines import Answer, Limits, Query, Task
-from workbench.verify.engines.sat import COMMANDS, SatEngine, script
+from workbench.smv.engines import Answer, EngineLimits, Query, Task
+from workbench.smv.engines.sat import COMMANDS, SatEngine, script
 
 from .models import BROKEN_PETERSON, COUNTER, HARD, LASSO, PETERSON
 
@@ -26,7 +26,7 @@ def bmc() -> SatEngine:
         pytest.skip(error.what)
 
 
-def ask(engine: SatEngine, model: str, kind: str, formula: str, limits: Limits = Limits()) -> Answer:  # noqa: B008
+def ask(engine: SatEngine, model: str, kind: str, formula: str, limits: EngineLimits = EngineLimits()) -> Answer:  # noqa: B008
     return engine.check(Task(model, (Query(kind, formula),)), limits).answers[0]  # type: ignore[arg-type]
 
 
@@ -59,7 +59,7 @@ def test_a_lasso_is_found_and_its_absence_proved(bmc: SatEngine) -> None:
 def test_fairness_is_respected(bmc: SatEngine) -> None:
     """With a fair scheduler nobody starves (which takes long to prove); without one a process need never run."""
     starvation = "G (p.at = asked -> F p.at = critical)"
-    assert ask(bmc, PETERSON, "ltl", starvation, Limits(seconds=2)).truth is not False
+    assert ask(bmc, PETERSON, "ltl", starvation, EngineLimits(seconds=2)).truth is not False
     assert ask(bmc, PETERSON.replace("FAIRNESS runs", ""), "ltl", starvation).truth is False
 
 
@@ -70,7 +70,7 @@ def test_branching_time_is_left_undecided(bmc: SatEngine) -> None:
 
 
 def test_limits(bmc: SatEngine) -> None:
-    answer = ask(bmc, HARD, "invar", "a * b = b * a", Limits(seconds=0.5))
+    answer = ask(bmc, HARD, "invar", "a * b = b * a", EngineLimits(seconds=0.5))
     assert answer.truth is None
     assert answer.reason.startswith("time limit of 0.")
 

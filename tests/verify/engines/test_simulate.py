@@ -5,8 +5,8 @@ import random
 import pytest
 
 from workbench.errors import EngineError
-from workbench.verify.engines import Limits, get_simulator
-from workbench.verify.engines.embedded import PynusmvEngine
+from workbench.smv.engines import EngineLimits, get_simulator
+from workbench.smv.engines.embedded import PynusmvEngine
 
 from .conftest import engine_or_skip
 from .models import COUNTER, HARD
@@ -78,4 +78,4 @@ def test_defects(simulator: PynusmvEngine, steps: list[dict[str, str]], watch: l
 
 def test_limits(simulator: PynusmvEngine) -> None:
     with pytest.raises(EngineError, match=r"time limit of 0\.3 s"):
-        simulator.simulate(HARD, [{}], ["a"], limits=Limits(seconds=0.3))
+        simulator.simulate(HARD, [{}], ["a"], limits=EngineLimits(seconds=0.3))

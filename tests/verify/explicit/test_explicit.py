@@ -12,21 +12,15 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench import Outcome, Settings
-from workbench.conformance.strategies import pipelines
+from workbench.conformance.generate.pipelines import pipelines
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineMissing
 from workbench.ir.compose import compose
-from workbench.processors.group import flatten
-from workbench.verify.check import Prepared, prepare
-from workbench.verify.deciders import SmvDecider
-from workbench.verify.decision import Decision
-from workbench.verify.engines import Limits, get_engine
-from workbench.verify.explicit import ExplicitDecider, machine
-from workbench.verify.explicit.search import PlainSearch
-from workbench.verify.explicit.space import WORD, Layout, Space
-from workbench.verify.from_syntax import property_from
-from workbench.verify.part import Part
-from workbench.verify.properties import (
+from workbench.processors.held.group import flatten
+from workbench.smv.engines import EngineLimits, get_engine
+from workbench.verify.answer.check import Prepared, prepare
+from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.ask.properties import (
     Property,
     bounded_liveness,
     liveness,
@@ -36,6 +30,12 @@ from workbench.verify.properties import (
     often_true,
     response,
 )
+from workbench.verify.decide.deciders import SmvDecider
+from workbench.verify.decide.decision import Decision
+from workbench.verify.decide.explicit import ExplicitDecider, machine
+from workbench.verify.decide.explicit.search import PlainSearch
+from workbench.verify.decide.explicit.space import WORD, Space, StateLayout
+from workbench.verify.decide.part import Part
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
 TOO_LARGE = {"percent"}
@@ -96,8 +96,8 @@ def test_the_corpus_has_the_same_answers_and_counts(file: str, name: str) -> Non
     for prop in [*PROPERTIES, *shown, *monitors]:
         prepared = prepared_for(loaded, prop, Settings(n=n, q=2))
         for part in [] if prepared.trivial else parts(prepared):
-            ours = PLAIN.decide(part, Limits(), count_states=True)
-            same(part, ours, nusmv().decide(part, Limits(), count_states=True))
+            ours = PLAIN.decide(part, EngineLimits(), count_states=True)
+            same(part, ours, nusmv().decide(part, EngineLimits(), count_states=True))
 
 
 @numba
@@ -113,9 +113,9 @@ def test_the_corpus_has_the_same_answers_and_counts(file: str, name: str) -> Non
 def test_machine_code_finds_what_python_finds(file: str, n: int, prop: Property) -> None:
     loaded = wb.read_file(MODELS / "time2021" / f"{file}.pipe").get().pipeline
     part = prepared_for(loaded, prop, Settings(n=n, q=2)).main
-    machine = ExplicitDecider(plain_seconds=0.0).decide(part, Limits(), count_states=True)
+    machine = ExplicitDecider(plain_seconds=0.0).decide(part, EngineLimits(), count_states=True)
     assert "numba" in machine.engine
-    same(part, machine, PLAIN.decide(part, Limits(), count_states=True))
+    same(part, machine, PLAIN.decide(part, EngineLimits(), count_states=True))
 
 
 SOMETIMES = wb.parse("""
@@ -132,16 +132,20 @@ def test_what_may_come_can_depend_on_the_state(name: str, prop: Property) -> Non
     """Streams end once, and a step without input is part of a model only while an event waits for it."""
     prepared = prepared_for(SOMETIMES.get(name).pipeline, prop, Settings(n=3, q=1))
     for part in [] if prepared.trivial else parts(prepared):
-        same(part, PLAIN.decide(part, Limits(), count_states=True), nusmv().decide(part, Limits(), count_states=True))
+        same(
+            part,
+            PLAIN.decide(part, EngineLimits(), count_states=True),
+            nusmv().decide(part, EngineLimits(), count_states=True),
+        )
 
 
 @numba
 def test_what_may_come_can_depend_on_the_state_in_machine_code() -> None:
     for name, prop in (("thirds", written("always (out != 1)")), ("late", liveness())):
         part = prepared_for(SOMETIMES.get(name).pipeline, prop, Settings(n=3, q=1)).main
-        machine = ExplicitDecider(plain_seconds=0.0).decide(part, Limits(), count_states=True)
+        machine = ExplicitDecider(plain_seconds=0.0).decide(part, EngineLimits(), count_states=True)
         assert "numba" in machine.engine
-        same(part, machine, PLAIN.decide(part, Limits(), count_states=True))
+        same(part, machine, PLAIN.decide(part, EngineLimits(), count_states=True))
 
 
 @given(
@@ -159,8 +163,8 @@ def test_random_pipelines_have_the_same_answers_and_counts(
     found = Settings(q=q, environment=wb.Environment(arrivals, fair))
     prepared = prepared_for(pipeline, prop, found)
     for part in [] if prepared.trivial else parts(prepared):
-        ours = PLAIN.decide(part, Limits(), count_states=True)
-        same(part, ours, nusmv().decide(part, Limits(), count_states=True))
+        ours = PLAIN.decide(part, EngineLimits(), count_states=True)
+        same(part, ours, nusmv().decide(part, EngineLimits(), count_states=True))
 
 
 @numba
@@ -169,8 +173,8 @@ def test_random_pipelines_have_the_same_answers_and_counts(
 def test_random_pipelines_as_machine_code(data: st.DataObject, q: int, prop: Property) -> None:
     prepared = prepared_for(data.draw(pipelines(max_bits=14)), prop, Settings(q=q))
     for part in [] if prepared.trivial else parts(prepared):
-        compiled = ExplicitDecider(plain_seconds=0.0).decide(part, Limits(), count_states=True)
-        same(part, compiled, PLAIN.decide(part, Limits(), count_states=True))
+        compiled = ExplicitDecider(plain_seconds=0.0).decide(part, EngineLimits(), count_states=True)
+        same(part, compiled, PLAIN.decide(part, EngineLimits(), count_states=True))
 
 
 @numba
@@ -198,7 +202,7 @@ def test_every_set_of_states_finds_the_same_graph(data: st.DataObject, bitmap: b
     assert compiled.count_moves() == plain.count_moves()
 
 
-def stretched(layout: Layout, words: int) -> None:
+def stretched(layout: StateLayout, words: int) -> None:
     """Deal the fields out to so many words."""
     ends = [0] * words
     for number, (_, mask, low) in enumerate(list(layout.fields)):
@@ -274,10 +278,10 @@ def test_streams_may_end(decider: ExplicitDecider) -> None:
     source = "pipeline last(x: 0..2) -> 0..4 { return keep_last(x + trim(x, 1)) }"
     prop = written("always (out != 4)")
     part = prepared_for(wb.parse(source).get().pipeline, prop, Settings()).main
-    ours = decider.decide(part, Limits(), count_states=True)
+    ours = decider.decide(part, EngineLimits(), count_states=True)
     assert ours.answers["property"].truth is False
     assert len(ours.answers["property"].trace.steps) == 3
-    same(part, ours, nusmv().decide(part, Limits(), count_states=True))
+    same(part, ours, nusmv().decide(part, EngineLimits(), count_states=True))
 
 
 @numba
@@ -286,9 +290,9 @@ def test_states_of_several_words() -> None:
     source = "pipeline wide(x: int) -> int { return window(cumulate(x, max), 70, cumulate(+)) }"
     part = prepared_for(wb.parse(source).get().pipeline, written("always (out != 1)"), Settings(n=2)).main
     assert Space(part.model.system, part.assume, []).layout.words > 1
-    ours = ExplicitDecider(plain_seconds=0.0).decide(part, Limits(), count_states=True)
+    ours = ExplicitDecider(plain_seconds=0.0).decide(part, EngineLimits(), count_states=True)
     assert "numba" in ours.engine
-    same(part, ours, nusmv().decide(part, Limits(), count_states=True))
+    same(part, ours, nusmv().decide(part, EngineLimits(), count_states=True))
 
 
 # --- limits and refusals ----------------------------------------------------------------------------------------
@@ -325,7 +329,7 @@ def memory_part() -> Part:
 
 def test_it_keeps_to_its_time() -> None:
     begin = time.monotonic()
-    answer = PLAIN.decide(memory_part(), Limits(seconds=0.3)).answers["property"]
+    answer = PLAIN.decide(memory_part(), EngineLimits(seconds=0.3)).answers["property"]
     assert answer.truth is None
     assert answer.reason == "time limit of 0.3 s"
     assert time.monotonic() - begin < 5
@@ -333,24 +337,24 @@ def test_it_keeps_to_its_time() -> None:
 
 @numba
 def test_with_little_time_nothing_is_compiled() -> None:
-    decision = ExplicitDecider(plain_seconds=0.0).decide(memory_part(), Limits(seconds=0.3))
+    decision = ExplicitDecider(plain_seconds=0.0).decide(memory_part(), EngineLimits(seconds=0.3))
     assert decision.engine == "explicit"
 
 
 @pytest.mark.parametrize("decider", [PLAIN, pytest.param(ExplicitDecider(0.0), marks=numba)], ids=["plain", "compiled"])
 def test_it_keeps_to_its_memory(decider: ExplicitDecider) -> None:
-    answer = decider.decide(memory_part(), Limits(memory_mb=8)).answers["property"]
+    answer = decider.decide(memory_part(), EngineLimits(memory_mb=8)).answers["property"]
     assert answer.truth is None
     assert "no memory for more" in answer.reason
 
 
 def test_side_questions_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The property fails at once; whether arithmetic wraps anywhere would need all of the states."""
-    monkeypatch.setattr("workbench.verify.explicit.decider.patience", lambda _: 0.05)
+    monkeypatch.setattr("workbench.verify.decide.explicit.decider.patience", lambda _: 0.05)
     source = "pipeline w(x: int) -> int { return window(x, 26, cumulate(+)) }"
     prop = written("always (x != 1)")
     part = prepared_for(wb.parse(source).get().pipeline, prop, Settings(n=2)).main
-    answers = PLAIN.decide(part, Limits()).answers
+    answers = PLAIN.decide(part, EngineLimits()).answers
     assert answers["property"].truth is False
 
 
@@ -361,7 +365,7 @@ def test_states_are_packed_into_fields() -> None:
     def joined(x, y):
         return wb.EQ(wb.Trim(1)(x), wb.Cast(wb.Range(-2, 1))(wb.TurnInto(-1, wb.Range(-2, 1))(y)))
 
-    layout = Layout(compose(flatten(joined)).variables)
+    layout = StateLayout(compose(flatten(joined)).variables)
     values = [list(v.domain.values()) for v in layout.variables]
     seen = set()
     for position in range(max(map(len, values))):

@@ -36,7 +36,7 @@ def _own() -> list[str]:
     return []
 
 
-class Group:
+class ControlGroup:
     """A control group for one process tree.
 
     Raises

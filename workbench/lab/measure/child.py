@@ -22,7 +22,7 @@ from workbench.lab.measure.tree import forget_peak, own_cpu, own_peak_mb
 from workbench.lab.region import fits
 from workbench.lab.result import Status, plain
 from workbench.lab.suite import Suite
-from workbench.verify.engines.frames import Frame, take_frames, write_frame
+from workbench.smv.engines.frames import Frame, take_frames, write_frame
 
 LAST_WORDS = 12
 """The most calls that are told of an error."""

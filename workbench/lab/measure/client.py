@@ -13,7 +13,7 @@ from typing import Any
 import workbench
 from workbench.errors import LabError, SuiteError
 from workbench.lab.result import Measured, Status
-from workbench.verify.engines.frames import Frame, take_frames, write_frame
+from workbench.smv.engines.frames import Frame, take_frames, write_frame
 
 _GRACE = 5.0
 

@@ -73,7 +73,7 @@ def _git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-class Load:
+class MachineLoad:
     """How busy the machine is with other things."""
 
     def __init__(self) -> None:

@@ -27,13 +27,13 @@ from workbench.errors import WorkbenchError
 from workbench.lab.experiment import Experiment, Limits, Prerequisite
 from workbench.lab.find import load_suite
 from workbench.lab.measure import cgroup, child
-from workbench.lab.measure.machine import Load
+from workbench.lab.measure.machine import MachineLoad
 from workbench.lab.measure.tree import descendants
 from workbench.lab.measure.watch import WARM_UP_SECONDS, CallerGone, Child, Watch
 from workbench.lab.result import Measured, Status
 from workbench.lab.suite import Suite
-from workbench.verify.engines.frames import Frame, take_frames, write_frame
-from workbench.verify.engines.outcome import out_of_memory
+from workbench.smv.engines.frames import Frame, take_frames, write_frame
+from workbench.smv.engines.outcome import out_of_memory
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 MOST_TASKS = 300
@@ -82,7 +82,7 @@ class Supervisor:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - for the life of the process
         self._scratch = tempfile.mkdtemp(prefix="workbench-lab-")
         self._child: Child | None = None
-        self._load = Load()
+        self._load = MachineLoad()
         self._group = self._make_group()
         self._parent = os.getpid()
         if sys.platform == "linux":
@@ -90,10 +90,10 @@ class Supervisor:
         gc.collect()
         gc.freeze()  # else collecting garbage copies the pages that a child shares with us
 
-    def _make_group(self) -> cgroup.Group | None:
+    def _make_group(self) -> cgroup.ControlGroup | None:
         base = cgroup.base()
         with contextlib.suppress(OSError):
-            return cgroup.Group(base) if base else None
+            return cgroup.ControlGroup(base) if base else None
         return None
 
     def close(self) -> None:
@@ -294,7 +294,7 @@ class _NotMadeError(Exception):
         )
 
 
-def _become_child(parent: int, group: cgroup.Group | None, folder: str) -> None:
+def _become_child(parent: int, group: cgroup.ControlGroup | None, folder: str) -> None:
     """What a new child does before anything else."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":

@@ -16,19 +16,19 @@ from workbench.core.ops import EQ, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import domain_of, leaves
 from workbench.ir.system import System
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses.runs import run_of
 from workbench.verify.analyses.sampling import Sampled
-from workbench.verify.check import Settings, check
-from workbench.verify.formula import atom
-from workbench.verify.properties import Property, Question
-from workbench.verify.replay import events_of
-from workbench.verify.verdict import Outcome, Trace, Verdict, plain
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.replay import events_of
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict, plain
+from workbench.verify.ask.formula import atom
+from workbench.verify.ask.properties import Property, Question
 
 PROVED = (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
 
 
-class Kind(StrEnum):
+class PipeBehaviour(StrEnum):
     """What a pipe does."""
 
     CONSTANT = "constant"
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Carried:
+class Constancy:
     """What a pipe carries.
 
     Attributes
@@ -51,7 +51,7 @@ class Carried:
 
     pipe: str
     outputs: tuple[str, ...]
-    kind: Kind
+    kind: PipeBehaviour
     value: Value | None
     verdict: Verdict | None
     witness: Trace | None
@@ -67,7 +67,7 @@ class Carried:
             "pipe": self.pipe,
             "outputs": list(self.outputs),
             "kind": str(self.kind),
-            "value": plain(self.value, pipeline.domains[self.pipe]) if self.kind is Kind.CONSTANT else None,
+            "value": plain(self.value, pipeline.domains[self.pipe]) if self.kind is PipeBehaviour.CONSTANT else None,
             "verdict": None if self.verdict is None else str(self.verdict.outcome),
             "assumptions": [] if self.verdict is None else list(self.verdict.rests_on),
             "witness": None if self.witness is None else self.witness.to_json(),
@@ -103,7 +103,7 @@ def system_pipe(system: System, name: str) -> str:
     return dict(system.outputs).get(name, name)
 
 
-def constants(pipeline: Pipeline, settings: Settings | None = None) -> tuple[Carried, ...]:
+def constants(pipeline: Pipeline, settings: Settings | None = None) -> tuple[Constancy, ...]:
     """What every pipe carries that a processor feeds, in topological order."""
     settings = settings or Settings()
     flat = flatten(pipeline.resolve(settings.domain))
@@ -112,23 +112,23 @@ def constants(pipeline: Pipeline, settings: Settings | None = None) -> tuple[Car
     return tuple(_carried(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in given)
 
 
-def _carried(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings) -> Carried:
+def _carried(pipeline: Pipeline, pipe: str, sampled: Sampled, settings: Settings) -> Constancy:
     outputs = tuple(name for name, shown in pipeline.outputs if shown == pipe)
     seen = _seen(pipeline, pipe, sampled)
     if isinstance(seen, Trace):
-        return Carried(pipe, outputs, Kind.VARIES, None, None, seen)
+        return Constancy(pipe, outputs, PipeBehaviour.VARIES, None, None, seen)
     if not seen:
         verdict = check(pipeline, never_speaks(pipe), settings)
         if verdict.outcome is not Outcome.FAILS:
-            kind = Kind.SILENT if verdict.outcome in PROVED else Kind.UNKNOWN
-            return Carried(pipe, outputs, kind, None, verdict, None)
+            kind = PipeBehaviour.SILENT if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN
+            return Constancy(pipe, outputs, kind, None, verdict, None)
         assert verdict.counterexample is not None
         seen = events_of(verdict.counterexample.steps[-1].pipes[pipe])
     verdict = check(pipeline, always_carries(pipe, seen[0]), settings)
     if verdict.outcome is Outcome.FAILS:
-        return Carried(pipe, outputs, Kind.VARIES, None, verdict, verdict.counterexample)
-    kind = Kind.CONSTANT if verdict.outcome in PROVED else Kind.UNKNOWN
-    return Carried(pipe, outputs, kind, seen[0], verdict, None)
+        return Constancy(pipe, outputs, PipeBehaviour.VARIES, None, verdict, verdict.counterexample)
+    kind = PipeBehaviour.CONSTANT if verdict.outcome in PROVED else PipeBehaviour.UNKNOWN
+    return Constancy(pipe, outputs, kind, seen[0], verdict, None)
 
 
 def _seen(pipeline: Pipeline, pipe: str, sampled: Sampled) -> Trace | list[Value]:

@@ -22,19 +22,19 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term
 from workbench.ir.compose import DEFAULT_CAPACITY
 from workbench.ir.system import System
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses.constants import PROVED, never_speaks
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
-from workbench.verify.check import Settings, check
-from workbench.verify.equivalence import side_by_side
-from workbench.verify.formula import atom, build
-from workbench.verify.properties import Property, Question, always, conjoined
-from workbench.verify.replay import events_of
-from workbench.verify.verdict import Outcome, Verdict
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.equivalence import side_by_side
+from workbench.verify.answer.replay import events_of
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.formula import atom, build
+from workbench.verify.ask.properties import Property, Question, always, conjoined
 
-Mode = Literal["stepwise", "up to pace"]
-MODES: tuple[Mode, ...] = ("stepwise", "up to pace")
+PathMode = Literal["stepwise", "up to pace"]
+MODES: tuple[PathMode, ...] = ("stepwise", "up to pace")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Dead:
     """A short cut that changes nothing, in the sense of `mode`, which `verdict` is about."""
 
     truncation: Truncation
-    mode: Mode
+    mode: PathMode
     verdict: Verdict
 
     def to_json(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class Reduced:
 
     pipeline: Pipeline
     removed: tuple[str, ...]
-    mode: Mode
+    mode: PathMode
     verdict: Verdict | None
 
     def to_json(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def lead(settings: Settings) -> int:
     return max(settings.q if isinstance(settings.q, int) else DEFAULT_CAPACITY, 1)
 
 
-def compare(pipeline: Pipeline, truncated: Pipeline, mode: Mode, settings: Settings) -> Verdict:
+def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: Settings) -> Verdict:
     """Whether a truncation is as good as the pipeline, both flat and resolved."""
     sides = replace(pipeline, name="whole"), replace(truncated, name="truncated")
     if mode == "stepwise":
@@ -301,7 +301,7 @@ def _compared(pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Ve
     return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)
 
 
-def _not_refuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> list[Mode]:
+def _not_refuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> list[PathMode]:
     """The modes that no random run refutes. Stepwise equivalence is the stronger one."""
     other = Sampled(truncated, settings)
     able = list(MODES)

@@ -21,15 +21,15 @@ from workbench.core.ops import GE, LT, both, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term, var
 from workbench.ir.reduce import observe
-from workbench.ir.system import Definition, System, Variable
-from workbench.processors.group import flatten
+from workbench.ir.system import Definition, StateVariable, System
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses.measure import Measure, counted
 from workbench.verify.analyses.runs import run_of
 from workbench.verify.analyses.tagged import FIRST, tagged
-from workbench.verify.check import Settings, check
-from workbench.verify.formula import atom, build
-from workbench.verify.properties import Property, Question, arrivals
-from workbench.verify.verdict import Trace
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.verdict import Trace
+from workbench.verify.ask.formula import atom, build
+from workbench.verify.ask.properties import Property, Question, arrivals
 
 WATCH = "latency"
 """The observer that knows whether the tagged event has come."""
@@ -53,7 +53,7 @@ def _watched(system: System, source: str) -> tuple[System, Term]:
     before = var(f"{WATCH}:before", BOOL)
     since = var(f"{WATCH}:since", BOOL)
     definition = Definition(since.name, either(before, both(entry.present, entry.value[1])))
-    return observe(system, WATCH, [Variable(before.name, BOOL, False, since)], [definition]), since
+    return observe(system, WATCH, [StateVariable(before.name, BOOL, False, since)], [definition]), since
 
 
 def _caused(system: System, output: str) -> Term:
@@ -91,7 +91,7 @@ def latency_below(source: str, output: str, k: int) -> Property:
         age = var(f"{WATCH}:age", Range(0, k))
         older = ite(LT(age, k), age + 1, age)
         counted = replace(
-            watched, variables=(*watched.variables, Variable(age.name, Range(0, k), 0, ite(since, older, 0)))
+            watched, variables=(*watched.variables, StateVariable(age.name, Range(0, k), 0, ite(since, older, 0)))
         )
         late = both(both(_caused(system, output), GE(age, k)), _counts(system))
         return Question(counted, "invar", atom(negate(late)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.verify.verdict import Outcome, Trace, Verdict
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 
 
 def counted(steps: int) -> str:

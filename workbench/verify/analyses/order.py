@@ -19,12 +19,12 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import var
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
-from workbench.processors.group import flatten
-from workbench.verify.check import Settings, check
-from workbench.verify.environment import Environment
-from workbench.verify.formula import atom
-from workbench.verify.properties import Property, Question, queue_named
-from workbench.verify.verdict import Outcome, Trace, Verdict
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.ask.environment import Environment
+from workbench.verify.ask.formula import atom
+from workbench.verify.ask.properties import Property, Question, queue_named
 
 
 class Overflows(StrEnum):

@@ -11,8 +11,8 @@ from workbench.core.term import FALSE
 from workbench.ir.compose import outline
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
-from workbench.verify.replay import contents, executed, heard
-from workbench.verify.verdict import Trace, TraceStep
+from workbench.verify.answer.replay import contents, executed, heard
+from workbench.verify.answer.verdict import Trace, TraceStep
 
 Inputs = Sequence[Mapping[str, Value]]
 

@@ -12,8 +12,8 @@ from workbench.core.pipeline import Pipeline
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator, Step
-from workbench.verify.check import Settings
-from workbench.verify.environment import Environment
+from workbench.verify.answer.check import Settings
+from workbench.verify.ask.environment import Environment
 
 RUNS, STEPS = 12, 24
 """How many runs there are, and how long each is at most: a few milliseconds together."""

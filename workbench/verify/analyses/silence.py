@@ -13,11 +13,11 @@ from workbench.core.ops import both, disjunction, negate
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Refused
 from workbench.ir.system import System
-from workbench.processors.group import flatten
+from workbench.processors.held.group import flatten
 from workbench.verify.analyses.measure import Measure, counted
-from workbench.verify.check import Settings, check
-from workbench.verify.formula import atom
-from workbench.verify.properties import Property, Question, arrivals, bounded_liveness, outputs
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.ask.formula import atom
+from workbench.verify.ask.properties import Property, Question, arrivals, bounded_liveness, outputs
 
 
 def silent_steps() -> Property:

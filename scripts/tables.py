@@ -1,0 +1,78 @@
+"""Writes the tables of docs/ that are drawn from tables of the program: `python scripts/tables.py`.
+
+A table stands below a line `<!-- drawn: NAME -->`; `--check` changes nothing, and ends with 1 where one is out of date.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def commands() -> list[Sequence[str]]:
+    """The commands, with what each is for."""
+    from workbench.cli.commands import helps
+
+    return [("command", "what it is for"), *((f"[`workbench {n}`](#{n})", line) for n, line in helps().items())]
+
+
+def backends() -> list[Sequence[str]]:
+    """What runs pipelines, with the options that are its own."""
+    from workbench.run.table import backend_rows
+
+    rows = [row for row in backend_rows().values() if row.runs]
+    return [
+        ("`--backend`", "what", "options of its own", "needs"),
+        *((f"`{r.name}`", r.what, _code(o.flag for o in r.options), _code(r.needs)) for r in rows),
+    ]
+
+
+def contenders() -> list[Sequence[str]]:
+    """What `conform` compares."""
+    from workbench.conformance.compare.contenders import contenders
+    from workbench.run.table import backend_row
+
+    head = ("backend", "what is compared with the reference executor")
+    return [head, *((f"`{name}`", backend_row(name).compared) for name in contenders())]
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+TABLES: dict[str, Callable[[], list[Sequence[str]]]] = {
+    "commands": commands,
+    "backends": backends,
+    "contenders": contenders,
+}
+
+
+def drawn(name: str) -> str:
+    """A table as Markdown."""
+    head, *rows = ([cell.replace("|", "\\|") for cell in row] for row in TABLES[name]())
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, *rows)).replace("\n", f"\n|{'---|' * len(head)}\n", 1)
+
+
+def redrawn(text: str) -> str:
+    """A page with its tables as they are now."""
+    return re.sub(r"(<!-- drawn: (\w+) -->\n)(?:\|.*\n)*", lambda found: found[1] + drawn(found[2]), text)
+
+
+def main() -> int:
+    """Write what is out of date, or name it."""
+    old = {
+        page: text for page in sorted(DOCS.glob("*.md")) if redrawn(text := page.read_text(encoding="utf-8")) != text
+    }
+    for page, text in old.items():
+        print(page.relative_to(DOCS.parent))
+        if "--check" not in sys.argv:
+            page.write_text(redrawn(text), encoding="utf-8")
+    return int(bool(old) and "--check" in sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,276 @@
+"""Streams: pipelines written in Python.
+
+    @pipeline(x=INT)
+    def sum_of_odds(x):
+        count = Cumulate(ADD)(TurnInto(1)(x))
+        odd = Filter()(count, EVEN(Trim(1)(count)))
+        return Cumulate(ADD)(odd)
+
+Processors and functions are applied to streams; operators lift their function. Nodes are named after the
+variable they are given to with `.named(...)`, else after their processor.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workbench.core import function as f
+from workbench.core.domain import INT, Domain
+from workbench.core.function import Function, as_function
+from workbench.core.ops import Liftable
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Processor
+from workbench.errors import Location, PipelineError
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.held.group import Group
+
+
+class BuiltStream:
+    """A pipe of a pipeline under construction."""
+
+    def __init__(self, builder: Builder, pipe: str) -> None:
+        self.builder = builder
+        self.pipe = pipe
+
+    def feed(self, processor: Processor, streams: Sequence[Any]) -> Any:
+        """The output stream (or tuple of streams) of `processor` on `streams`."""
+        return self.builder.add(processor, streams)
+
+    def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
+        """A function applied to streams; literals among its arguments become part of the function."""
+        return self.builder.add(ApplyFunction(partial(as_function(function), arguments)), [
+            a for a in arguments if isinstance(a, BuiltStream)
+        ])  # fmt: skip
+
+    def named(self, name: str) -> BuiltStream:
+        """This stream, its pipe and processor called `name`."""
+        self.builder.rename(self.pipe, name)
+        return self.builder.stream(name)
+
+    def __add__(self, other: Any) -> Any:
+        return f.ADD(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return f.ADD(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return f.SUB(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return f.SUB(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return f.MUL(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return f.MUL(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return f.DIV(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return f.DIV(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return f.MOD(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return f.MOD(other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return f.LT(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return f.LE(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return f.GT(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return f.GE(self, other)
+
+
+def partial(function: Function, arguments: Sequence[Any]) -> Function:
+    """`function` with the arguments that are not streams filled in: `x * 2` has one input."""
+    holes = [isinstance(a, Liftable) for a in arguments]
+    if all(holes):
+        return function
+
+    def build(*given: Any) -> Any:
+        rest = iter(given)
+        return function.build(*(next(rest) if hole else a for a, hole in zip(arguments, holes, strict=True)))
+
+    shown = [
+        "_" if hole else str(a).lower() if isinstance(a, bool) else str(a)
+        for a, hole in zip(arguments, holes, strict=True)
+    ]
+    name = f"{shown[0]} {function.name} {shown[1]}" if len(shown) == 2 else f"{function.name}({', '.join(shown)})"
+    return Function(
+        name.replace("_ ", "", 1) if holes[0] and len(shown) == 2 else name,
+        sum(holes),
+        build,
+        function.opaque,
+        function.result,
+    )
+
+
+class Names:
+    """The names that are taken, and the least ones that are free, without trying all of them each time."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._least: dict[str, int] = {}
+        """Per wanted name, a number below which `name`, `name2`, ... are all taken."""
+
+    def take(self, *names: str) -> None:
+        """These names are taken."""
+        self._taken.update(names)
+
+    def release(self, *names: str) -> None:
+        """These names are free again."""
+        for name in names:
+            self._taken.discard(name)
+            digits = len(name) - len(name.rstrip("0123456789"))
+            for end in range(len(name) - min(digits, 9), len(name) + 1):
+                wanted, number = name[:end], int(name[end:] or 1)
+                self._least[wanted] = min(self._least.get(wanted, 1), number)
+
+    def fresh(self, name: str) -> str:
+        """`name`, or `name2`, `name3`, ... if it is taken."""
+        count = self._least.get(name, 1)
+        while (found := f"{name}{count}" if count > 1 else name) in self._taken:
+            count += 1
+        self._least[name] = count
+        return found
+
+
+class Builder:
+    """Collects the nodes of one pipeline."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inputs: list[tuple[str, Domain]] = []
+        self.nodes: list[Node] = []
+        self._names = Names()
+        self._touching: dict[str, list[int]] = {}
+        """Per pipe, the positions of the nodes that read or write it."""
+
+    def input(self, name: str, domain: Domain = INT) -> BuiltStream:
+        """A new open input pipe."""
+        self.inputs.append((name, domain))
+        self._names.take(name)
+        return self.stream(name)
+
+    def stream(self, pipe: str) -> BuiltStream:
+        """The stream on an existing pipe."""
+        return BuiltStream(self, pipe)
+
+    def add(
+        self,
+        processor: Processor | Pipeline,
+        streams: Sequence[Any],
+        name: str = "",
+        where: Location | str = "",
+    ) -> Any:
+        """A new node: its output stream, or a tuple of them."""
+        if isinstance(processor, Pipeline):
+            processor = Group(processor)
+        for stream in streams:
+            if not isinstance(stream, BuiltStream) or stream.builder is not self:
+                raise PipelineError(
+                    f"{processor} is applied to {stream!r}, which is not a stream of pipeline {self.name}",
+                    where=where,
+                )
+        name = wanted = self.fresh(name or _short(processor))
+        outputs = _output_names(name, processor.out_arity)
+        while any(self.fresh(pipe) != pipe for pipe in outputs):
+            name = self.fresh(f"{wanted}_")
+            wanted, outputs = name, _output_names(name, processor.out_arity)
+        self._put(len(self.nodes), Node(name, processor, tuple(s.pipe for s in streams), outputs, where))
+        made = tuple(map(self.stream, outputs))
+        return made if len(made) > 1 else made[0]
+
+    def _put(self, position: int, node: Node) -> None:
+        self.nodes[position : position + 1] = [node]
+        self._names.take(node.name, *node.outputs)
+        for pipe in {*node.inputs, *node.outputs}:
+            self._touching.setdefault(pipe, []).append(position)
+
+    def fresh(self, name: str) -> str:
+        """`name`, or `name2`, `name3`, ... if it is taken."""
+        return self._names.fresh(name)
+
+    def rename(self, pipe: str, name: str) -> None:
+        """Rename a pipe, and its processor if that has one output."""
+        if name == pipe:
+            return
+        if pipe in dict(self.inputs):
+            raise PipelineError(
+                f"pipeline {self.name}: the input '{pipe}' keeps its name", hint="name what is made of it"
+            )
+        if self.fresh(name) != name:
+            raise PipelineError(f"pipeline {self.name}: two pipes are called '{name}'", hint="rename one")
+
+        def swap(pipes: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(name if p == pipe else p for p in pipes)
+
+        for position in self._touching.pop(pipe, ()):
+            n = self.nodes[position]
+            called = name if n.outputs == (pipe,) else n.name
+            if pipe in n.outputs:
+                self._names.release(pipe, *([n.name] if called != n.name else []))
+            self.nodes[position] = Node(called, n.processor, swap(n.inputs), swap(n.outputs), n.where)
+            self._names.take(called)
+            self._touching.setdefault(name, []).append(position)
+        self._names.take(name)
+
+    def build(
+        self, outputs: Mapping[str, BuiltStream] | Sequence[BuiltStream] | BuiltStream, doc: str = ""
+    ) -> Pipeline:
+        """The finished pipeline; unnamed outputs are `out`, or `out1`, `out2`, ..."""
+        if isinstance(outputs, BuiltStream):
+            outputs = {"out": outputs}
+        elif not isinstance(outputs, Mapping):
+            outputs = {f"out{i}": s for i, s in enumerate(outputs, 1)} if len(outputs) > 1 else {"out": outputs[0]}
+        shown = tuple((name, stream.pipe) for name, stream in outputs.items())
+        return Pipeline(self.name, tuple(self.inputs), tuple(self.nodes), shown, doc=doc)
+
+
+def _output_names(name: str, arity: int) -> tuple[str, ...]:
+    return (name,) if arity == 1 else tuple(f"{name}{i}" for i in range(1, arity + 1))
+
+
+SHORT = {
+    "+": "add", "-": "sub", "*": "mul", "=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+    "->": "implies",
+}  # fmt: skip
+"""Node names for functions that are written as signs."""
+
+
+def _short(processor: Processor) -> str:
+    processor = processor.unwrapped
+    if isinstance(processor, ApplyFunction):
+        words = processor.label.split()
+        word = next((SHORT[w] for w in words if w in SHORT), words[0] if words else "apply")
+        name = "".join(c if c.isalnum() or c == "_" else "_" for c in word).rstrip("_")
+        return name if name[:1].isalpha() else f"f{name}"
+    if isinstance(processor, Group):
+        return processor.body.name
+    return processor.keyword or type(processor).__name__.lower()
+
+
+def pipeline(**domains: Domain) -> Callable[[Callable[..., Any]], Pipeline]:
+    """Decorator: turn a Python function over streams into a `Pipeline`; keywords give the input domains."""
+
+    def decorate(define: Callable[..., Any]) -> Pipeline:
+        builder = Builder(define.__name__)
+        names = list(inspect.signature(define).parameters)
+        unknown = set(domains) - set(names)
+        if unknown:
+            raise PipelineError(f"pipeline {define.__name__} has no input '{sorted(unknown)[0]}'")
+        streams = [builder.input(name, domains.get(name, INT)) for name in names]
+        return builder.build(define(*streams), doc=inspect.getdoc(define) or "")
+
+    return decorate

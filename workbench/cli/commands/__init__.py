@@ -1,0 +1,20 @@
+"""The commands, one file each, found automatically; what several of them share lies above this folder.
+
+The rule of this package: a command is a module with `options(parser)` and `execute(args) -> exit code`. The first line
+of its docstring is its help, which is read without importing it: so `workbench --help` starts fast.
+"""
+
+from workbench.extensions import extended, files
+
+__path__.extend(extended("commands"))
+
+
+def helps() -> dict[str, str]:
+    """Every command, and what it does in a line."""
+    return {name: _line(path) for name, path in files(__path__).items()}
+
+
+def _line(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        text = file.readline().strip().strip('"').rstrip(".")
+    return text[:1].lower() + text[1:]

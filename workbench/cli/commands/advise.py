@@ -1,0 +1,102 @@
+"""Find where threads would pay: profile a run, predict the gain of each pattern, and try it."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli import options as o
+from workbench.cli.progress import Progress
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.run.threaded.advise import Advised, Gain
+
+SAMPLE = 2000
+"""Steps that are run."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    o.pipeline_argument(parser)
+    parser.add_argument("--input", required=True, metavar="FILE", help="a .csv or .jsonl file (also .gz), or -")
+    parser.add_argument("--threads", type=int, metavar="N", help="beside the main one (default: one per core)")
+    parser.add_argument("--sample", type=int, default=SAMPLE, metavar="STEPS", help=f"at most (default: {SAMPLE})")
+    parser.add_argument("--json", action="store_true", help="print one object")
+    o.parameter_options(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Measure and print."""
+    pipeline = o.load(args.file, args.param).pipeline
+    from workbench.events.formats import read_events
+    from workbench.run.threaded.advise import advise
+    from workbench.verify.analyses.certify import certify_nodes
+
+    threads = os.cpu_count() or 1 if args.threads is None else args.threads
+    if threads < 1:
+        raise InputError(f"{threads} threads leave nothing to advise on", hint="--threads 1, or more")
+    if args.sample < 1:
+        raise InputError(f"a sample of {args.sample} steps leaves nothing to measure", hint="--sample 1, or more")
+    steps = list(itertools.islice(read_events(args.input, pipeline), args.sample))
+    if not any(steps):
+        raise InputError("there are no events to measure", where=args.input)
+    with Progress("measuring") as progress:
+        found = advise(pipeline, steps, threads, certify_nodes(pipeline), partial(setattr, progress, "text"))
+    print(json.dumps(as_json(found)) if args.json else text(found, len(steps)))
+    return 0
+
+
+def as_json(found: Advised) -> dict[str, Any]:
+    """The object that `--json` prints; seconds are for each step."""
+    return {
+        "threads": found.threads,
+        "seconds": found.profile.total,
+        "processors": dict(found.profile.processors),
+        "overhead": {"task": found.overhead.task, "queue": found.overhead.queue, "cores": found.overhead.cores},
+        "advice": [
+            {
+                "pattern": each.pattern,
+                "cuts": list(each.placement.cuts),
+                "pipelined": {name: str(c) for name, c in each.placement.pipelined.items()},
+                "copies": sorted(each.placement.copies),
+                "predicted": each.predicted._asdict(),
+                "measured": each.measured._asdict(),
+                "cores": each.cores,
+                "worth": each.worth,
+            }
+            for each in found.advice
+        ],
+        "conclusion": found.conclusion,
+    }
+
+
+def text(found: Advised, steps: int) -> str:
+    """What is printed."""
+    profile = found.profile
+    lines = [f"{steps} {'step' if steps == 1 else 'steps'}, {profile.total * 1e6:.1f} µs each without threads:"]
+    rows = [*profile.processors.items(), ("(around them)", profile.rest)]
+    width = max(len(name) for name, _ in rows)
+    lines += [f"  {name.ljust(width)}  {seconds * 1e6:9.1f} µs" for name, seconds in rows]
+    costs = found.overhead
+    lines.append(
+        f"a task in a thread costs {costs.task * 1e6:.1f} µs, a queue {costs.queue * 1e6:.1f};"
+        f" {found.threads + 1} threads get {costs.cores:.1f} cores"
+    )
+    if found.advice:
+        with_threads = f"gain with {found.threads} {'thread' if found.threads == 1 else 'threads'}"
+        lines += ["", f"{with_threads.ljust(48)} {'predicted':>16} {'measured':>16}"]
+        for each in found.advice:
+            sign = "✓" if found.promises(each) else "✗"
+            lines.append(f"  {sign} {each.pattern.ljust(44)} {_gain(each.predicted)} {_gain(each.measured)}")
+    lines += ["", found.conclusion]
+    return "\n".join(lines)
+
+
+def _gain(gain: Gain) -> str:
+    """The middle, and from where to where it goes."""
+    return f"{gain.middle:4.2f} ({gain.low:.2f}-{gain.high:.2f})".rjust(16)

@@ -1,0 +1,142 @@
+"""Find the smallest capacity of each queue, with proofs, and write them into the file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from workbench.cli import options as o
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+    from workbench.verify.buffers.buffers import Buffer, Buffers
+
+SIGNS = {"bounded": ("✓", "32"), "unbounded": ("✗", "31"), "unknown": ("?", "35")}
+"""The sign and the colour (ANSI) of what is known of a queue."""
+_INDENT = "    "
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    o.pipeline_argument(parser)
+    parser.add_argument(
+        "--max", dest="most", type=int, default=64, metavar="EVENTS",
+        help="the largest capacity to ask about (default: 64)",
+    )  # fmt: skip
+    o.parameter_options(parser)
+    o.domain_options(parser)
+    o.environment_options(parser)
+    o.engine_options(parser, "queue")
+    parser.add_argument("--annotate", action="store_true", help="write the proven capacities into the file")
+    parser.add_argument("--json", action="store_true", help="one JSON object, and nothing else")
+    parser.add_argument("--quiet", action="store_true", help="one line per queue")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Find out, print, and write."""
+    from workbench.cli.progress import Progress
+    from workbench.errors import InputError
+
+    if args.most < 0:
+        raise InputError(f"--max {args.most}: the largest capacity cannot be negative", hint="write --max 64")
+    if args.annotate and args.param:
+        raise InputError(
+            "--annotate with --param: the file's capacities would be those of other parameters than its own",
+            hint="change the defaults in the file, or write the capacities by hand",
+        )
+    args.Q = []
+    pipeline = o.load(args.file, args.param, args.fault).pipeline
+    settings = o.settings(args, pipeline)
+    from workbench.verify.buffers.buffers import buffers
+
+    with Progress(f"buffers of {pipeline.name}"):
+        found = buffers(pipeline, settings, args.most)
+    written = _annotate(args.file, found) if args.annotate else ""
+    if args.json:
+        print(json.dumps(found.to_json()), flush=True)
+    else:
+        print(text(found, pipeline.resolve(replace(settings, n=found.n).domain), quiet=args.quiet))
+        print(written, end="", flush=True)
+    if found.gap:
+        print(f"DEFECT OF WORKBENCH: model and execution disagree: {found.gap}. Please report this.", file=sys.stderr)
+    return found.exit_code
+
+
+def text(found: Buffers, pipeline: Pipeline, *, quiet: bool) -> str:
+    """What was found, for people."""
+    if not found.queues:
+        return f"{found.pipeline} has no queues: no processor joins streams"
+    lines = []
+    for item in found.queues:
+        lines += _headline(item)
+        if not quiet:
+            lines += [textwrap.indent(line, _INDENT) for line in _proof(item, pipeline)] + [""]
+    return "\n".join([*lines, *_total(found)])
+
+
+def _headline(item: Buffer) -> list[str]:
+    from workbench.cli.output import colour
+
+    sign, code = SIGNS[str(item.status)]
+    answer = f"capacity {item.capacity}"
+    if item.capacity is None:
+        answer = "unbounded" if item.at_least is None else f"unknown, at least {item.at_least}"
+    reason = f": {item.reason}" if item.reason else ""
+    return [f"{colour(f'{sign} {item.queue}', code, sys.stdout)}  {answer}{reason}"]
+
+
+def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:
+    from workbench.show.timeline import render_timeline
+
+    lines = [f"- {line}" for line in item.rests_on]
+    if item.capacity is not None and not item.inside:
+        lines.append(f"- {item.transient_capacity} in executors without steps, which hold an event while it passes")
+    if item.capacity == 0 and item.engine != "none needed":
+        lines.append("- no event ever waits")
+    lines.append(f"{item.seconds:.2f} s, {item.engine}")
+    if item.witness is None:
+        return lines
+    shown = {} if item.at_least is None else {item.queue: item.at_least - 1}
+    width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
+    words = [item.witness.replay] if not item.witness.gap else []
+    words += ["no shorter run shows it"] if item.witness.shortest else []
+    return [*lines, "", render_timeline(item.witness, pipeline, width, capacities=shown), "; ".join(words)]
+
+
+def _total(found: Buffers) -> list[str]:
+    if found.total_bits is None:
+        return ["total: not bounded" if found.exit_code == 1 else "total: not known"]
+    events = sum(item.capacity or 0 for item in found.queues if not item.inside)
+    return [f"total: {_count(events, 'event')}, {_count(found.total_bits, 'bit')} at N = {found.n}"]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _annotate(reference: str, found: Buffers) -> str:
+    """Write the capacities into the file; what to say of it."""
+    from pathlib import Path
+
+    from workbench.events.files import write_atomically
+    from workbench.language import parse, split_reference
+    from workbench.language.annotate import annotated
+
+    path, name = split_reference(reference)
+    before = Path(path).read_bytes().decode("utf-8")  # with the line ends that the file has
+    after = annotated(parse(before, path), name, found.capacities)
+    if after != before:
+        write_atomically(path, after)
+    left_out = [item.queue for item in found.queues if item.capacity is None]
+    stated = f"{path} states the capacity of {_count(len(found.capacities), 'queue')}"
+    return stated + (f", not of {_and(left_out)}" if left_out else "") + "\n"
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,159 @@
+"""Say what is installed, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+OLDEST = (3, 11)
+EXPLICIT = "explicit"
+EXTRAS = (
+    ("pyarrow", "lab", "results of experiments"),
+    ("duckdb", "lab", "tables of experiments"),
+    ("matplotlib", "lab", "plots"),
+    ("starlette", "lab", "the lab's web application"),
+    ("uvicorn", "lab", "the lab's web application"),
+    ("jinja2", "lab", "the lab's reports"),
+    ("pyspark", "spark", "sweeps on a Spark cluster"),
+    ("pandas", "spark", "sweeps on a Spark cluster"),
+    ("numba", "fast", "pipelines and the explicit engine as machine code"),
+    ("numba_cuda", "gpu", "pipelines on a GPU"),
+    ("cupy", "gpu", "arrays on a GPU"),
+)
+"""Python package, the extra that installs it, and what it is for."""
+
+READY = "Pipelines can be checked."
+ALONE = """Pipelines can be checked, by the built-in engine 'explicit' alone: it decides invariants, AG EF and what
+recurs for ever (GF, FG). Other formulas, monitors of SMV systems and large models need another engine."""
+NOT_READY = "Pipelines cannot be checked: this Python is too old."
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing looked for."""
+
+    group: str
+    name: str
+    found: bool
+    detail: str
+    """Its version, or why it is missing."""
+    hint: str = ""
+    """What to do where it is missing."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Look and say; 0 if pipelines can be checked."""
+    items = list(look())
+    ready = works(items)
+    alone = [item.name for item in items if item.group == "engines" and item.found] == [EXPLICIT]
+    if args.json:
+        print(json.dumps({"works": ready, "found": [asdict(item) for item in items]}))
+    else:
+        print(_table(items))
+        print(f"\n{(ALONE if alone else READY) if ready else NOT_READY}")
+    return 0 if ready else 2
+
+
+def works(items: list[Item]) -> bool:
+    """Whether the main path can run: this Python is new enough, and an engine is built in."""
+    return all(item.found for item in items if item.name == "Python")
+
+
+def look() -> Iterator[Item]:
+    """Everything that is looked for, in order."""
+    from workbench.cli.about import version
+
+    yield Item("workbench", "workbench", True, version())
+    new = sys.version_info[:2] >= OLDEST
+    hint = "" if new else f"use Python {'.'.join(map(str, OLDEST))} or newer"
+    yield Item("workbench", "Python", new, platform.python_version(), hint)
+    yield from _engines()
+    yield from _backends()
+    yield _program("drawing", "graphviz", ["dot", "-V"], "install graphviz (Debian: apt-get install graphviz)")
+    yield _program("extras", "Java", ["java", "-version"], "install a Java runtime, 17 or newer; Spark needs it")
+    for package, extra, purpose in EXTRAS:
+        yield _package(package, extra, purpose)
+    gpu = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    yield _program("extras", "GPU", gpu, "no NVIDIA driver answers; the CPU does all that the GPU would")
+
+
+def _engines() -> Iterator[Item]:
+    from workbench.errors import WorkbenchError
+    from workbench.smv.engines import find_engines, get_engine
+
+    yield Item("engines", EXPLICIT, True, "built in")
+    for found in find_engines():
+        hint = ""
+        if not found.usable:
+            try:
+                get_engine(found.name)
+            except WorkbenchError as error:
+                hint = error.hint
+        detail = f"{found.version} {found.path}".strip() if found.usable else found.reason
+        yield Item("engines", found.name, found.usable, detail, hint)
+
+
+def _backends() -> Iterator[Item]:
+    from importlib.util import find_spec
+
+    from workbench.run.table import backend_rows
+
+    for row in backend_rows().values():
+        missing = [name for name in row.needs if find_spec(name) is None and shutil.which(name) is None]
+        detail = f"missing: {', '.join(missing)}" if missing else row.what
+        yield Item("backends", row.name, not missing, detail, "; ".join(dict.fromkeys(row.needs[n] for n in missing)))
+
+
+def _program(group: str, name: str, command: list[str], hint: str) -> Item:
+    """A program, with the first line that it says of itself."""
+    if shutil.which(command[0]) is None:
+        return Item(group, name, False, f"no '{command[0]}' on PATH", hint)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Item(group, name, False, f"'{command[0]}' does not answer: {error}", hint)
+    lines = (done.stdout.strip() or done.stderr.strip()).splitlines()
+    said = lines[0] if lines else ""
+    if done.returncode:
+        return Item(group, name, False, f"'{command[0]}' fails: {said}", hint)
+    return Item(group, name, True, said)
+
+
+def _package(package: str, extra: str, purpose: str) -> Item:
+    """A Python package, found without importing it."""
+    from importlib.metadata import PackageNotFoundError, packages_distributions
+    from importlib.metadata import version as installed
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        return Item("extras", package, False, f"not installed ({purpose})", f"pip install 'workbench[{extra}]'")
+    try:
+        owner = packages_distributions().get(package, [package])[0]
+        return Item("extras", package, True, installed(owner))
+    except PackageNotFoundError:
+        return Item("extras", package, True, "version unknown")
+
+
+def _table(items: list[Item]) -> str:
+    width = max(len(item.name) for item in items)
+    lines: list[str] = []
+    group = ""
+    for item in items:
+        if item.group != group:
+            lines += ([""] if lines else []) + [item.group]
+            group = item.group
+        lines.append(f"  {'✓' if item.found else '-'} {item.name.ljust(width)}  {item.detail}")
+        if item.hint:
+            lines.append(f"    {' ' * width}  to do: {item.hint}")
+    return "\n".join(lines)

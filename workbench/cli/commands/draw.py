@@ -1,0 +1,38 @@
+"""Draw a pipeline with graphviz."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from workbench.cli import options as o
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    o.pipeline_argument(parser)
+    o.parameter_options(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="PICTURE",
+        help="a .svg, .png, .pdf or .dot file (default: DOT on standard output)",
+    )
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Draw."""
+    pipeline = o.load(args.file, args.param, args.fault).pipeline
+    if args.output is None:
+        from workbench.show.draw import draw
+
+        sys.stdout.write(draw(pipeline))
+        return 0
+    from workbench.events.whole import replacing
+    from workbench.show.draw import render
+
+    with replacing(Path(os.path.realpath(args.output))) as name:
+        render(pipeline, str(name))
+    return 0

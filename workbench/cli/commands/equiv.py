@@ -1,0 +1,54 @@
+"""Decide whether two pipelines compute the same."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from workbench.cli import options as o
+from workbench.cli import runs
+
+if TYPE_CHECKING:
+    from workbench.cli.problem import Selected
+
+MODES = ("sequence", "stepwise", "approximates")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    o.pipeline_argument(parser, "left", "FILE_A[:NAME]")
+    o.pipeline_argument(parser, "right", "FILE_B[:NAME]")
+    parser.add_argument(
+        "--mode", choices=MODES, default=MODES[0],
+        help="sequence: the i-th outputs are equal (default); stepwise: at every step the same output, or "
+        "none; approximates: stepwise, and where FILE_B says true so does FILE_A",
+    )  # fmt: skip
+    o.check_options(parser)
+    runs.options(parser)
+    o.examine_option(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Compare and print."""
+    runs.check_writable(args)
+    left, right = _pipelines([args.left, args.right], args.param)
+    from workbench.cli.output import decide_all
+    from workbench.cli.problem import Equivalence
+    from workbench.verify.answer.equivalence import side_by_side
+
+    left = replace(left, loaded=left.loaded.faulty(*args.fault))
+    both = side_by_side(left.pipeline, right.pipeline, args.mode)[0]
+    comparison = Equivalence(left, right, args.mode, o.settings(args, both))
+    then = partial(runs.write, args)
+    return decide_all([comparison], as_json=args.json, quiet=args.quiet, examine=args.rests_on, then=then)
+
+
+def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Selected]:
+    """Both pipelines; a parameter goes to each that has one of its name, and one of them must."""
+    from workbench.language import read_file, split_reference
+
+    split = [split_reference(reference) for reference in references]
+    return o.load_all([(read_file(path), name) for path, name in split], params)

@@ -1,0 +1,134 @@
+"""Print the model of a pipeline, with properties, for NuSMV.
+
+`export_text` prints the whole transition system: nothing is sliced away, so the file shows what the pipeline
+becomes, and `NuSMV model.smv` decides its properties. (`workbench check` asks about smaller models.) As
+there, what follows an overflow is never concluded from: each specification is weakened by the overflow flag.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli import options as o
+from workbench.cli.commands.check import properties, property_option
+from workbench.cli.progress import Progress
+from workbench.events.files import write_atomically
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+    from workbench.ir.system import System
+    from workbench.language import PropertySyntax
+    from workbench.verify.answer.check import Settings
+    from workbench.verify.ask.properties import Question
+
+KEYWORDS = {"invar": "INVARSPEC", "ctl": "CTLSPEC", "ltl": "LTLSPEC"}
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The arguments of the command."""
+    o.pipeline_argument(parser)
+    property_option(parser)
+    o.parameter_options(parser)
+    o.queue_options(parser)
+    o.domain_options(parser)
+    o.environment_options(parser)
+    o.limit_options(parser)
+    parser.add_argument("-o", "--output", metavar="MODEL.smv", help="the file to write (default: standard output)")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Print the model, or write it."""
+    loaded = o.load(args.file, args.param, args.fault)
+    settings = o.settings(args, loaded.pipeline)
+    with Progress():
+        text = export_text(loaded.pipeline, properties(loaded, args.property), settings)
+    if args.output:
+        write_atomically(args.output, text)
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def export_text(pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: Settings) -> str:
+    """The model of the whole pipeline as SMV text, with a specification for each property.
+
+    Raises
+    ------
+    Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
+    """
+    from workbench.ir.compose import compose
+    from workbench.ir.reduce import focus
+    from workbench.processors.held.group import flatten
+    from workbench.smv.printer import print_model
+    from workbench.verify.ask.formula import to_smv, weaken
+
+    flat = flatten(pipeline.resolve(settings.domain))
+    system, questions = _asked(compose(flat, settings.q), asked)
+    roots = [*_labels(system), *(atom for _, q in questions if q for atom in q.formula.atoms())]
+    model = focus(system, roots)
+    env = settings.environment
+    smv = print_model(
+        model.system,
+        assume=env.assumptions(model.system, stutter_reduced=False),
+        fair=env.fairness(model.system),
+        header=list(_header(pipeline, settings, model.system)),
+    )
+    lines = [smv.text.rstrip(), ""]
+    for syntax, question in questions:
+        lines.append(f"  -- {syntax}")
+        if question is None:
+            lines.append("  -- compares two pipelines: see `workbench check` and `workbench equiv`")
+            continue
+        hidden = _never() if question.about_overflow else model.overflow
+        formula = weaken(question.formula, hidden)
+        lines.append(f"  {KEYWORDS[question.kind]} {to_smv(formula, smv.formula)};")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _asked(
+    system: System, asked: Sequence[PropertySyntax]
+) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
+    """The system with the observers of all properties, and the questions; None for comparisons."""
+    from workbench.verify.answer.from_syntax import EQUIVALENCES, property_from
+    from workbench.verify.answer.tolerance import TOLERATES
+
+    questions: list[tuple[PropertySyntax, Question | None]] = []
+    for syntax in asked:
+        if syntax.name in EQUIVALENCES or syntax.name == TOLERATES:
+            questions.append((syntax, None))
+            continue
+        question = property_from(syntax).question(system)
+        system = question.system
+        questions.append((syntax, question))
+    return system, questions
+
+
+def _labels(system: System) -> Iterator[Any]:
+    """Everything a user can name: all pipes and queues."""
+    for pipe in system.pipes.values():
+        yield pipe.slots
+    for queue in system.queues.values():
+        yield queue.length
+        yield queue.overflow
+
+
+def _never() -> Any:
+    from workbench.core.term import FALSE
+
+    return FALSE
+
+
+def _header(pipeline: Pipeline, settings: Settings, system: System) -> Iterator[str]:
+    from workbench.verify.answer.rests_on import misfortunes
+
+    yield f"Pipeline {pipeline.name}"
+    yield from (f"  {line}".rstrip() for line in pipeline.doc.splitlines())
+    sizes = ", ".join(f"{queue.name} {queue.capacity}" for queue in system.queues.values())
+    yield f"Queues: {sizes or 'none'}"
+    yield f"int is {settings.domain}"
+    yield from misfortunes(system)
+    yield settings.environment.describe()
+    yield "Printed by `workbench export`. Run: NuSMV FILE"

@@ -1,0 +1,254 @@
+"""Conformance of pipelines: every backend against the reference executor, on random traces.
+
+The rule of this module: examples come in rounds, each decided by a seed, one after the other. So a search is the same
+again for the same seed, and goes on from the seed at which it was interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from workbench.conformance.compare.contenders import Contender, Match, chosen
+from workbench.conformance.compare.differential import Disagreement, agree
+from workbench.conformance.compare.executables import InputSequence, Running
+from workbench.conformance.compare.reduction import SmallestPart, smallest_part
+from workbench.conformance.compare.shrinking import smallest
+from workbench.conformance.compare.threaded import Plan
+from workbench.conformance.generate.pipelines import long_traces, pipelines, plans
+from workbench.core.domain import Integer
+from workbench.core.pipeline import Pipeline
+from workbench.errors import DomainError, Refused, TypingError
+
+ROUND = 100
+"""Examples of a round."""
+
+STEPS = 24
+"""The most steps of a trace, without its end."""
+
+
+@dataclass(frozen=True)
+class Conformity:
+    """What was found of a pipeline on a backend.
+
+    Attributes
+    ----------
+    pipeline: its name; `random pipelines` for those.
+    backend: the name of the contender, what was compared with the reference executor.
+    agreements: on how many traces both showed the same.
+    refused, hint: why it cannot run the pipeline, and what to do about it; empty where it can.
+    failure: the simplest disagreement that was found.
+    part: the names of the processors that differ by themselves, where those are not all; `failure` is theirs.
+    integers: what `int` was; None for ordinary numbers.
+    repeatable: whether the reference executor shows the same when it runs on the trace of the failure again.
+    """
+
+    pipeline: str
+    backend: str
+    agreements: int = 0
+    refused: str = ""
+    hint: str = ""
+    failure: Disagreement | None = None
+    part: tuple[str, ...] = ()
+    integers: Integer | None = None
+    repeatable: bool = True
+
+    @property
+    def holds(self) -> bool:
+        """Whether no disagreement was found."""
+        return self.failure is None
+
+
+@dataclass(frozen=True)
+class Search:
+    """How examples are drawn.
+
+    Parameters
+    ----------
+    examples: how many traces, for each pipeline and contender; those of which running takes long get a part.
+    seed: of the first round.
+    steps: the most steps of a trace.
+    n, q: the domain of `int` in models, and the capacity of queues in what needs one.
+    """
+
+    examples: int = 100
+    seed: int = 0
+    steps: int = STEPS
+    n: int = 4
+    q: int = 4
+
+    def rounds(self, share: float = 1.0) -> Iterator[tuple[int, int]]:
+        """The seeds of the rounds, and how many examples each has."""
+        left = max(1, round(self.examples * share))
+        for number in range(self.seed, self.seed + -(-left // ROUND)):
+            yield number, min(left, ROUND)
+            left -= ROUND
+
+
+def conform(
+    pipeline: Pipeline,
+    backends: Sequence[str | Contender] = (),
+    search: Search | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> list[Conformity]:
+    """Compare a pipeline on every backend with the reference executor: an outcome for each.
+
+    Values, their order, the step at which they come, the end of the streams, the lengths of queues and errors are
+    compared, under the determinism contracts of the pipeline's processors.
+
+    Parameters
+    ----------
+    backends: names (see `workbench.run.table`), or contenders of your own; all, where none is given.
+    progress: told what is being done.
+    """
+    search = search or Search()
+    found = []
+    for contender in contenders(backends):
+        outcome = begin(pipeline, contender, search)
+        for number, count in search.rounds(contender.share):
+            progress(f"{pipeline.name} on {contender.name}: seed {number}, {outcome.agreements} traces agree")
+            outcome = go_on(pipeline, contender, outcome, search, number, count)
+        found.append(outcome)
+    return found
+
+
+def contenders(backends: Sequence[str | Contender]) -> tuple[Contender, ...]:
+    """The contenders that are meant."""
+    own = tuple(each for each in backends if isinstance(each, Contender))
+    names = [each for each in backends if isinstance(each, str)]
+    return own + (chosen(names) if names or not own else ())
+
+
+def begin(pipeline: Pipeline, contender: Contender, search: Search) -> Conformity:
+    """The outcome before the first round: the contender may refuse the pipeline."""
+    integers = Integer(search.n) if contender.finite else None
+    outcome = Conformity(pipeline.name, contender.name, integers=integers)
+    try:
+        Match(contender, pipeline, search.n, search.q)
+    except (Refused, DomainError, TypingError) as error:
+        return replace(outcome, refused=error.what, hint=error.hint)
+    return outcome
+
+
+def go_on(
+    pipeline: Pipeline, contender: Contender, outcome: Conformity, search: Search, number: int, count: int
+) -> Conformity:
+    """The outcome after one more round; one that refuses or differs has no more."""
+    if outcome.refused or outcome.failure:
+        return outcome
+    match = Match(contender, pipeline, search.n, search.q)
+    try:
+        failure = searched(match, search, number, count)
+    except NotImplementedError as error:  # a specification that is not there
+        return replace(outcome, refused=str(error) or "it is not implemented")
+    if failure is None:
+        return replace(outcome, agreements=outcome.agreements + count)
+    by_itself = _part(match, failure, search, number)
+    part, failure = by_itself or ((), failure)
+    runs = Running(failure.pipeline, {}), Running(failure.pipeline, {})
+    repeatable = agree(failure.pipeline, failure.steps, *runs) is None
+    return replace(outcome, failure=failure, part=part, repeatable=repeatable)
+
+
+def searched(match: Match, search: Search, number: int, count: int) -> Disagreement | None:
+    """The simplest failure among so many traces; what few switches of threads show is shown so."""
+    contender = match.contender
+    how = {"ends": contender.ends, "together": contender.complete, "regrouped": contender.reassociates}
+    traces = long_traces(match.flat, search.steps, **how)
+    if not contender.threads:
+        return smallest(traces, lambda steps: compared(match, steps, Plan()), count, number)
+    certified = tuple(match.certificates)
+    for seeded, part in ((False, (count + 1) // 2), (True, count // 2)):
+        runs = st.tuples(traces, plans(match.flat, certified, seeded=seeded))
+        failure = smallest(runs, lambda run: compared(match, *run), part, number) if part else None
+        if failure is not None:
+            return failure
+    return None
+
+
+def compared(match: Match, steps: InputSequence, plan: Plan) -> Disagreement | None:
+    """The disagreement on one trace."""
+    ours, theirs = match.executables(plan)
+    found = agree(match.pipeline, steps, ours, theirs, match.terms)
+    if found is not None and isinstance(found.right[1], NotImplementedError):
+        raise found.right[1]
+    return found
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A random pipeline with a run of it."""
+
+    match: Match
+    steps: InputSequence
+    plan: Plan
+
+
+@st.composite
+def _drawn(draw: st.DrawFn, /, among: Sequence[Contender], search: Search) -> _Drawn | None:
+    """None where the contender refuses the pipeline."""
+    contender = draw(st.sampled_from(among))
+    pipeline = draw(pipelines())
+    try:
+        match = Match(contender, pipeline, search.n, draw(st.integers(0, search.q)))
+    except Refused:
+        return None
+    steps = draw(long_traces(match.flat, search.steps, ends=contender.ends))
+    seeded = draw(st.booleans())
+    plan = draw(plans(match.flat, tuple(match.certificates), seeded=seeded)) if contender.threads else Plan()
+    return _Drawn(match, steps, plan)
+
+
+def conform_random(
+    backends: Sequence[str | Contender] = (),
+    search: Search | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> Conformity:
+    """Compare random pipelines on random backends: one outcome, whose failure is small in all that was drawn.
+
+    What is slow to begin with each pipeline has a quicker stand-in (`Contender.quick`), or is left out.
+    """
+    search = search or Search()
+    quick = [each.quick or each for each in contenders(backends) if each.share == 1]
+    outcome = Conformity("random pipelines", ", ".join(each.name for each in quick))
+    for number, count in search.rounds():
+        progress(f"random pipelines: seed {number}, {outcome.agreements} agree")
+        outcome = go_on_randomly(quick, outcome, search, number, count)
+    return outcome
+
+
+def go_on_randomly(
+    among: Sequence[Contender], outcome: Conformity, search: Search, number: int, count: int
+) -> Conformity:
+    """The outcome after one more round of random pipelines."""
+    if outcome.failure or not among:
+        return outcome
+    tried = 0
+
+    def differs(drawn: _Drawn | None) -> tuple[_Drawn, Disagreement] | None:
+        nonlocal tried
+        tried += drawn is not None
+        found = None if drawn is None else compared(drawn.match, drawn.steps, drawn.plan)
+        return None if drawn is None or found is None else (drawn, found)
+
+    failure = smallest(_drawn(among, search), differs, count, number)
+    if failure is None:
+        return replace(outcome, agreements=outcome.agreements + tried)
+    drawn, found = failure
+    by_itself = _part(drawn.match, found, search, number)
+    return replace(outcome, failure=by_itself[1] if by_itself else found)
+
+
+def _part(match: Match, found: Disagreement, search: Search, number: int) -> SmallestPart | None:
+    """The processors that differ by themselves, and how, if that takes fewer than all."""
+
+    def differs(pipeline: Pipeline, steps: InputSequence | None) -> Disagreement | None:
+        again = Match(match.contender, pipeline, search.n, search.q)
+        known = None if steps is None else compared(again, steps, Plan())
+        if known is None and steps is not None and not match.contender.threads:
+            return None
+        return searched(again, search, number, ROUND) or known
+
+    return smallest_part(match.flat, found, differs)

@@ -1,0 +1,208 @@
+"""Contenders: what is compared with the reference executor, and over which numbers.
+
+The rule of this module: every backend that runs pipelines is compared, by the lines of the table `CONTENDERS` that are
+its own, else step by step. One that cannot run a pipeline raises when it is made, and says why; that is a refusal, not
+a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from workbench.conformance.compare.differential import Terms
+from workbench.conformance.compare.executables import (
+    Blocks,
+    CompiledRun,
+    Denoting,
+    Executable,
+    OnGpu,
+    Pieces,
+    Pulled,
+    Running,
+    Started,
+    Streams,
+)
+from workbench.conformance.compare.models import Evaluated, Simulated
+from workbench.conformance.compare.state_guard import Watched, watched
+from workbench.conformance.compare.threaded import Plan, Scheduled
+from workbench.core.determinism import Determinism, contracts
+from workbench.core.domain import Integer
+from workbench.core.pipeline import Pipeline
+from workbench.errors import DomainError, EngineMissing, Overflow, Refused, TypingError, WorkbenchError
+from workbench.processors.held.group import flatten
+from workbench.run.table import backend_row, backend_rows
+from workbench.run.threaded.certificate import Certificate
+from workbench.verify.analyses.certify import certify_nodes
+
+Capacities = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a contender is made for."""
+
+    pipeline: Pipeline
+    capacities: Capacities = field(default_factory=dict)
+    plan: Plan = field(default_factory=Plan)
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)
+
+
+Make = Callable[[Request], Executable]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way to run a pipeline.
+
+    Parameters
+    ----------
+    name: as reports call it.
+    backend: the backend it belongs to, as options call it.
+    make: makes the executable of a pipeline; raises where it refuses the pipeline.
+    finite: it needs finite domains: `int` becomes a finite domain on both sides.
+    capacities: which its queues have, and those of the reference executor that it is compared with: none, the
+        pipeline's own, or one for every queue.
+    steps: it works in steps; else only the streams are compared, at the end if `ends`.
+    ends: it runs only traces that end.
+    complete: it is of interest only where every input has an event in every step.
+    threads: it makes use of the plan drawn.
+    reassociates: it may group additions and multiplications otherwise, so the tolerance of contracts applies.
+    share: the part of the examples that it gets: running it takes long.
+    quick: what stands for it where every example has another pipeline.
+    """
+
+    name: str
+    backend: str
+    make: Make
+    finite: bool = False
+    capacities: Literal["none", "own", "all"] = "own"
+    steps: bool = True
+    ends: bool = False
+    complete: bool = False
+    threads: bool = False
+    reassociates: bool = False
+    share: float = 1.0
+    quick: Contender | None = None
+
+
+LOOPS = Contender(
+    "numba, its loops in Python", "numba", lambda r: Pieces(r.pipeline, r.capacities, machine=False), capacities="all"
+)
+CONTENDERS: Sequence[Contender] = (
+    Contender("specification", "reference", lambda r: Denoting(r.pipeline), capacities="none"),
+    Contender("pull", "reference", lambda r: Pulled(r.pipeline), capacities="none", steps=False, ends=True),
+    Contender("threaded", "threaded", lambda r: Scheduled(r.pipeline, r.plan, r.certificates), threads=True),
+    Contender("numba, step by step", "numba", lambda r: CompiledRun(r.pipeline, r.capacities), capacities="all"),
+    Contender("numba", "numba", lambda r: Pieces(r.pipeline, r.capacities), capacities="all", quick=LOOPS),
+    Contender(
+        "parallel",
+        "parallel",
+        lambda r: Blocks(r.pipeline, r.capacities),
+        capacities="all",
+        complete=True,
+        share=0.5,
+    ),
+    Contender(
+        "parallel, floats regrouped",
+        "parallel",
+        lambda r: Blocks(r.pipeline, r.capacities, reassociate=True),
+        capacities="all",
+        complete=True,
+        reassociates=True,
+        share=0.5,
+    ),
+    Contender("gpu", "gpu", lambda r: OnGpu(r.pipeline, r.capacities), capacities="all", steps=False, share=0.2),
+    Contender("model", "model", lambda r: Evaluated(r.pipeline, r.capacities), finite=True, capacities="all"),
+    Contender(
+        "NuSMV", "model", lambda r: Simulated(r.pipeline, r.capacities), finite=True, capacities="all", share=0.1
+    ),
+)
+
+
+def contenders() -> dict[str, tuple[Contender, ...]]:
+    """Backend to its contenders, in the order of the table of backends."""
+    found = {name: tuple(each for each in CONTENDERS if each.backend == name) for name in backend_rows()}
+    return {name: own or (_stepwise(name),) for name, own in found.items() if own or backend_row(name).make}
+
+
+def _stepwise(name: str) -> Contender:
+    return Contender(name, name, lambda r: Started(name, r.pipeline, r.capacities))
+
+
+class Match:
+    """A contender beside the reference executor, for one pipeline.
+
+    Parameters
+    ----------
+    n: `int` is 0..n-1 where finite domains are needed.
+    q: the capacity of queues that the pipeline leaves unbounded, where capacities are needed.
+
+    Raises
+    ------
+    Refused: the contender cannot run the pipeline.
+    """
+
+    def __init__(self, contender: Contender, pipeline: Pipeline, n: int, q: int) -> None:
+        self.contender = contender
+        self.pipeline = _finite(pipeline, n) if contender.finite else pipeline
+        self.flat = flatten(self.pipeline)
+        every = dict.fromkeys(self.flat.queues, q) if contender.capacities == "all" else {}
+        self.capacities: Capacities = {} if contender.capacities == "none" else {**every, **self.flat.capacities}
+        self.terms = terms(self.pipeline, reassociates=contender.reassociates)
+        self._made: tuple[Plan, Executable] | None = None
+        self.executables(Plan())
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        """What may be pipelined."""
+        return certify_nodes(self.pipeline) if self.contender.threads else {}
+
+    def executables(self, plan: Plan) -> tuple[Executable, Executable]:
+        """The reference executor and the contender, which follows the plan if it has threads."""
+        if self._made is None or (self.contender.threads and self._made[0] != plan):
+            self._made = plan, self._contender(plan)
+        kind = Watched if watched(self.flat) else Running
+        ours: Executable = kind(self.pipeline, self.capacities)
+        return ours if self.contender.steps else Streams(ours, self.pipeline), self._made[1]
+
+    def _contender(self, plan: Plan) -> Executable:
+        try:
+            certificates = {name: self.certificates[name] for name in plan.pipelined}
+            return self.contender.make(Request(self.pipeline, self.capacities, plan, certificates))
+        except EngineMissing as error:
+            raise Refused(error.what, hint=error.hint) from error
+
+
+def terms(pipeline: Pipeline, *, reassociates: bool = False) -> Terms:
+    """How a contender is compared with the reference executor: contracts, and errors in the same step."""
+    found = contracts(flatten(pipeline))
+    left = ~Determinism.EXACT if reassociates else Determinism.REORDERABLE
+    return Terms({pipe: contract & left for pipe, contract in found.items()}, True, excused)
+
+
+def _finite(pipeline: Pipeline, n: int) -> Pipeline:
+    try:
+        return pipeline.resolve(Integer(n))
+    except (DomainError, TypingError) as error:
+        raise Refused(f"it is not defined over int mod {n}: {error.what}", hint=error.hint) from error
+
+
+def excused(error: Exception) -> bool:
+    """Whether an error of one side only is no disagreement: compiled integers have 64 bits, and say so.
+
+    They say so of a result (Overflow), and of an event that comes in (DomainError).
+    """
+    return isinstance(error, Overflow | DomainError) and "64 bits" in error.what
+
+
+def chosen(names: Sequence[str]) -> tuple[Contender, ...]:
+    """The contenders of these backends, or with these names; all, where none is named."""
+    every = [each for some in contenders().values() for each in some]
+    known = [*contenders(), *(each.name for each in every)]
+    for name in names:
+        if name not in known:
+            raise WorkbenchError(f"there is no backend '{name}'", hint=f"there are: {', '.join(contenders())}")
+    return tuple(each for each in every if not names or {each.name, each.backend}.intersection(names))

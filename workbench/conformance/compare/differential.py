@@ -1,0 +1,257 @@
+"""Differential checks: two executables of one pipeline must show the same, step by step.
+
+The rule of this module: values agree only if their types do (Python's `True == 1`), an Overflow on either
+side ends the comparison at that step, and a disagreement can be read and run again: it carries the pipeline
+as a program, the trace, and the first step and pipe that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.conformance.compare.executables import Executable, InputSequence, Observation, source_of
+from workbench.conformance.written_tests.python_source import body
+from workbench.core.determinism import EXACT, Determinism, same
+from workbench.core.domain import Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.errors import Overflow
+from workbench.processors.held.group import flatten
+from workbench.run.reference.executor import Reference
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """The first place where two executables differ."""
+
+    pipeline: Pipeline
+    steps: InputSequence
+    step: int
+    what: str
+    """`pipe 'add'`, `queue 'add.left'`, or `the run` where one side fails."""
+    left: tuple[str, Any]
+    """The name of the executable and what it shows."""
+    right: tuple[str, Any]
+    made: tuple[str, str] = ("", "")
+    """How each executable is made from `pipeline`, as Python source; empty where that is not known."""
+    shown: tuple[tuple[Observation, Observation], ...] = field(default=(), repr=False, compare=False)
+    """What both showed in each step, as far as both did."""
+    strict: bool = False
+    """Whether an Overflow of one side only counts."""
+    imports: tuple[str, ...] = ()
+    """Of executables that are not ours, where they know their source."""
+
+    def to_test(self) -> str:
+        """The text of a pytest file that compares them again: it fails for as long as they differ.
+
+        An executable that cannot be made again gives way to the specification, or to the reference executor.
+        """
+        from workbench.conformance.written_tests.disagreements import disagreement
+
+        return disagreement(self)
+
+    def __str__(self) -> str:
+        shown = "\n".join(
+            f"  {mark} step {i}: {events}"
+            for i, events in enumerate(self.steps[: self.step + 1])
+            for mark in ["→" if i == self.step else " "]
+        )
+        width = max(len(self.left[0]), len(self.right[0]))
+        sides = "\n".join(f"  {name:{width}}  {value!r}" for name, value in (self.left, self.right))
+        return (
+            f"{self.left[0]} and {self.right[0]} differ at step {self.step}, {self.what}:\n{sides}\n"
+            f"inputs:\n{shown}\npipeline:\n{body(self.pipeline)}"
+        )
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How two runs are compared.
+
+    Parameters
+    ----------
+    contracts: pipe to what is left open on it (`core.determinism`); exact where a pipe is absent.
+    strict: whether an Overflow on one side only is a disagreement; else it ends the comparison.
+    excused: whether an error on one side only may be, nevertheless.
+    """
+
+    contracts: Mapping[str, Determinism] = field(default_factory=dict)
+    strict: bool = False
+    excused: Callable[[Exception], bool] = lambda _: False
+
+
+LOOSE = Terms()
+
+
+def agree(
+    pipeline: Pipeline, steps: InputSequence, left: Executable, right: Executable, terms: Terms = LOOSE
+) -> Disagreement | None:
+    """The first disagreement of two executables on a trace of inputs; None if they agree on all of it.
+
+    Pipes and queues that both sides show are compared; the outputs' pipes must be among them. Errors of one kind at the
+    same step agree, and end the comparison.
+    """
+    names = _name(left), _name(right)
+    if names[0] == names[1]:
+        names = f"{names[0]} (left)", f"{names[1]} (right)"
+    runs = _observed(left, steps), _observed(right, steps)
+    shown: list[tuple[Observation, Observation]] = []
+    for position in range(len(steps)):
+        ours, theirs = next(runs[0]), next(runs[1])
+        failures = [side for side in (ours, theirs) if isinstance(side, Exception)]
+        lazily = isinstance(ours, Overflow) and not isinstance(theirs, Exception) and getattr(right, "lazy", False)
+        if lazily or _over(failures, terms):
+            return None
+        found = _difference(pipeline, ours, theirs, terms)
+        if found is not None:
+            what, a, b = found
+            made = source_of(left), source_of(right)
+            sides = (names[0], a), (names[1], b)
+            if not failures:
+                shown.append((ours, theirs))  # type: ignore[arg-type]
+            return Disagreement(
+                pipeline, steps, position, what, *sides, made, tuple(shown), terms.strict, _imports(left, right)
+            )
+        shown.append((ours, theirs))  # type: ignore[arg-type]
+    return None
+
+
+def _imports(*executables: Executable) -> tuple[str, ...]:
+    kinds = [type(getattr(each, "executable", each)) for each in executables]
+    return tuple(f"from {kind.__module__} import {kind.__name__}" for kind in kinds if foreign(kind))
+
+
+def foreign(kind: type) -> bool:
+    """Whether a class is a user's own."""
+    return not kind.__module__.startswith("workbench.")
+
+
+def _name(executable: Executable) -> str:
+    return str(getattr(executable, "name", "") or type(executable).__name__)
+
+
+def _over(failures: list[Exception], terms: Terms) -> bool:
+    """Whether these errors of one step end the comparison."""
+    overflows = [error for error in failures if isinstance(error, Overflow)]
+    if len(failures) == 2:
+        return len(overflows) != 1
+    return any((isinstance(error, Overflow) and not terms.strict) or terms.excused(error) for error in failures)
+
+
+def check(pipeline: Pipeline, steps: InputSequence, left: Executable, right: Executable, terms: Terms = LOOSE) -> None:
+    """AssertionError with a readable account if two executables disagree."""
+    found = agree(pipeline, steps, left, right, terms)
+    if found is not None:
+        raise AssertionError(str(found))
+
+
+def _observed(executable: Executable, steps: InputSequence) -> Iterator[Observation | Exception]:
+    """The observations; then, where the run ends early, the reason, again and again."""
+    count = 0
+    reason: Exception = AssertionError(f"the trace ends after {count} of {len(steps)} steps")
+    try:
+        for observation in executable.trace(steps):
+            count += 1
+            yield observation
+        reason = AssertionError(f"the trace ends after {count} of {len(steps)} steps")
+    except Overflow as error:
+        reason = error
+        if count == 0 and len(steps) > 1:
+            # an executable that makes its list at once: what it shows before the overflow counts too
+            yield from _observed(executable, steps[:-1])
+    except Exception as error:
+        reason = error
+    while True:
+        yield reason
+
+
+def _difference(
+    pipeline: Pipeline, left: Observation | Exception, right: Observation | Exception, terms: Terms
+) -> tuple[str, Any, Any] | None:
+    if isinstance(left, Exception) or isinstance(right, Exception):
+        shown = [side if isinstance(side, Exception) else "runs on" for side in (left, right)]
+        return "the run", shown[0], shown[1]
+    unseen = {pipe for _, pipe in pipeline.outputs} - (left.pipes.keys() & right.pipes.keys())
+    if unseen:
+        return f"pipe {sorted(unseen)[0]!r}", sorted(left.pipes), sorted(right.pipes)
+    for kind, a, b in (("pipe", left.pipes, right.pipes), ("queue", left.queues, right.queues)):
+        for name in a:
+            if name in b and not same(a[name], b[name], terms.contracts.get(name, EXACT)):
+                return f"{kind} {name!r}", a[name], b[name]
+    return None
+
+
+# --- checks of the reference executor by itself ------------------------------------------------------------
+
+
+def received(pipeline: Pipeline, steps: InputSequence) -> dict[str, list[Value]]:
+    """The stream on each input after these steps."""
+    return {name: [s[name] for s in steps if name in s] for name, _ in pipeline.inputs}
+
+
+def pushed(pipeline: Pipeline, steps: InputSequence, executor: Reference | None = None) -> dict[str, list[Value]]:
+    """The output streams of the steps, with what comes at the end."""
+    executor = executor or Reference(pipeline)
+    shown: dict[str, list[Value]] = {name: [] for name, _ in pipeline.outputs}
+    for outputs in [*(executor.step(events).outputs for events in steps if events is not END), executor.end()]:
+        for name, values in outputs.items():
+            shown[name] += values
+    return shown
+
+
+def pulled(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> dict[str, list[Value]]:
+    """The output streams in pull mode, one event of each output in turn."""
+    executor = Reference(pipeline, capacities={}).connect(**streams)
+    shown: dict[str, list[Value]] = {name: [] for name, _ in pipeline.outputs}
+    open_ = list(shown)
+    while open_:
+        for name in list(open_):
+            try:
+                shown[name].append(executor.pull(name))
+            except StopIteration:
+                open_.remove(name)
+    return shown
+
+
+def check_streams(pipeline: Pipeline, steps: InputSequence) -> None:
+    """Denotation, push mode, pull mode and a second run after `reset` give the same output streams.
+
+    Where a checked domain is left, the denotation and push mode both say so (pull mode need not come there).
+    """
+    if any(processor.timed for processor in flatten(pipeline).typed.values()):
+        return  # what it emits depends on the steps
+    streams = received(pipeline, steps)
+    executor = Reference(pipeline)
+    specified = _unless_overflow(lambda: pipeline.denote(list(streams.values())))
+    found: dict[str, Any] = {"push mode": _unless_overflow(lambda: pushed(pipeline, steps, executor))}
+    if specified is not None:
+        specified = dict(zip(dict(pipeline.outputs), specified, strict=True))
+        found["pull mode"] = pulled(pipeline, streams)
+        executor.reset()
+        found["push mode after reset"] = pushed(pipeline, steps, executor)
+        found["a run in lockstep"] = Reference(pipeline).run(streams)
+    for how, outputs in found.items():
+        if not _same_streams(specified, outputs):
+            raise AssertionError(
+                f"the denotation gives {_shown(specified)}, {how} gives {_shown(outputs)}\n"
+                f"inputs: {streams}\npipeline:\n{body(pipeline)}"
+            )
+
+
+def _unless_overflow(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except Overflow:
+        return None
+
+
+def _same_streams(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a.keys() == b.keys() and all(same(tuple(a[name]), tuple(b[name])) for name in a)
+
+
+def _shown(streams: Any) -> str:
+    return "an overflow" if streams is None else str(streams)

@@ -1,0 +1,390 @@
+"""What can be compared: things that run a pipeline step by step and show what every pipe carries.
+
+The rule of this module: an executable is made from a pipeline alone and starts afresh at every `trace`. One
+that leaves a checked domain, or whose queue overflows, raises Overflow at that step, after having shown the
+steps before it (`trace` is a generator, or a list where nothing can overflow).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from workbench.core.determinism import same
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.evaluate import compile_terms
+from workbench.core.fields import joined, split
+from workbench.core.ops import as_term
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END, Machine, Maybe, carried, slots_of
+from workbench.core.term import concrete, var
+from workbench.core.unfolding import Unfolding
+from workbench.errors import WorkbenchError
+from workbench.processors.held.group import Group, flatten
+from workbench.processors.held.holding import as_state
+from workbench.run.base import StepRecord
+from workbench.run.compiled.execute.executor import Compiled
+from workbench.run.compiled.gpu.batch import Batch
+from workbench.run.compiled.parallel.executor import Parallel
+from workbench.run.reference.executor import Reference
+from workbench.run.table import Start, backend_row
+
+InputSequence = Sequence[Mapping[str, Value]]
+
+
+class Observation(Protocol):
+    """What is seen of one step."""
+
+    @property
+    def pipes(self) -> Mapping[str, Value | None]:
+        """Pipe name to its event, None where it carries none. Pipes that cannot be seen are absent."""
+
+    @property
+    def queues(self) -> Mapping[str, int]:
+        """Queue name to the number of events waiting at the end of the step."""
+
+
+class Seen(NamedTuple):
+    """An observation."""
+
+    pipes: dict[str, Value | None]
+    queues: dict[str, int]
+
+
+class Executable(Protocol):
+    """A pipeline that can be run.
+
+    One with an attribute `lazy` that is true computes only what its outputs need, and so overflows nowhere else.
+    """
+
+    def trace(self, steps: InputSequence) -> Iterable[Observation]:
+        """What is seen at each of these steps, from the initial state on."""
+
+
+def source_of(executable: Executable) -> str:
+    """The Python source that makes the executable again from `pipeline`; empty where it does not say."""
+    return str(getattr(executable, "source", ""))
+
+
+class Running:
+    """The reference executor."""
+
+    name = "reference"
+
+    def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
+        self.executor = Reference(pipeline, capacities)
+        self.source = f"Running(pipeline, {capacities!r})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """One step after the other."""
+        return _stepped(self.executor, steps)
+
+
+class CompiledRun:
+    """The compiled executor, one step at a time in plain Python."""
+
+    name = "numba, step by step"
+
+    def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
+        self.executor = Compiled(pipeline, capacities, machine=False)
+        self.source = f"CompiledRun(pipeline, {capacities!r})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """One step after the other."""
+        return _stepped(self.executor, steps)
+
+
+class Started:
+    """Any backend, one step at a time, as `workbench run` starts it."""
+
+    def __init__(self, name: str, pipeline: Pipeline, capacities: Mapping[str, int]) -> None:
+        make = backend_row(name).make
+        assert make is not None
+        self.name = name
+        self.pipeline = flatten(pipeline)
+        self.running = make(pipeline.with_capacities(capacities), Start())
+        self.source = f"Started({name!r}, pipeline, {capacities!r})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """One step after the other; at the end what the outputs show."""
+        self.running.reset()
+        for events in steps:
+            if events is END:
+                last, widths = self.running.end(), self.pipeline.widths
+                yield Seen({pipe: carried(last[name], widths[pipe]) for name, pipe in self.pipeline.outputs}, {})
+            else:
+                yield seen(self.running.step(events))
+
+
+def _stepped(executor: Reference | Compiled, steps: InputSequence) -> Iterator[Seen]:
+    executor.reset()
+    for events in steps:
+        yield seen(executor.step(events))
+
+
+def seen(record: StepRecord) -> Seen:
+    """What an executor shows of a step."""
+    pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+    return Seen(pipes, dict(record.queues))
+
+
+class Denoting:
+    """The specification: what a step adds to the streams that the denotations give for the prefixes."""
+
+    name = "specification"
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = flatten(pipeline)
+        self.source = "Denoting(pipeline)"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """One prefix after the other."""
+        unfolding = Unfolding(self.pipeline)
+        for events in steps:
+            added = unfolding.step(events)
+            shown = {pipe: _within(pipe, events, self.pipeline.widths[pipe]) for pipe, events in added.items()}
+            yield Seen(shown, self.queues(unfolding.streams))
+
+    def queues(self, streams: Mapping[str, Sequence[Value]]) -> dict[str, int]:
+        """A queue holds what arrived in excess of the shortest stream."""
+        found: dict[str, int] = {}
+        for node in self.pipeline.nodes:
+            lengths = [len(streams[pipe]) for pipe in node.inputs]
+            found.update(zip(node.queues, (n - min(lengths) for n in lengths), strict=False))
+            if node.pending in self.pipeline.rooms:
+                found[node.pending] = min(lengths) - len(streams[node.outputs[0]])
+        return found
+
+
+def _within(pipe: str, events: list[Value], width: int | None) -> Value | None:
+    if width is not None and len(events) > width:
+        raise AssertionError(f"pipe '{pipe}' carries {len(events)} events in one step, not {width} at most: {events}")
+    return carried(events, width)
+
+
+class MachineRun:
+    """A finite machine, its step compiled from terms."""
+
+    def __init__(self, machine: Machine, inputs: Sequence[Domain]) -> None:
+        self.slots, self.inputs = machine.slots, tuple(inputs)
+        state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(self.slots))
+        front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
+        after, outputs = machine.step(state, front)
+        self._outputs = [slots_of(out) for out in outputs]
+        found = [(as_term(slot.present, BOOL), slot.value) for slots in self._outputs for slot in slots]
+        after = tuple(as_state(new, slot) for new, slot in zip(after, self.slots, strict=True))
+        self._run = compile_terms([*after, *found], [*state, *front])
+        self._finish = None
+        if machine.finish:
+            self._last = [slots_of(out) for out in machine.finish(state)]
+            last = [(as_term(slot.present, BOOL), slot.value) for slots in self._last for slot in slots]
+            self._finish = compile_terms(last, state)
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to the initial state."""
+        self.state: tuple[Value, ...] = tuple(slot.initial for slot in self.slots)
+
+    def finish(self) -> list[Value | None]:
+        """What each output carries at the end of the stream (see `carried`)."""
+        if self._finish is None:
+            return [None] * len(self._outputs)
+        return self._carried(self._last, iter(self._finish(*self._flat(self.state))))
+
+    def step(self, front: Sequence[Value]) -> list[Value | None]:
+        """What each output carries for one front (see `carried`)."""
+        events = (part for domain, event in zip(self.inputs, front, strict=True) for part in split(domain, event))
+        flat = iter(self._run(*self._flat(self.state), *events))
+        self.state = tuple(joined(slot.domain, flat) for slot in self.slots)
+        for slot, value in zip(self.slots, self.state, strict=True):
+            slot.domain.check(value)
+        return self._carried(self._outputs, flat)
+
+    def _flat(self, state: Sequence[Value]) -> Iterator[Value]:
+        return (part for slot, value in zip(self.slots, state, strict=True) for part in split(slot.domain, value))
+
+    def _carried(self, outputs: Sequence[Sequence[Maybe]], flat: Iterator[Value]) -> list[Value | None]:
+        shown = []
+        for slots in outputs:
+            events = [(next(flat), concrete(slot.value, flat)) for slot in slots]
+            shown.append(carried([value for present, value in events if present], len(slots)))
+        return shown
+
+
+class Streams:
+    """Another executable without its steps: all that comes out, at the last step."""
+
+    def __init__(self, executable: Executable, pipeline: Pipeline) -> None:
+        self.executable, self.pipeline = executable, pipeline
+        self.name = str(getattr(executable, "name", "") or type(executable).__name__)
+        inner = source_of(executable)
+        self.source = inner and f"Streams({inner}, pipeline)"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """Nothing at every step but the last."""
+        return at_the_end(self.pipeline, steps, self._streams)
+
+    def _streams(self, steps: InputSequence) -> Mapping[str, list[Value]]:
+        found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
+        for seen in self.executable.trace(steps):
+            for pipe, events in found.items():
+                content = seen.pipes[pipe]
+                events += content if isinstance(content, list) else [] if content is None else [content]
+        return found
+
+
+def at_the_end(
+    pipeline: Pipeline, steps: InputSequence, run: Callable[[InputSequence], Mapping[str, list[Value]]]
+) -> Iterator[Seen]:
+    """What `run` makes of the steps, as observations: at the last step the whole output streams, or its error."""
+    yield from [Seen({pipe: None for _, pipe in pipeline.outputs}, {})] * (len(steps) - 1)
+    if steps:
+        yield Seen(dict(run(steps)), {})
+
+
+class Pulled:
+    """The reference executor in pull mode, one event of each output in turn; for traces that end."""
+
+    name = "pull"
+    lazy = True
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.executor = Reference(pipeline, capacities={})
+        self.executor.connect(**{name: () for name, _ in pipeline.inputs})  # what cannot be pulled is refused now
+        self.pipeline = pipeline
+        self.source = "Pulled(pipeline)"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """All that comes out, at the last step."""
+        return at_the_end(self.pipeline, steps, self._streams)
+
+    def _streams(self, steps: InputSequence) -> Mapping[str, list[Value]]:
+        self.executor.reset()
+        given = {name: [s[name] for s in steps if name in s] for name, _ in self.pipeline.inputs}
+        self.executor.connect(**given)
+        found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
+        waiting = dict(self.pipeline.outputs)
+        shown: dict[str, list[Value]] = {name: [] for name in waiting}
+        while waiting:
+            for name in list(waiting):
+                try:
+                    shown[name].append(self.executor.pull(name))
+                except StopIteration:
+                    del waiting[name]
+        for name, pipe in self.pipeline.outputs:
+            found[pipe] = shown[name]
+        return found
+
+
+class Pieces:
+    """The compiled executor on columns of events, a trace in two pieces.
+
+    Parameters
+    ----------
+    machine: whether it is compiled to machine code; else Python runs the same loops.
+    """
+
+    name = "numba"
+
+    def __init__(
+        self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, machine: bool = True
+    ) -> None:
+        self.executor = Compiled(pipeline, capacities, patience=-1, machine=machine)
+        self.source = f"Pieces(pipeline, {capacities!r}, machine={machine})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """What the outputs show in each step; other pipes and queues cannot be seen."""
+        self.executor.reset()
+        ends = len(steps) - 1 if steps and steps[-1] is END else len(steps)
+        cut = ends // 2
+        for piece in (steps[:cut], steps[cut:ends]):
+            yield from map(self._seen, self._outputs(piece))
+        if ends < len(steps):
+            yield self._seen({name: output.events() for name, output in self.executor.finish().items()})
+
+    def _outputs(self, piece: InputSequence) -> Iterable[Mapping[str, list[Value]]]:
+        try:
+            return self.executor.outputs(piece)
+        except WorkbenchError:  # none of the steps has happened: do those before it
+            return (self.executor.outputs([events])[0] for events in piece)
+
+    def _seen(self, outputs: Mapping[str, list[Value]]) -> Seen:
+        flat = self.executor.flat
+        return Seen({pipe: carried(outputs[name], flat.widths[pipe]) for name, pipe in flat.outputs}, {})
+
+
+class Blocks(Pieces):
+    """The compiled executor, the steps of each piece in three threads, as far as it can be cut into blocks.
+
+    Parameters
+    ----------
+    reassociate: whether sums and products of floats may be grouped by block.
+    """
+
+    name = "parallel"
+
+    def __init__(
+        self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, reassociate: bool = False
+    ) -> None:
+        self.parallel = Parallel(
+            pipeline, capacities, threads=3, shortest=2, reassociate=reassociate, patience=-1, machine=True
+        )
+        self.executor = self.parallel
+        self.source = f"Blocks(pipeline, {capacities!r}, reassociate={reassociate})"
+
+
+class OnGpu:
+    """A trace on two threads of a GPU, which must do the same."""
+
+    name = "gpu"
+
+    def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
+        self.batch = Batch(pipeline, capacities, device="gpu")
+        self.pipeline = flatten(pipeline)
+        self.source = f"OnGpu(pipeline, {capacities!r})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """All that comes out, at the last step."""
+        return at_the_end(self.pipeline, steps, self._streams)
+
+    def _streams(self, steps: InputSequence) -> Mapping[str, list[Value]]:
+        from workbench.run.compiled.execute.columns import column
+
+        ends = bool(steps) and steps[-1] is END
+        events = steps[:-1] if ends else steps
+        streams, present = {}, {}
+        for name, domain in self.pipeline.inputs:
+            here = [name in each for each in events]
+            made = column(name, domain, [each.get(name) for each in events], here)
+            if made.wrong is not None:  # arrays hold words of 64 bits
+                raise made.wrong[1]
+            streams[name] = tuple(_twice(part) for part in made.fields)
+            if not all(here):  # else it runs the loops for streams without gaps
+                present[name] = _twice(made.present)
+        found = self.batch.run(streams, present, end=ends)
+        shown = [{pipe: found[name].events(trace) for name, pipe in self.pipeline.outputs} for trace in (0, 1)]
+        if not all(same(events, shown[1][pipe]) for pipe, events in shown[0].items()):  # NaN is not equal to itself
+            raise AssertionError(f"two threads with one trace differ: {shown}")
+        return shown[0]
+
+
+def _twice(part: Any) -> Any:
+    return part.reshape(-1, 1).repeat(2, axis=1)
+
+
+class GroupMachine:
+    """A whole pipeline as the one machine that a window holds; for traces whose steps are complete fronts."""
+
+    def __init__(self, pipeline: Pipeline, horizon: int | None) -> None:
+        self.pipeline = pipeline
+        machine = Group(pipeline).machine(pipeline.input_domains, horizon)
+        self.machine = MachineRun(machine, pipeline.input_domains)
+        self.source = f"GroupMachine(pipeline, {horizon})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """What the outputs show; the pipes inside cannot be seen."""
+        self.machine.reset()
+        for events in steps:
+            shown = self.machine.step([events[name] for name, _ in self.pipeline.inputs])
+            pipes = [pipe for _, pipe in self.pipeline.outputs]
+            yield Seen(dict(zip(pipes, shown, strict=True)), {})

@@ -1,0 +1,115 @@
+"""The model's side of the comparison: the transition system evaluated directly, and NuSMV's own simulation.
+
+Both run the whole system of a pipeline, as it is printed for the model checker, overflow flag included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from workbench.conformance.compare.executables import InputSequence, Seen
+from workbench.core.domain import BOOL, Value
+from workbench.core.fields import split
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END, carried
+from workbench.core.term import concrete, leaves, var
+from workbench.errors import Overflow
+from workbench.ir.compose import compose
+from workbench.ir.reduce import FLAG, Model, focus
+from workbench.ir.simulate import Simulator
+from workbench.ir.system import System
+from workbench.smv.engines import get_simulator
+from workbench.smv.printer import SmvModel, print_model
+
+QueueCapacity = int | Mapping[str, int]
+
+
+def whole(pipeline: Pipeline, capacity: QueueCapacity) -> Model:
+    """The guarded model of everything that a pipeline shows."""
+    system = compose(pipeline, capacity)
+    shown = [pipe.slots for pipe in system.pipes.values()]
+    inside = [var(name, BOOL) for name in sorted(system.strict)]
+    return focus(system, [*shown, *((q.length, q.overflow) for q in system.queues.values()), *inside])
+
+
+class Evaluated:
+    """The transition system, evaluated by Python."""
+
+    name = "model"
+
+    def __init__(self, pipeline: Pipeline, capacity: QueueCapacity = 4) -> None:
+        model = whole(pipeline, capacity)
+        self.simulator = Simulator(model.system, [model.overflow])
+        self.source = f"Evaluated(pipeline, {capacity!r})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """What every pipe and queue shows; Overflow at the step at which the flag is set."""
+        self.simulator.reset()
+        for position, events in enumerate(steps):
+            step = self.simulator.step(events)
+            if step.labels[0]:
+                raise Overflow(f"the flag is set at step {position}")
+            for variable, value in zip(self.simulator.system.variables, self.simulator.state, strict=True):
+                variable.domain.check(value)
+            yield Seen(step.pipes, step.queues)
+
+
+class Simulated:
+    """The printed model, simulated by NuSMV."""
+
+    name = "NuSMV"
+
+    def __init__(self, pipeline: Pipeline, capacity: QueueCapacity = 4) -> None:
+        model = whole(pipeline, capacity)
+        self.system: System = model.system
+        self.smv: SmvModel = print_model(self.system)
+        self.source = f"Simulated(pipeline, {capacity!r})"
+        self.flag = f"{FLAG}:now" if f"{FLAG}:now" in self.smv.names else None
+        self.watch = [leaf.name for pipe in self.system.pipes.values() for leaf in leaves(pipe.slots)]
+        self.watch += [q.length.name for q in self.system.queues.values()]
+        self.watch += [self.flag] if self.flag else []
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """What every pipe and queue shows; Overflow at the step at which the flag is set."""
+        return self.traces([steps])[0]
+
+    def traces(self, runs: Sequence[InputSequence]) -> list[Iterator[Seen]]:
+        """Several runs on the model loaded once."""
+        names = [self.smv.names[name] for name in self.watch]
+        given = [[self._fixed(events) for events in steps] for steps in runs]
+        found = get_simulator().simulate_many(self.smv.text, self.smv.order, given, names)
+        return [self._shown(run) for run in found]
+
+    def _fixed(self, events: Mapping[str, Value]) -> dict[str, str]:
+        fixed: dict[str, str] = {}
+        for source in self.system.inputs:
+            present = source.name in events
+            value = events[source.name] if present else source.domain.default
+            chosen_parts = (present, *split(source.domain, value))
+            for leaf, chosen in zip(leaves((source.present, source.value)), chosen_parts, strict=True):
+                if leaf.name in self.smv.names:
+                    fixed[self.smv.names[leaf.name]] = self.smv.constant(leaf.name, chosen)
+        if self.system.end and self.system.end.now.name in self.smv.names:
+            fixed[self.smv.names[self.system.end.now.name]] = "TRUE" if events is END else "FALSE"
+        return fixed
+
+    def _shown(self, run: Sequence[Mapping[str, str]]) -> Iterator[Seen]:
+        for position, state in enumerate(run):
+            if self.flag and self._read(state, self.flag):
+                raise Overflow(f"the flag is set at step {position}")
+            pipes = {
+                name: carried(
+                    [
+                        concrete(slot.value, (self._read(state, leaf.name) for leaf in leaves(slot.value)))
+                        for slot in pipe.slots
+                        if self._read(state, slot.present.name)
+                    ],
+                    pipe.width,
+                )
+                for name, pipe in self.system.pipes.items()
+            }
+            yield Seen(pipes, {q.name: self._read(state, q.length.name) for q in self.system.queues.values()})
+
+    def _read(self, state: Mapping[str, str], name: str) -> Any:
+        return self.smv.value(name, state[self.smv.names[name]])

@@ -1,0 +1,107 @@
+"""Parts of a pipeline: the processors that are needed to show a disagreement, and no others.
+
+A part's inputs are the pipes that other processors of the whole write. Each processor is left out in turn. A part runs
+on what its inputs carried in the whole, or where that cannot be fed (several events in a step), on random traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from workbench.conformance.compare.differential import Disagreement
+from workbench.conformance.compare.executables import InputSequence, Running
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.errors import WorkbenchError
+from workbench.processors.held.group import flatten
+
+Differs = Callable[[Pipeline, InputSequence | None], Disagreement | None]
+"""The disagreement on a part; without steps, on traces that it looks for."""
+
+
+SmallestPart = tuple[tuple[str, ...], Disagreement]
+"""The names of the processors of a part, and how it differs."""
+
+
+def part(pipeline: Pipeline, names: Collection[str]) -> Pipeline:
+    """The processors of these names (as `flatten` calls them) as a pipeline of their own.
+
+    What they read of the other processors are its inputs; its outputs are the pipes that none of them reads, and those
+    that the whole shows.
+    """
+    flat = flatten(pipeline)
+    nodes = tuple(flat.node(name) for name in names)
+    made = {pipe for node in nodes for pipe in node.outputs}
+    read = dict.fromkeys(pipe for node in nodes for pipe in node.inputs)
+    shown = made & {pipe for _, pipe in flat.outputs}
+    outputs = [pipe for node in nodes for pipe in node.outputs if pipe in shown or pipe not in read]
+    queues = {queue for node in nodes for queue in node.queues}
+    return Pipeline(
+        pipeline.name,
+        tuple((pipe, flat.domains[pipe]) for pipe in read if pipe not in made),
+        nodes,
+        tuple((pipe, pipe) for pipe in outputs),
+        {queue: size for queue, size in flat.capacities.items() if queue in queues},
+    )
+
+
+def smallest_part(whole: Pipeline, found: Disagreement, differs: Differs) -> SmallestPart | None:
+    """A part that differs by itself, from which no processor can be left out; None where that is the whole."""
+    flat = flatten(whole)
+    names = tuple(node.name for node in flat.nodes)
+    best: SmallestPart | None = None
+
+    def tried(candidate: tuple[str, ...]) -> bool:
+        nonlocal best
+        again = _again(flat, candidate, found, differs)
+        best = best if again is None else (candidate, again)
+        return again is not None
+
+    for first in _likely(flat, found.what):
+        if len(first) < len(names) and tried(first):
+            names = first
+            break
+    done = False
+    while not done and len(names) > 1:
+        smaller = (tuple(each for each in names if each != name) for name in names)
+        done = not any(tried(candidate) for candidate in smaller)
+        names = best[0] if best else names
+    return best
+
+
+def _likely(flat: Pipeline, what: str) -> list[tuple[str, ...]]:
+    """The processor where the difference shows, by itself, and with all that comes before it."""
+    place = what.partition("'")[2].rstrip("'")
+    node = next((node for node in flat.nodes if place in (*node.outputs, *node.queues)), None)
+    if node is None:
+        return []
+    needed = set(node.inputs)
+    for each in reversed(flat.nodes):
+        if needed.intersection(each.outputs):
+            needed.update(each.inputs)
+    before = tuple(each.name for each in flat.nodes if needed.intersection(each.outputs))
+    return [(node.name,), (*before, node.name)]
+
+
+def _again(flat: Pipeline, names: Sequence[str], found: Disagreement, differs: Differs) -> Disagreement | None:
+    try:
+        candidate = part(flat, names)
+        steps = _heard(flat, candidate, found.steps[: found.step + 1])
+        return differs(candidate, steps)
+    except (WorkbenchError, NotImplementedError):  # no pipeline, or one side refuses it, or it has no `denote`
+        return None
+
+
+def _heard(flat: Pipeline, candidate: Pipeline, steps: InputSequence) -> InputSequence | None:
+    """What the inputs of a part carry in these steps of the whole; None where they carry more than can be fed."""
+    inputs = [name for name, _ in candidate.inputs]
+    if any(flat.widths[pipe] != 1 for pipe in inputs) or flat.late.intersection(inputs):
+        return None
+    heard = []
+    try:
+        for events, seen in zip(steps, Running(flat, {}).trace(steps), strict=True):
+            carried = {pipe: seen.pipes[pipe] for pipe in inputs if seen.pipes[pipe] is not None}
+            heard.append(END if events is END else carried)
+    except WorkbenchError:
+        return None
+    return heard

@@ -1,0 +1,84 @@
+"""The reference executor, watching whether processors leave their states alone.
+
+The rule of this module: a state is a value. A step that changes the one it is given, in place, may go unseen in a run
+from the first event to the last, but not where a state is kept: in a copy, a snapshot, a step that is undone. So the
+states before each step are compared with themselves after it. Only processors that are not ours are watched, and what
+holds one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from workbench.conformance.compare.differential import foreign
+from workbench.conformance.compare.executables import InputSequence, Running, Seen, seen
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END, Processor
+from workbench.errors import PipelineError
+
+
+class Watched(Running):
+    """The reference executor; PipelineError at the step in which a state is changed in place."""
+
+    def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
+        super().__init__(pipeline, capacities)
+        self.names = watched(self.executor.flat)
+        self.source = f"Watched(pipeline, {capacities!r})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """One step after the other."""
+        self.executor.reset()
+        for events in steps:
+            states = self.executor.states
+            before = {name: _picture(states[name]) for name in self.names}
+            shown = seen(self.executor.step(events))
+            changed = [name for name, picture in before.items() if picture != _picture(states[name])]
+            if changed:
+                when = "at the end of its stream" if events is END else "in a step"
+                raise PipelineError(
+                    f"'{changed[0]}' ({self.executor.flat.typed[changed[0]]}) changes its state in place {when}",
+                    hint="leave the state that it is given as it is, and make a new one: (*state, x), not append(x)",
+                )
+            self._check(shown)
+            yield shown
+
+    def _check(self, shown: Seen) -> None:
+        """PipelineError where a processor emits what is not in the domain of its output."""
+        flat = self.executor.flat
+        for node in (flat.node(name) for name in self.names):
+            for pipe in node.outputs:
+                carried = shown.pipes[pipe]
+                if carried is None:
+                    continue
+                for value in (carried,) if flat.widths[pipe] == 1 else carried:
+                    if value not in flat.domains[pipe]:
+                        raise PipelineError(
+                            f"'{node.name}' ({flat.typed[node.name]}) emits {value!r}, which is not a value of"
+                            f" {flat.domains[pipe]}",
+                            hint="Python's operators know no domain: use functions that `typed` has typed",
+                        )
+
+
+def watched(flat: Pipeline) -> tuple[str, ...]:
+    """The processors of a pipeline without groups that are not ours, or hold one, by name."""
+    return tuple(node.name for node in flat.nodes if _not_ours(node.processor))
+
+
+def _not_ours(value: object) -> bool:
+    """Whether this is, or holds, a processor of a user's own."""
+    if isinstance(value, Pipeline):
+        return any(_not_ours(node.processor) for node in value.nodes)
+    if not isinstance(value, Processor):
+        return False
+    return foreign(type(value)) or any(_not_ours(getattr(value, field.name)) for field in dataclasses.fields(value))
+
+
+def _picture(state: Any) -> bytes | None:
+    """What differs when a state has been changed; None where it cannot be written, and so is not watched."""
+    try:
+        return pickle.dumps(state)
+    except Exception:
+        return None

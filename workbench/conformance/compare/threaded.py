@@ -1,0 +1,112 @@
+"""The threaded executor's side of the comparison: any pipeline, cut anywhere, under any schedule, all by one plan."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from workbench.conformance.compare.executables import InputSequence, Seen
+from workbench.conformance.compare.schedules import Schedule, Switches
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor, State, Stepped
+from workbench.processors.held.group import flatten
+from workbench.run.threaded.certificate import Certificate
+from workbench.run.threaded.executor import Threaded, default_placement
+from workbench.run.threaded.manager import ThreadManager
+from workbench.run.threaded.placement import Placement
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How threads are used in a run.
+
+    Parameters
+    ----------
+    cuts: the processors before which the pipeline is cut.
+    pipelined: those of which there is a copy for each event, among those that have a certificate.
+    limit: the most threads; None for any number.
+    ahead: the most steps that wait between two parts.
+    schedule: who runs when: a seed, or switches (see `Schedule`).
+    """
+
+    cuts: tuple[str, ...] = ()
+    pipelined: tuple[str, ...] = ()
+    limit: int | None = 1
+    ahead: int = 1
+    schedule: int | Switches = ()
+
+    @classmethod
+    def of_seed(cls, flat: Pipeline, certified: Mapping[str, Certificate], seed: int) -> Plan:
+        """A plan, decided by a seed."""
+        chance = random.Random(seed)
+        cuts = tuple(node.name for node in flat.nodes if chance.random() < 0.6)
+        pipelined = tuple(name for name in certified if chance.random() < 0.7)
+        return cls(cuts, pipelined, chance.choice((1, 2, 3, None)), chance.choice((1, 2, 5)), seed)
+
+
+class Scheduled:
+    """The threaded executor, its threads scheduled.
+
+    Parameters
+    ----------
+    plan: where the pipeline is cut, how many threads there are, and who runs when; a seed decides all of that.
+    certificates: processors that may be pipelined.
+    """
+
+    name = "threaded"
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        plan: int | Plan,
+        certificates: Mapping[str, Certificate] | None = None,
+        capacities: Mapping[str, int] | None = None,
+    ) -> None:
+        self.pipeline = pipeline
+        self.certificates = certificates or {}
+        self.capacities = capacities
+        self.plan = plan if isinstance(plan, Plan) else Plan.of_seed(flatten(pipeline), self.certificates, plan)
+        given = "certify_nodes(pipeline)" if self.certificates else "{}"
+        self.source = f"Scheduled(pipeline, {plan!r}, {given}, {capacities!r})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """What is seen at each step; the error after the steps before it."""
+        plan, flat = self.plan, flatten(self.pipeline)
+        pipelined = {name: self.certificates[name] for name in plan.pipelined}
+        placement = Placement(plan.cuts, pipelined, default_placement(flat, 1).copies)
+        schedule = Schedule(plan.schedule)
+        seen: list[Seen] = []
+
+        def body() -> Exception | None:
+            with ThreadManager(plan.limit, primitives=schedule) as manager:
+                running = Threaded(self.pipeline, manager, placement, capacities=self.capacities, ahead=plan.ahead)
+                for cell in running._cells:
+                    cell.processor = preempted(cell.processor, schedule)
+                try:
+                    for record in running.records(steps):
+                        pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+                        seen.append(Seen(pipes, dict(record.queues)))
+                except Exception as error:
+                    return error
+            return None
+
+        error = schedule.run(body)
+        yield from seen
+        if error is not None:
+            raise error
+
+
+def preempted(processor: Processor, schedule: Schedule) -> Processor:
+    """The processor, with a point before and after each step at which another thread may go on."""
+    found = copy.copy(processor)
+
+    def step(state: State, front: tuple[object, ...]) -> Stepped:
+        schedule.point()
+        result = processor.step(state, front)
+        schedule.point()
+        return result
+
+    object.__setattr__(found, "step", step)
+    return found

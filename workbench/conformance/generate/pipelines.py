@@ -1,0 +1,174 @@
+"""Hypothesis strategies for well-typed pipelines and for traces of their inputs.
+
+The rule of this module: pipelines are built by the `Builder`, processor after processor, each reading earlier
+pipes whose domains suit it; nothing is generated and then rejected. Choices are listed simplest first and
+counts start small, so failures shrink to few processors with small parameters. Everything stays small enough
+for a model checker: domains of at most `MOST_VALUES` values and at most `max_bits` bits of state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from workbench.conformance.compare.schedules import Switches
+from workbench.conformance.compare.threaded import Plan
+from workbench.conformance.generate import functions as g
+from workbench.conformance.generate.construction import MOST_EVENTS, Draw, Growing, state_bits
+from workbench.conformance.generate.domains import EXTREMES, REGROUPED, Extremes, domains, values
+from workbench.core.domain import (
+    Domain,
+    Map,
+    Tuple,
+    Value,
+)
+from workbench.core.fault import Fault, Kind
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.processors.held.group import flatten
+
+EXTREME = 4
+"""One trace in so many has extreme numbers."""
+
+
+@st.composite
+def pipelines(
+    draw: Draw,
+    *,
+    max_nodes: int = 5,
+    max_inputs: int = 2,
+    depth: int = 2,
+    max_bits: int = 24,
+    inputs: st.SearchStrategy[Domain] = domains,
+    most_events: int = MOST_EVENTS,
+) -> Pipeline:
+    """Well-typed pipelines over finite domains.
+
+    Parameters
+    ----------
+    max_nodes: most processors, groups counting as one.
+    depth: how deep groups and windows are nested; 0 for none.
+    max_bits: most bits of state, with queues of capacity `CAPACITY`.
+    inputs: the domains of the open inputs.
+    most_events: the most events that a pipe carries in one step; with 1, nothing acts at the end of a stream either.
+    """
+    given = draw(st.lists(inputs, min_size=1, max_size=max_inputs))
+    growing = Growing(draw, "p", given, depth, max_bits, most_events)
+    for _ in range(draw(st.integers(1, max_nodes))):
+        growing.grow()
+    return growing.finished(2)
+
+
+@st.composite
+def faults(draw: Draw, pipeline: Pipeline, *, max_faults: int = 2, most_events: int = MOST_EVENTS) -> list[Fault]:
+    """Faults of a pipeline's pipes, also inside groups; no pipe then carries more than `most_events` in a step."""
+    found: list[Fault] = []
+    for _ in range(draw(st.integers(1, max_faults))):
+        pipe = draw(st.sampled_from(sorted(pipeline.every_pipe)))
+        kind = draw(st.sampled_from(Kind))
+        by = draw(st.integers(1, 2)) if kind is Kind.DELAY else 0
+        most, domain = draw(st.sampled_from([None, 1, 2])), pipeline.every_pipe[pipe]
+        conditions = [None, g.fixed_right("=", draw(values(domain)))] if not isinstance(domain, Map | Tuple) else [None]
+        tried = [*found, Fault(kind, pipe, by, most, draw(st.sampled_from(conditions)))]
+        if max(width or 0 for width in flatten(pipeline.with_faults(tried)).widths.values()) <= most_events:
+            found = tried
+    return found
+
+
+def traces(
+    pipeline: Pipeline, *, max_steps: int = 8, together: bool = False
+) -> st.SearchStrategy[list[dict[str, Value]]]:
+    """Steps of inputs, with absent events and idle steps; `together`: every input at every step.
+
+    Where a processor acts at the end of its stream the last step may be `END`.
+    """
+    present = {name: values(domain) for name, domain in pipeline.inputs}
+    if together:
+        return st.lists(st.fixed_dictionaries(present), max_size=max_steps)
+    steps = st.lists(st.fixed_dictionaries({}, optional=present), max_size=max_steps)
+    if not flatten(pipeline).late:
+        return steps
+    return st.builds(lambda found, ends: [*found, END] if ends else found, steps, st.booleans())
+
+
+@st.composite
+def long_traces(
+    draw: st.DrawFn,
+    /,
+    pipeline: Pipeline,
+    max_steps: int,
+    *,
+    ends: bool = False,
+    together: bool = False,
+    regrouped: bool = False,
+) -> list[Mapping[str, Value]]:
+    """Steps of inputs, long ones as often as short ones, many (or all) of them complete; the last may be `END`, or is.
+
+    In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; where
+    `regrouped`, those whose sums are the same however they are grouped. Oracles of faults strike as events come.
+    """
+    usual, kinds = _steps(pipeline.inputs, together, regrouped)
+    mixed = draw(st.integers(1, EXTREME)) == EXTREME
+    count = draw(st.integers(0, max_steps))
+    found: list[Mapping[str, Value]] = [draw(draw(kinds) if mixed else usual) for _ in range(count)]
+    return [*found, END] if ends or draw(st.booleans()) else found
+
+
+_Step = st.SearchStrategy[Mapping[str, Value]]
+
+
+@lru_cache(64)  # Hypothesis examines a strategy when it is first drawn from, which takes longer than to draw
+def _steps(
+    inputs: tuple[tuple[str, Domain], ...], together: bool, regrouped: bool
+) -> tuple[_Step, st.SearchStrategy[_Step]]:
+    """Usual steps of the inputs; and a choice of these and of steps with extreme numbers."""
+
+    def steps(extremes: Extremes | None) -> _Step:
+        present = {name: values(domain, extremes=extremes) for name, domain in inputs}
+        complete = st.fixed_dictionaries(present)
+        return complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
+
+    usual = steps(None)
+    return usual, st.sampled_from((usual, usual, usual, steps(REGROUPED if regrouped else EXTREMES)))
+
+
+@st.composite
+def plans(draw: st.DrawFn, /, flat: Pipeline, certified: Collection[str] = (), *, seeded: bool = False) -> Plan:
+    """How threads are used: few cuts, threads and switches first; schedules that are `seeded` switch often."""
+
+    def some(names: Collection[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if draw(st.booleans()))
+
+    points = st.one_of(st.integers(0, 8), st.integers(0, 60))
+    switches = st.lists(st.tuples(points, st.integers(0, 3)), max_size=6).map(tuple)
+    schedule: int | Switches = draw(st.integers(0, 2**16)) if seeded else draw(switches)
+    return Plan(
+        some([node.name for node in flat.nodes]),
+        some(certified),
+        draw(st.sampled_from((1, 2, 3, None))),
+        draw(st.sampled_from((1, 2, 5))),
+        schedule,
+    )
+
+
+@st.composite
+def pipelines_and_traces(draw: st.DrawFn, /, **options: Any) -> tuple[Pipeline, list[dict[str, Value]]]:
+    """A pipeline and a trace for it."""
+    pipeline = draw(pipelines(**options))
+    return pipeline, draw(traces(pipeline))
+
+
+__all__ = [
+    "domains",
+    "faults",
+    "long_traces",
+    "pipelines",
+    "pipelines_and_traces",
+    "plans",
+    "state_bits",
+    "traces",
+    "values",
+]

@@ -1,0 +1,112 @@
+"""A pipeline as the Python program that builds it: how failures are shown, and kept as regression tests."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from workbench.conformance.generate.functions import source_of
+from workbench.core.domain import Domain, FrozenMap
+from workbench.core.fault import Fault
+from workbench.core.function import Function
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
+from workbench.processors.held.group import Group
+from workbench.processors.moore import Transition, Variable
+
+HEADER = """\
+from workbench.conformance.generate.functions import *
+from workbench.core.domain import *
+from workbench.core.fault import Fault, Kind
+from workbench.core.function import LIBRARY
+from workbench.faults import *
+from workbench.processors import *
+from workbench.processors.moore import Transition, Variable
+from workbench.builder import Builder
+"""
+
+
+def program(pipeline: Pipeline) -> str:
+    """A program that leaves an equal pipeline in the variable `pipeline`."""
+    made: dict[Pipeline, str] = {}
+    lines: list[str] = []
+    name = _define(pipeline, made, lines)
+    return HEADER + "\n" + "\n".join([*lines, f"pipeline = {name}"]) + "\n"
+
+
+def body(pipeline: Pipeline) -> str:
+    """The same without the imports, to be read by people."""
+    return program(pipeline).removeprefix(HEADER).strip()
+
+
+def _define(pipeline: Pipeline, made: dict[Pipeline, str], lines: list[str]) -> str:
+    for node in pipeline.nodes:
+        inner = _inner(node.processor)
+        if inner is not None and inner not in made:
+            made[inner] = _define(inner, made, lines)
+    variable = f"p{len(made)}"
+    builder = f"b{len(made)}"
+    lines.append(f"{builder} = Builder({pipeline.name!r})")
+    for name, domain in pipeline.inputs:
+        lines.append(f"{builder}.input({name!r}, {literal(domain)})")
+    for node in pipeline.nodes:
+        streams = ", ".join(f"{builder}.stream({pipe!r})" for pipe in node.inputs)
+        lines.append(f"{builder}.add({_processor(node.processor, made)}, [{streams}], name={node.name!r})")
+    shown = ", ".join(f"{name!r}: {builder}.stream({pipe!r})" for name, pipe in pipeline.outputs)
+    faults = ", ".join(_fault(each) for each in pipeline.faults)
+    planned = f".with_faults([{faults}])" if faults else ""
+    lines.append(f"{variable} = {builder}.build({{{shown}}}){planned}")
+    return variable
+
+
+def _fault(fault: Fault) -> str:
+    when = "None" if fault.when is None else source_of(fault.when)
+    return f"Fault(Kind.{fault.kind.name}, {fault.pipe!r}, {fault.by}, {fault.most}, {when})"
+
+
+def _inner(processor: Processor) -> Pipeline | None:
+    """The pipeline inside a processor, through windows and slices."""
+    while isinstance(held := getattr(processor, "inner", None), Processor):
+        processor = held
+    return processor.body if isinstance(processor, Group) else None
+
+
+def _processor(processor: Processor, made: dict[Pipeline, str]) -> str:
+    if isinstance(processor, Group):
+        return f"Group({made[processor.body]})"
+    given = []
+    for item in dataclasses.fields(processor):
+        value = getattr(processor, item.name)
+        if item.default is not dataclasses.MISSING and value == item.default:
+            continue
+        given.append(f"{item.name}={_parameter(value, made)}")
+    return f"{type(processor).__name__}({', '.join(given)})"
+
+
+def _parameter(value: Any, made: dict[Pipeline, str]) -> str:
+    if isinstance(value, Function):
+        return source_of(value)
+    if isinstance(value, Processor):
+        return _processor(value, made)
+    if isinstance(value, tuple):
+        return "(" + "".join(f"{_parameter(part, made)}, " for part in value) + ")"
+    if isinstance(value, Transition | Variable):
+        given = (f"{i.name}={_parameter(getattr(value, i.name), made)}" for i in dataclasses.fields(value) if i.compare)
+        return f"{type(value).__name__}({', '.join(given)})"
+    if isinstance(value, FrozenMap):
+        return f"FrozenMap({dict(value)!r})"
+    return literal(value) if isinstance(value, Domain) else repr(value)
+
+
+def literal(domain: Domain) -> str:
+    """A domain as Python source."""
+    given = []
+    for item in dataclasses.fields(domain):
+        value = getattr(domain, item.name)
+        if item.name == "fields":
+            given.append("(" + "".join(f"{literal(part)}, " for part in value) + ")")
+        elif isinstance(value, Domain):
+            given.append(literal(value))
+        else:
+            given.append(repr(str(value)) if item.name == "overflow" else repr(value))
+    return f"{type(domain).__name__}({', '.join(given)})"

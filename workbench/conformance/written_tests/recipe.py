@@ -1,0 +1,123 @@
+"""How a test file builds a pipeline: from the text of a `.pipe` file, or from a Python program."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from workbench.conformance.written_tests.python_source import HEADER, body
+from workbench.core.domain import Integer, Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.errors import WorkbenchError
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A function of a test file that builds a pipeline over finite domains.
+
+    Parameters
+    ----------
+    name: what the function is called after.
+    imports: lines that the file needs at its top.
+    result: statements that end in `return`; `SOURCE` stands for the text.
+    text: the `.pipe` text it reads, or nothing.
+    """
+
+    name: str
+    result: str
+    imports: tuple[str, ...] = ()
+    text: str = ""
+    doc: str = field(default="", compare=False)
+
+    @classmethod
+    def of_text(
+        cls,
+        text: str,
+        name: str,
+        params: Mapping[str, Value],
+        integers: Integer | None,
+        faults: Sequence[str] = (),
+        *,
+        sound: bool = False,
+    ) -> Recipe:
+        """A pipeline of a `.pipe` text, with values for its parameters, and more faults; or, `sound`, without any."""
+        given = "".join(f", {key}={written(value)}" for key, value in params.items())
+        made = f"wb.parse(SOURCE).get({written(name)}{given}).pipeline"
+        if faults:
+            made = f"wb.faulty({made}, {', '.join(map(written, faults))})"
+        result = f"return {f'wb.faultless({made})' if sound else made}{_resolved(integers)}"
+        doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
+        name = f"{name} without faults" if sound else name
+        return cls(identifier(name), result, text=text, doc=doc)
+
+    @classmethod
+    def of_file(cls, path: str, name: str, params: Mapping[str, Value], integers: Integer | None) -> Recipe:
+        """A pipeline of a file, read again each time; a path that is not absolute is seen from the test's folder."""
+        given = "".join(f", {key}={written(value)}" for key, value in params.items())
+        where = written(path) if Path(path).is_absolute() else f"str(Path(__file__).parent / {written(path)})"
+        made = f"subject({where}, {written(name)}{given}).pipeline"
+        imports = ("from pathlib import Path", "from workbench.conformance.compare.user_files import subject")
+        return cls(identifier(name), f"return {made}{_resolved(integers)}", imports[Path(path).is_absolute() :])
+
+    @classmethod
+    def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
+        """Any pipeline, by the Python program that builds it."""
+        text = body(pipeline)
+        if unsourced := re.search(r"unknown\('([^']*)'\)", text):
+            raise WorkbenchError(
+                f"pipeline {pipeline.name} cannot be written as a program: its function '{unsourced[1]}' has no source",
+                hint="give the text of its .pipe file: Case(verdict, [Recipe.of_text(text, name, {}, integers)])",
+            )
+        lines = text.splitlines()
+        last = lines.pop().removeprefix("pipeline = ")
+        result = "\n".join([*lines, f"return {last}"])
+        return cls(identifier(pipeline.name), result, tuple(HEADER.strip().splitlines()))
+
+    def of_part(self, names: Sequence[str]) -> Recipe:
+        """Of the pipeline that is built the processors of these names (`parts.part`)."""
+        *lines, last = self.result.splitlines()
+        made = f"return part({last.removeprefix('return ')}, {written(tuple(names))})"
+        imports = (*self.imports, "from workbench.conformance.compare.reduction import part")
+        return replace(self, result="\n".join([*lines, made]), imports=imports)
+
+    def function(self, source: str, name: str) -> str:
+        """The function; `source` is the constant that holds the text."""
+        doc = f'    """The pipeline {self.name}{": " + self.doc if self.doc else "."}"""'
+        return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}\n"
+
+
+def _resolved(integers: Integer | None) -> str:
+    if integers is None:
+        return ""
+    return f".resolve(wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name}))"
+
+
+def written(value: Any) -> str:
+    """A value, or what comes in at a step, as Python source, strings in double quotes."""
+    if value is END:
+        return "wb.END"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{written(k)}: {written(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(written, value)) + "]"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(written, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)
+
+
+def identifier(text: str) -> str:
+    """The text as a Python name."""
+    found = re.sub(r"\W+", "_", text).strip("_").lower() or "it"
+    return f"{found}_" if keyword.iskeyword(found) else f"_{found}" if found[0].isdigit() else found

@@ -1,0 +1,329 @@
+"""The body of a test that reproduces a run: the steps and the outputs seen, then what breaks the property."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.conformance.written_tests.asserts import Untranslated, translate
+from workbench.conformance.written_tests.recipe import written
+from workbench.core.domain import Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.errors import Overflow, WorkbenchError
+from workbench.language import parse_property
+from workbench.language.syntax import Expression, PropertySyntax
+from workbench.processors.held.group import Group
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer.equivalence import EquivalenceMode
+from workbench.verify.answer.replay import events_of
+from workbench.verify.answer.verdict import Trace
+
+ROUNDS = 3
+"""How many times a loop is run."""
+MOST_ON_A_LINE = 100
+"""Characters of a line."""
+TRIES = 200
+"""Steps tried after a run from which no output can come."""
+OutputRow = dict[str, list[Value]]
+InputRow = Mapping[str, Value]
+
+
+@dataclass
+class TestLines:
+    """Statements of a test, and the imports they need."""
+
+    lines: list[str] = field(default_factory=list)
+    imports: list[str] = field(default_factory=list)
+
+    def add(self, *lines: str) -> None:
+        """More lines."""
+        self.lines.extend(lines)
+
+    @property
+    def text(self) -> str:
+        """The statements."""
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A run as it is tested: every step with its outputs, and the Overflow that ends it, if one does."""
+
+    inputs: list[InputRow]
+    outputs: list[OutputRow]
+    overflow: str
+    """The beginning of the message; empty where the run does not end that way."""
+
+    @property
+    def last(self) -> int:
+        return len(self.inputs) - 1
+
+
+def single(run: Trace, function: str, asked: str, syntax: PropertySyntax | None = None) -> TestLines:
+    """The test of a run of one pipeline, which `function` builds."""
+    played, body = _play(run), TestLines()
+    _run(body, run, played, f"{function}()")
+    if not played.overflow:
+        for line in _broken(run, played, body, syntax or _parsed(asked)):
+            body.add(line)
+    return body
+
+
+def _run(body: TestLines, run: Trace, played: _Played, pipeline: str) -> None:
+    """The steps, and that they show what the run shows."""
+    body.add(*_capacities(run))
+    body.add(f"running = wb.Reference({pipeline}, capacities)", "steps = [  # what comes in, what comes out")
+    for step, (events, outputs) in enumerate(zip(played.inputs, played.outputs, strict=False)):
+        body.add(f"    ({written(events)}, {written(outputs)}),{_note(run, step)}")
+    body.add("]", "seen = [running.step(events) for events, _ in steps]")
+    body.add("assert [record.outputs for record in seen] == [outputs for _, outputs in steps]")
+    if played.overflow:
+        body.imports += ["import pytest", "from workbench.errors import Overflow"]
+        body.add(f"with pytest.raises(Overflow, match={_raw(played.overflow)}):")
+        body.add(f"    running.step({written(played.inputs[-1])})")
+
+
+def _capacities(run: Trace) -> Iterator[str]:
+    """The queues that were bounded, on one line or on a line each."""
+    line = f"capacities = {written(dict(run.capacities))}"
+    if len(line) <= MOST_ON_A_LINE:
+        yield line
+        return
+    yield "capacities = {"
+    yield from (f"    {written(queue)}: {size}," for queue, size in run.capacities.items())
+    yield "}"
+
+
+def _raw(pattern: str) -> str:
+    return f'r"{pattern}"' if "\\" in pattern else written(pattern)
+
+
+def _note(run: Trace, step: int) -> str:
+    """Which step of the run a step of the test is."""
+    if step < len(run.steps):
+        return f"  # step {step}" + (", where the loop begins" if step == run.loop else "")
+    assert run.loop is not None
+    around = len(run.steps) - run.loop
+    past = step - len(run.steps)
+    return f"  # step {run.loop + past % around} in round {2 + past // around}"
+
+
+def _play(run: Trace) -> _Played:
+    """What the test expects: what the run says, and in later rounds of a loop what execution shows."""
+    inputs = [END if step.ends else dict(step.inputs) for step in run.steps]
+    if run.loop is not None:
+        inputs += inputs[run.loop :] * (ROUNDS - 1)
+    assert run.pipeline is not None
+    outputs, overflow = _executed(Reference(run.pipeline, run.capacities), inputs)
+    said = [{name: events_of(step.pipes[pipe]) for name, pipe in run.pipeline.outputs} for step in run.steps]
+    kept = [*said[: len(outputs)], *outputs[len(said) :]]
+    return _Played(inputs[: len(kept) + bool(overflow)], kept, overflow)
+
+
+def _executed(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[OutputRow], str]:
+    """The outputs up to the end or to an Overflow, and how the message of that begins."""
+    found: list[OutputRow] = []
+    for step, events in enumerate(inputs):
+        try:
+            found.append(dict(executor.step(events).outputs))
+        except Overflow as error:
+            start = re.match(r"step \d+: (queue|processor) '[^']*'", error.what)
+            return found, re.escape(start[0] if start else f"step {step}").replace("\\ ", " ")
+    return found, ""
+
+
+def _parsed(asked: str) -> PropertySyntax | None:
+    """A property by its name; None for one of the user's own making."""
+    text = asked if "(" in asked.partition(" ")[0] else re.sub(r"^always (.*)", r"always (\1)", asked)
+    try:
+        return parse_property(text)
+    except WorkbenchError:
+        return None
+
+
+# --- what breaks the property -----------------------------------------------------------------------------
+
+
+def _broken(run: Trace, played: _Played, body: TestLines, asked: PropertySyntax | None) -> Iterator[str]:
+    """The assertion that the property is violated."""
+    name = asked.name if asked else ""
+    if name == "always" and asked and isinstance(asked.argument, Expression):
+        yield from _condition(run, asked.argument, str(asked))
+    elif name == "no-full-queues":
+        yield from _full(run)
+    elif name == "bounded-liveness" and asked and isinstance(asked.argument, int):
+        yield from _silent(played, asked.argument)
+    elif name == "response":
+        yield from _falls_silent(run)
+    elif name == "liveness":
+        yield from _dead(run, played, body)
+    elif run.shows:
+        yield f"# so {run.shows}" if name not in ("ctl", "ltl") else f"# {run.shows}"
+
+
+def _condition(run: Trace, e: Expression, text: str) -> Iterator[str]:
+    assert run.pipeline is not None
+    pipes = run.steps[-1].pipes
+    names = {**{pipe: pipe for pipe in pipes}, **dict(run.pipeline.outputs)}
+    yield f"# {text}: the last step violates it"
+    yield "now = {pipe: maybe.value for pipe, maybe in seen[-1].pipes.items() if maybe.present}"
+    try:
+        if any(isinstance(value, list) for value in pipes.values()):
+            raise Untranslated  # several events on a pipe
+        condition = translate(e, names, run.capacities)
+    except Untranslated:
+        yield f"assert now == {written({pipe: value for pipe, value in pipes.items() if value is not None})}"
+        return
+    if "waiting[" in condition:
+        yield "waiting = seen[-1].queues"
+    plain = condition.removeprefix("(").removesuffix(")") if condition.count("(") == 1 else condition
+    yield f"assert not ({plain})"
+
+
+def _full(run: Trace) -> Iterator[str]:
+    full = {q: c for q, c in run.capacities.items() if run.steps[-1].queues.get(q) == c}
+    yield "# full at the end of the last step"
+    for queue, capacity in full.items():
+        yield f"assert seen[-1].queues[{written(queue)}] == {capacity}"
+
+
+def _silent(played: _Played, most: int) -> Iterator[str]:
+    """The last `most` + 1 steps with input, from the first of them on, are without output."""
+    with_input = [i for i, events in enumerate(played.inputs) if events]
+    first = with_input[-(most + 1)]
+    yield f"# {most + 1} steps with input and without output"
+    yield f"assert sum(bool(events) for events, _ in steps[{first}:]) == {most + 1}"
+    yield f"assert not any(any(record.outputs.values()) for record in seen[{first}:])"
+
+
+def _falls_silent(run: Trace) -> Iterator[str]:
+    assert run.pipeline is not None
+    assert run.loop is not None
+    around = run.steps[run.loop :]
+    silent = [name for name, pipe in run.pipeline.outputs if all(step.pipes[pipe] is None for step in around)]
+    yield f"# every round of the loop feeds every input, and {', '.join(silent)} stays silent"
+    yield f"rounds = [seen[i : i + {len(around)}] for i in range({run.loop}, len(seen), {len(around)})]"
+    yield f"assert len(rounds) == {ROUNDS}"
+    yield "for records in rounds:"
+    for name, _ in run.pipeline.inputs:
+        yield f"    assert any(record.pipes[{written(name)}].present for record in records)"
+    for name in silent:
+        yield f"    assert not any(record.outputs[{written(name)}] for record in records)"
+
+
+def _dead(run: Trace, played: _Played, body: TestLines) -> Iterator[str]:
+    """No continuation brings an output: random ones are tried, as far as they go when this is written."""
+    assert run.pipeline is not None
+    choices = {name: _few(domain.values()) for name, domain in run.pipeline.inputs}
+    executor = Reference(run.pipeline, run.capacities)
+    _executed(executor, played.inputs)
+    choose = random.Random(0)
+    inputs = [{name: choose.choice(values) for name, values in choices.items()} for _ in range(TRIES)]
+    outputs, _ = _executed(executor, inputs)
+    body.imports.append("import random")
+    yield "# from here on no input brings an output: random ones are tried"
+    yield "choose = random.Random(0)"
+    yield f"choices = {written(choices)}"
+    yield f"for _ in range({len(outputs)}):"
+    yield "    record = running.step({name: choose.choice(values) for name, values in choices.items()})"
+    yield "    assert not any(record.outputs.values())"
+
+
+def _few(values: Any, most: int = 16) -> list[Value]:
+    """The values of a domain, spread where they are many."""
+    found = list(values)
+    return found if len(found) <= most else found[:: len(found) // most]
+
+
+# --- comparisons ------------------------------------------------------------------------------------------
+
+
+def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> TestLines:
+    """The test of a run on which two pipelines differ, or at which their comparison ends."""
+    body, played = TestLines(), _play(run)
+    if played.overflow:
+        body.imports.append("from workbench.verify.answer.equivalence import side_by_side")
+        body.add(f"both, _ = side_by_side({left}(), {right}(), {written(mode)})")
+        _run(body, run, played, "both")
+        return body
+    sides = [_side(run, position) for position in (0, 1)]
+    body.add(f"left, right = wb.Reference({left}(), capacities={{}}), wb.Reference({right}(), capacities={{}})")
+    given = [_given(run, played, position) for position in (0, 1)]
+    if given[0] == given[1]:
+        body.add("steps = [  # what comes in, what comes out left and right")
+        for step, (events, ours, theirs) in enumerate(zip(given[0], *sides, strict=False)):
+            body.add(f"    ({written(events)}, {written(ours)}, {written(theirs)}),{_note(run, step)}")
+        body.add("]", "seen = [(left.step(events).outputs, right.step(events).outputs) for events, _, _ in steps]")
+        body.add("assert seen == [(ours, theirs) for _, ours, theirs in steps]")
+    else:
+        body.add("steps = [  # what comes in (with the faults that strike) and comes out, left and right")
+        for step, parts in enumerate(zip(given[0], sides[0], given[1], sides[1], strict=False)):
+            body.add(f"    ({', '.join(map(written, parts))}),{_note(run, step)}")
+        body.add("]", "seen = [(left.step(one).outputs, right.step(two).outputs) for one, _, two, _ in steps]")
+        body.add("assert seen == [(ours, theirs) for _, ours, _, theirs in steps]")
+    body.add(*(_sequences(run) if mode == "sequence" else _last()))
+    return body
+
+
+def _last() -> Iterator[str]:
+    yield "# at the last step they differ"
+    yield "ours, theirs = seen[-1]"
+    yield "assert list(ours.values()) != list(theirs.values())"
+
+
+def _sequences(run: Trace) -> Iterator[str]:
+    """The first pair of outputs whose streams differ where both have come."""
+    left, right = (_groups(run)[side] for side in (0, 1))
+    ended = run.steps[-1].ends
+    differing = next(
+        (ours, theirs)
+        for (ours, one), (theirs, two) in zip(left, right, strict=True)
+        if _differ(_stream(run, one), _stream(run, two), ended=ended)
+    )
+    yield "# the streams have ended, and differ" if ended else "# as far as both have come, the streams differ"
+    yield f"ours = [value for outputs, _ in seen for value in outputs[{written(differing[0])}]]"
+    yield f"theirs = [value for _, outputs in seen for value in outputs[{written(differing[1])}]]"
+    yield "assert ours != theirs" if ended else "assert any(one != two for one, two in zip(ours, theirs))"
+
+
+def _differ(ours: Sequence[Value], theirs: Sequence[Value], *, ended: bool) -> bool:
+    if ended and len(ours) != len(theirs):
+        return True
+    return any(one != two for one, two in zip(ours, theirs, strict=False))
+
+
+def _stream(run: Trace, pipe: str) -> list[Value]:
+    return [value for step in run.steps for value in events_of(step.pipes[pipe])]
+
+
+def _groups(run: Trace) -> list[list[tuple[str, str]]]:
+    """For either side, its outputs and the pipes that carry them in the run."""
+    assert run.pipeline is not None
+    nodes = [node for node in run.pipeline.nodes if isinstance(node.processor, Group)]
+    bodies: list[Pipeline] = [node.processor.body for node in nodes if isinstance(node.processor, Group)]
+    found = []
+    for node, body in zip(nodes[:2], bodies, strict=False):
+        found.append([(name, pipe) for (name, _), pipe in zip(body.outputs, node.outputs, strict=True)])
+    return found
+
+
+def _given(run: Trace, played: _Played, position: int) -> list[InputRow]:
+    """What comes in on one side, step by step: what arrives, and what is said to its own oracles."""
+    assert run.pipeline is not None
+    own = [node.name for node in run.pipeline.nodes if isinstance(node.processor, Group)][position]
+    names = {name: name for name, _ in run.pipeline.inputs}
+    for step in played.inputs:
+        names |= {name: name.removeprefix(f"{own}.") for name in step if name.startswith(f"{own}.")}
+    return [
+        events if events is END else {names[name]: value for name, value in events.items() if name in names}
+        for events in played.inputs
+    ]
+
+
+def _side(run: Trace, position: int) -> list[OutputRow]:
+    """The outputs of one side, step by step."""
+    return [{name: events_of(step.pipes[pipe]) for name, pipe in _groups(run)[position]} for step in run.steps]

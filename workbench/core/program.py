@@ -1,0 +1,123 @@
+"""Programs: what can be run and checked, seen from outside.
+
+The rule of this module: a program is known by its ports. Whoever reads, writes or feeds events asks for these and for
+nothing else; only what crawls a graph asks for a pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from workbench.core.domain import Domain, Value
+from workbench.errors import Location, PipelineError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Port:
+    """Where events of one domain go in or come out.
+
+    Parameters
+    ----------
+    oracle: whether nothing arrives here unless the environment makes something happen (an input).
+    """
+
+    name: str
+    domain: Domain
+    oracle: bool = False
+
+
+class Program(Protocol):
+    """A pipeline, or whatever else turns events on its inputs into events on its outputs."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+
+    @property
+    def kind(self) -> str:
+        """What it is, as messages say it: `pipeline`."""
+
+    @property
+    def ports(self) -> Ports:
+        """What goes in and comes out."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The inputs and outputs of a program, in their order; to readers and writers they are the program.
+
+    Parameters
+    ----------
+    name, kind: those of the program.
+    """
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...] = ()
+    kind: str = "pipeline"
+
+    @property
+    def ports(self) -> Ports:
+        """These, for whoever takes a program."""
+        return self
+
+    @property
+    def of(self) -> str:
+        """The program as messages call it: `pipeline squares`."""
+        return f"{self.kind} {self.name}"
+
+    @cached_property
+    def domains(self) -> Mapping[str, Domain]:
+        """The names of the inputs, and what they carry."""
+        return {port.name: port.domain for port in self.inputs}
+
+    @cached_property
+    def shown(self) -> Mapping[str, Domain]:
+        """The names of the outputs, and what they carry."""
+        return {port.name: port.domain for port in self.outputs}
+
+    @cached_property
+    def _positions(self) -> Mapping[str, int]:
+        return {port.name: i for i, port in enumerate(self.inputs)}
+
+    @cached_property
+    def arrivals(self) -> tuple[str, ...]:
+        """The names of the inputs without the oracles."""
+        return tuple(port.name for port in self.inputs if not port.oracle)
+
+    def position(self, name: str) -> int:
+        """The position of an input; PipelineError with a suggestion if there is none of this name."""
+        if name in self._positions:
+            return self._positions[name]
+        raise unknown(self.of, "input", name, self._positions)
+
+    def streams(self, given: Any) -> dict[str, Iterable[Value]]:
+        """Streams by input, given as a mapping, as a sequence in the order of the inputs, or bare for a single input.
+
+        Raises
+        ------
+        PipelineError: one is of no input, or there are too many or too few.
+        """
+        names = self.arrivals
+        if isinstance(given, Mapping):
+            for name in given:
+                self.position(name)
+            return {name: given.get(name, ()) for name in names}
+        if len(names) == 1:
+            return {names[0]: given}
+        streams = list(given)
+        if len(streams) != len(names):
+            listed = ", ".join(names)
+            raise PipelineError(f"{self.of} has {len(names)} inputs ({listed}), {len(streams)} streams were given")
+        return dict(zip(names, streams, strict=True))
+
+
+def unknown(
+    of: str, kind: str, name: str, known: Iterable[str], where: Location | str = "", extra: str = ""
+) -> PipelineError:
+    """The error for a name that nothing of this kind in a program has."""
+    hint = did_you_mean(name, known) or "there are: none"
+    return PipelineError(f"{of} has no {kind} '{name}'{extra}", where=where, hint=hint)

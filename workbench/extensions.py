@@ -1,0 +1,29 @@
+"""Where parts of workbench are found beside its own folders: in those that `WORKBENCH_EXTENSIONS` names.
+
+The rule of this module: a part is one file, found in a folder that is called like what it is. A folder of extensions
+has `processors`, `backends`, `engines`, `commands`; several are separated as on PATH.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+VARIABLE = "WORKBENCH_EXTENSIONS"
+
+
+def extended(kind: str) -> list[str]:
+    """The folders of this kind, to be put on a package's `__path__`."""
+    return [os.path.join(each, kind) for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each]
+
+
+def files(places: Iterable[str]) -> dict[str, str]:
+    """The modules in these folders, name to path, in alphabetical order; the first of a name is the one imported."""
+    found = {
+        name.removesuffix(".py"): os.path.join(place, name)
+        for place in reversed(list(places))
+        if os.path.isdir(place)
+        for name in os.listdir(place)
+        if name.endswith(".py") and not name.startswith("_")
+    }
+    return dict(sorted(found.items()))

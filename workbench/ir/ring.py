@@ -1,0 +1,147 @@
+"""The queues in front of a join as rings in arrays: a step costs the same for every capacity.
+
+Each queue has a length and the position of its oldest event, in an array whose length is a power of two. Up to an
+overflow it does what `core.join.Join` does. What it does after one is void; that it stays within its array is all that
+matters then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from workbench.core.domain import BOOL, Domain, Range
+from workbench.core.join import JoinRounds, JoinStep, Share
+from workbench.core.memory import Array, Cells
+from workbench.core.ops import EQ, GT, MOD, as_term, both, conjunction, either, ite, negate
+from workbench.core.processor import Maybe, Slot, State
+
+FEW = 4
+"""Up to this capacity a queue's events are variables of their own, which is faster."""
+
+
+@dataclass(frozen=True)
+class Ring:
+    """The queues of one processor: the domain and the capacity (in events) of each."""
+
+    domains: tuple[Domain, ...]
+    capacities: tuple[int, ...]
+
+    def slots(self) -> tuple[Slot, ...]:
+        """The state variables, all 0 at first; a queue of capacity 0 has none."""
+        return tuple(
+            slot
+            for i, q in enumerate(self.capacities, 1)
+            if q
+            for slot in (Slot(f"length{i}", Range(0, q), 0), Slot(f"first{i}", Range(0, _size(q) - 1), 0))
+        )
+
+    def arrays(self) -> dict[str, Array]:
+        """One for each queue that can hold something."""
+        pairs = enumerate(zip(self.domains, self.capacities, strict=True), 1)
+        return {f"events{i}": Array(domain, _size(q), blank=False) for i, (domain, q) in pairs if q}
+
+    def rounds(
+        self, state: State, arrivals: Sequence[Sequence[Maybe]], cells: Sequence[Cells], share: Share
+    ) -> JoinRounds:
+        """As `Join.rounds`; the fronts of a step are those of its first rounds."""
+        if all(len(events) == 1 for events in arrivals):
+            done = self.step(state, [arrival for (arrival,) in arrivals], cells, share)
+            return JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
+        parts = self._parts(state, cells)
+        lines = [
+            _Line(*part, q, tuple(events), _placed(part[0], events))
+            for part, q, events in zip(parts, self.capacities, arrivals, strict=True)
+        ]
+        fires: list[Any] = []
+        taken: Any = 0
+        for j in range(max(map(len, arrivals))):
+            fires.append(share(f"fires{j + 1}", as_term(conjunction(GT(line.places[-1], j) for line in lines), BOOL)))
+            taken = ite(fires[j], j + 1, taken)
+        taken = share("taken", as_term(taken, Range(0, len(fires))))
+        after = [line.places[-1] - taken for line in lines]
+        return JoinRounds(
+            tuple(part for line, n in zip(lines, after, strict=True) for part in line.moved(taken, n)),
+            tuple((fire, tuple(line.front(j) for line in lines)) for j, fire in enumerate(fires)),
+            tuple(after),
+            tuple(GT(n, q) for n, q in zip(after, self.capacities, strict=True)),
+        )
+
+    def _parts(self, state: State, cells: Sequence[Cells]) -> list[tuple[Any, Any, Cells | None]]:
+        """Per queue its length, the position of its oldest event, and its array, if it has one."""
+        rest, stores = iter(state), iter(cells)
+        return [(next(rest), next(rest), next(stores)) if q else (0, 0, None) for q in self.capacities]
+
+    def step(self, state: State, arrivals: Sequence[Maybe], cells: Sequence[Cells], share: Share) -> JoinStep:
+        """One step with these arrivals."""
+        parts = self._parts(state, cells)
+        ready = (either(arrival.present, GT(n, 0)) for arrival, (n, _, _) in zip(arrivals, parts, strict=True))
+        fires = share("fires", conjunction(ready))
+        after: list[Any] = []
+        front, lengths, overflows = [], [], []
+        for arrival, (n, first, store), q in zip(arrivals, parts, self.capacities, strict=True):
+            stays = both(arrival.present, negate(fires))
+            overflows.append(both(stays, EQ(n, q)))
+            if store is None:
+                front.append(arrival.value)
+                lengths.append(0)
+                continue
+            waiting = GT(n, 0)
+            eaten = both(fires, waiting)
+            # behind the last event; where the arrival does not wait, this place stays free
+            store.put(MOD(first + n, _size(q)), arrival.value, arrival.present)
+            length = ite(stays, n + 1, ite(both(eaten, negate(arrival.present)), n - 1, n))
+            after += [length, ite(eaten, MOD(first + 1, _size(q)), first)]
+            front.append(ite(waiting, store.at(first, n), arrival.value))
+            lengths.append(length)
+        return JoinStep(tuple(after), fires, tuple(front), tuple(lengths), tuple(overflows))
+
+
+class _Line(NamedTuple):
+    """A queue in a step in which several events can arrive.
+
+    Attributes
+    ----------
+    places: how many events are before each of those that arrive; and at last, how many there are together.
+    """
+
+    length: Any
+    first: Any
+    store: Cells | None
+    capacity: int
+    arrivals: tuple[Maybe, ...]
+    places: tuple[Any, ...]
+
+    def front(self, number: int) -> Any:
+        """The event with so many before it, if there are more: it waits already, or arrives."""
+        *others, last = self.arrivals
+        found = last.value
+        for arrival, place in zip(reversed(others), reversed(self.places[:-2]), strict=True):
+            found = ite(both(arrival.present, EQ(place, number)), arrival.value, found)
+        if self.store is None:
+            return found
+        return ite(GT(self.length, number), self.store.at(self._at(number)), found)
+
+    def moved(self, taken: Any, left: Any) -> tuple[Any, ...]:
+        """The state after a step in which so many events were taken, and so many are left."""
+        if self.store is None:
+            return ()
+        for arrival, place in zip(self.arrivals, self.places, strict=False):  # those taken at once are overwritten
+            self.store.put(self._at(place), arrival.value, arrival.present)
+        return left, ite(EQ(left, 0), self.first, self._at(taken))
+
+    def _at(self, place: Any) -> Any:
+        return MOD(self.first + place, _size(self.capacity))
+
+
+def _placed(length: Any, arrivals: Sequence[Maybe]) -> tuple[Any, ...]:
+    places = [length]
+    for arrival in arrivals:
+        places.append(places[-1] + ite(arrival.present, 1, 0))
+    return tuple(places)
+
+
+def _size(capacity: int) -> int:
+    """The length of the array of a queue: one power of two, so that positions are the lowest bits of a counter."""
+    return 1 << (capacity - 1).bit_length()

@@ -1,0 +1,133 @@
+"""Windows over cumulations: what there is to do where the function is associative, and where it is not.
+
+An associative function is folded with two stacks (the method is folklore; Tangwongsan, Hirzel and Schneider,
+"In-order sliding-window aggregation in worst-case constant time", VLDB J. 30, 2021, section 2): the older events of the
+window lie on one of them, each with the fold from it to the youngest of these, the younger ones on the other, with the
+fold of all. It costs three calls an event, for every width. Both are linked lists, since a state is a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+from workbench.core.domain import Range, Value
+from workbench.core.function import TypedFunction
+from workbench.core.processor import NOTHING, Maybe, Processor, State
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.held.group import Group
+
+FLAT = 4
+"""Up to this width a window is folded anew."""
+
+
+Stack = tuple[Value, Value, Any]
+"""An event, the fold of it and of what follows it up to the end of its part, and the stack that it lies on, or None."""
+
+
+class CumulateWindow(NamedTuple):
+    """A window of a cumulation. Its state: the events so far, up to the width, and what it remembers of them."""
+
+    width: int
+    function: Callable[[Value, Value], Value]
+    start: Value
+    stacks: bool
+
+    def initial(self) -> State:
+        """Nothing has been seen."""
+        return (0, None, None, 0) if self.stacks else ()
+
+    def events(self, state: State) -> Sequence[Value]:
+        """The events that the next one completes a window with, or fewer: all there have been."""
+        if not self.stacks:
+            return state
+        seen, old, young, _ = state
+        return _events(old, young)[1:] if seen == self.width else _events(old, young)
+
+    def after(self, events: Sequence[Value]) -> State:
+        """The state that has these events, less than a window of them."""
+        state = self.initial()
+        for value in events:
+            state, _ = self.step(state, value)
+        return state
+
+    def step(self, state: State, value: Value) -> tuple[State, tuple[Maybe, ...]]:
+        """One more event."""
+        if not self.stacks:
+            events = (*state, value)
+            if len(events) < self.width:
+                return events, (NOTHING,)
+            return events[1:], (Maybe(True, reduce(self.function, events, self.start)),)
+        return self._with_stacks(state, value)
+
+    def _with_stacks(self, state: State, value: Value) -> tuple[State, tuple[Maybe, ...]]:
+        seen, old, young, inexact = state
+        # a float among integers: the order of operations matters as long as it is in the window
+        inexact = self.width if type(value) is float else max(0, inexact - 1)
+        if seen == self.width:  # the oldest leaves
+            if old is None:
+                old, young = self._turned(young), None
+            old = old[2]
+        else:
+            seen += 1
+        young = (value, value if young is None else self.function(young[1], value), young)
+        state = (seen, old, young, inexact)
+        if seen < self.width:
+            return state, (NOTHING,)
+        if inexact:
+            return state, (Maybe(True, reduce(self.function, _events(old, young), self.start)),)
+        total = young[1] if old is None else self.function(old[1], young[1])
+        return state, (Maybe(True, self.function(self.start, total)),)
+
+    def _turned(self, young: Stack | None) -> Any:
+        """The younger events as the older ones: the oldest on top."""
+        old: Stack | None = None
+        while young is not None:
+            value, _, young = young
+            old = (value, value if old is None else self.function(value, old[1]), old)
+        return old
+
+
+def _events(old: Stack | None, young: Stack | None) -> list[Value]:
+    """The events of a window, the oldest first."""
+    older, younger = [], []
+    while old is not None:
+        older.append(old[0])
+        old = old[2]
+    while young is not None:
+        younger.append(young[0])
+        young = young[2]
+    return older + younger[::-1]
+
+
+def cumulation(inner: Processor) -> Cumulate | None:
+    """The cumulation that a typed processor, or the only one of a group, is."""
+    inner = inner.unwrapped
+    if isinstance(inner, Group):
+        flat = inner.flat
+        if len(flat.nodes) != 1 or [pipe for _, pipe in flat.outputs] != [*flat.nodes[0].outputs]:
+            return None
+        inner = flat.typed[flat.nodes[0].name].unwrapped
+    return inner if type(inner) is Cumulate and isinstance(inner.function, TypedFunction) else None
+
+
+def associative(inner: Processor) -> Cumulate | None:
+    """The cumulation that a typed processor is, if its function is associative on its events."""
+    found = cumulation(inner)
+    if found is None or found.domain is None:
+        return None
+    function = found.function
+    assert isinstance(function, TypedFunction)
+    # the operators on ranges are those of all integers, so what holds on the range of the totals holds on all ranges
+    same = all(domain == found.domain or isinstance(domain, Range) for domain in function.domains)
+    return found if same and function.function.is_associative(found.domain) else None
+
+
+def fold_of(width: int, inner: Processor) -> CumulateWindow | None:
+    """The fold of a window over this typed processor; None if it is no cumulation."""
+    found = cumulation(inner)
+    if found is None:
+        return None
+    assert isinstance(found.function, TypedFunction)
+    return CumulateWindow(width, found.function.plain, found.start, width > FLAT and associative(inner) is not None)

@@ -1,0 +1,426 @@
+"""Group: a whole pipeline used as one processor (TIME 2021, sections 2 and 3.3).
+
+Inside a pipeline a group is transparent: `flatten` replaces it by its contents, with names `group.inner`. It
+runs as a single processor only inside a window, where its queues are part of its state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import or_
+from typing import Any, Self
+
+from workbench.core import function as f
+from workbench.core.determinism import Determinism, contracts
+from workbench.core.domain import INT, Domain, Value
+from workbench.core.fault import Fault
+from workbench.core.function import same_domain
+from workbench.core.join import Join
+from workbench.core.ops import both, ite
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import (
+    Burst,
+    Emission,
+    Machine,
+    Maybe,
+    Processor,
+    Slot,
+    State,
+    Stepped,
+    Stream,
+    emission,
+    events_of,
+    slots_of,
+)
+from workbench.core.strict import computed, when
+from workbench.core.term import FALSE, TRUE
+from workbench.errors import PipelineError, Refused, TypingError
+from workbench.faults.inject import inject
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.held.together import Member, together
+from workbench.processors.passthrough import Passthrough
+
+MOST = 50_000
+"""The most processors of a pipeline."""
+
+
+@dataclass(frozen=True)
+class Group(Processor):
+    """The pipeline `body` as a processor of the same arity."""
+
+    body: Pipeline
+
+    @cached_property
+    def size(self) -> int:
+        """How many processors there are in the body, with those in its groups."""
+        return sum(node.processor.size if isinstance(node.processor, Group) else 1 for node in self.body.nodes)
+
+    @cached_property
+    def flat(self) -> Pipeline:
+        """The body without groups: a group inside it is as transparent as this one (its inputs do not join).
+
+        Nothing goes wrong in it: as a processor by itself a group has no faults.
+        """
+        return flatten(self.body, faults=False)
+
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults of the body and of the groups in it, on the pipes of `flat`."""
+        return planned(self.body)
+
+    @property
+    def in_arity(self) -> int:
+        return self.body.in_arity
+
+    @property
+    def out_arity(self) -> int:
+        return self.body.out_arity
+
+    @property
+    def joins(self) -> bool:
+        return False  # only the processors inside do
+
+    @property
+    def inner_queues(self) -> tuple[str, ...]:
+        return self.flat.every_queue
+
+    @property
+    def inner_pipes(self) -> Mapping[str, Domain]:
+        outside = {pipe for _, pipe in self.flat.outputs} | {pipe for pipe, _ in self.flat.inputs}
+        return {pipe: domain for pipe, domain in self.flat.domains.items() if pipe not in outside}
+
+    @property
+    def timed(self) -> bool:
+        return any(processor.timed for processor in self.flat.typed.values())
+
+    @property
+    def determinism(self) -> Determinism:
+        found = contracts(self.flat)
+        return reduce(or_, (found[pipe] for _, pipe in self.flat.outputs))
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.body.inputs)
+
+    @property
+    def label(self) -> str:
+        return self.body.name
+
+    def resolve(self, integers: Domain) -> Self:
+        return type(self)(self.body.resolve(integers))
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        for (name, expected), given in zip(self.body.inputs, inputs, strict=True):
+            if not same_domain(expected, given):
+                raise TypingError(
+                    f"input '{name}' of pipeline {self.body.name} carries {expected}, not {given}",
+                    hint="declare the same type on both sides",
+                )
+        return self
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        del inputs
+        return self.body.output_domains
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return (self.flat if self.timed else self.body).denote(streams)
+
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return (self.flat if self.timed else self.body).denote(streams, ended=False)
+
+    # --- operation: a walk over the nodes with unbounded queues in the state -------------------------------
+
+    @cached_property
+    def _pipes(self) -> dict[str, int]:
+        """The numbers of the pipes: of the inputs, and then of the outputs of one processor after the other."""
+        pipes = [name for name, _ in self.flat.inputs] + [pipe for node in self.flat.nodes for pipe in node.outputs]
+        return {pipe: number for number, pipe in enumerate(pipes)}
+
+    @cached_property
+    def _members(self) -> tuple[Member, ...]:
+        number = self._pipes.__getitem__
+        return tuple(
+            Member(self.flat.typed[n.name], tuple(map(number, n.inputs)), tuple(map(number, n.outputs)), n)
+            for n in self.flat.nodes
+        )
+
+    @cached_property
+    def _shown(self) -> tuple[int, ...]:
+        return tuple(self._pipes[pipe] for _, pipe in self.flat.outputs)
+
+    @cached_property
+    def _together(self) -> Callable[[State, tuple[Any, ...]], Stepped] | None:
+        return together(self._members, self.in_arity, self._shown)
+
+    @cached_property
+    def _begun(self) -> State:
+        return tuple((member.processor.initial(), member.queues) for member in self._members)
+
+    def initial(self) -> State:
+        return self._begun
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        if self._together is not None:
+            return self._together(state, front)
+        after, carried = self._walk(state, [(value,) for value in front], ends=False)
+        return after, tuple([emission(carried[pipe]) for pipe in self._shown])
+
+    def finish(self, state: State) -> tuple[Emission, ...]:
+        """What comes out when all inputs end: what a processor emits at its end flows on downstream."""
+        _, carried = self._walk(state, [()] * self.in_arity, ends=True)
+        return tuple([emission(carried[pipe]) for pipe in self._shown])
+
+    def _walk(self, state: State, given: list[Sequence[Value]], *, ends: bool) -> tuple[State, list[Sequence[Value]]]:
+        """One step with these events on the inputs: the state after it, and what every pipe carries."""
+        after, carried = [], given
+        for (processor, sources, targets, _), (inner, queues) in zip(self._members, state, strict=True):
+            if processor.merges or len(sources) == 1:
+                fronts: list[tuple[Value, ...]] = [(value,) for pipe in sources for value in carried[pipe]]
+            else:
+                waiting = queues or ((),) * len(sources)
+                streams = [[*queue, *carried[pipe]] for queue, pipe in zip(waiting, sources, strict=True)]
+                fronts = list(zip(*streams, strict=False))
+                queues = queues and tuple([tuple(stream[len(fronts) :]) for stream in streams])
+            results = []
+            for front in fronts:
+                inner, emitted = processor.step(inner, front)
+                results.append(emitted)
+            if ends:
+                results.append(processor.finish(inner))
+            for position in range(len(targets)):
+                carried.append([value for emitted in results for value in events_of(emitted[position])])
+            after.append((inner, queues))
+        return tuple(after), carried
+
+    @property
+    def finishes(self) -> int:
+        return 1 if self.flat.late else 0
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        del inputs
+        widths = [self.flat.widths[pipe] for _, pipe in self.flat.outputs]
+        bounds = [width for width in widths if width is not None]
+        return max(bounds) if len(bounds) == len(widths) else None
+
+    # --- the finite machine ----------------------------------------------------------------------------------
+
+    def refusal(self, backend: str) -> str:
+        reasons = (self.flat.typed[node.name].refusal(backend) for node in self.flat.nodes)
+        return next((reason for reason in reasons if reason), "")
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        parts = [self._part(node, horizon) for node in self.flat.nodes]
+        slots = tuple(
+            Slot(f"{node.name}.{slot.name}", slot.domain, slot.initial)
+            for node, (machine, join) in zip(self.flat.nodes, parts, strict=True)
+            for slot in (*machine.slots, *(join.slots() if join else ()))
+        )
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+            given = {name: [Maybe(TRUE, v)] for (name, _), v in zip(self.flat.inputs, front, strict=True)}
+            return self._walker(parts, state, given, ends=False)
+
+        def finish(state: State) -> tuple[Emission, ...]:
+            return self._walker(parts, state, {name: [] for name, _ in self.flat.inputs}, ends=True)[1]
+
+        return Machine(slots, step, finish if self.finishes else None)
+
+    @cached_property
+    def lags(self) -> dict[str, int | None]:
+        """For each pipe, what `Processor.lag` says of what leads to it."""
+        found: dict[str, int | None] = {name: 0 for name, _ in self.flat.inputs}
+        for node in self.flat.nodes:
+            before, own = [found[pipe] for pipe in node.inputs], self.flat.typed[node.name].lag
+            known = [lag for lag in before if lag is not None]
+            lag = max(known) + own if own is not None and len(known) == len(before) else None
+            found.update(dict.fromkeys(node.outputs, lag))
+        return found
+
+    @property
+    def lag(self) -> int | None:
+        found = {self.lags[pipe] for _, pipe in self.flat.outputs}
+        return found.pop() if len(found) == 1 else None
+
+    def _capacities(self, node: Node) -> tuple[int, ...]:
+        """How long the queues of a node get, however many fronts come."""
+        before = [self.lags[pipe] for pipe in node.inputs]
+        known = [lag for lag in before if lag is not None]
+        if len(known) < len(before):
+            raise Refused(
+                f"the queues of '{node.name}' in {self.body.name} may get longer and longer there, so that it has no"
+                " finite machine",
+                where=node.where,
+                hint="join streams that have an event for every event of the input (a filter has not)",
+            )
+        return tuple(max(known) - lag for lag in known)
+
+    def _part(self, node: Node, horizon: int | None) -> tuple[Machine, Join | None]:
+        domains = tuple(self.flat.domains[pipe] for pipe in node.inputs)
+        if horizon is None:
+            machine = self.flat.typed[node.name].machine(domains)
+            return machine, Join(domains, self._capacities(node)) if node.queues else None
+        widths = [self.flat.widths[pipe] or 1 for pipe in node.inputs]
+        if self.flat.late.intersection(node.inputs):
+            horizon += 1  # the end of the stream is one more step
+        fronts = sum(widths) if node.processor.merges else max(widths)
+        machine = self.flat.typed[node.name].machine(domains, horizon * fronts)
+        if not node.queues:
+            return machine, None
+        if max(widths) > 1:
+            return machine, Join(domains, tuple(horizon * width for width in widths))
+        # at most `horizon` events enter before a reset, and none is stored by the last step: no overflow
+        return machine, Join(domains, (horizon - 1,) * len(domains))
+
+    def _walker(
+        self, parts: list[tuple[Machine, Join | None]], state: State, given: Mapping[str, list[Maybe]], *, ends: bool
+    ) -> tuple[State, tuple[Emission, ...]]:
+        """`_walk` on terms."""
+        carried = dict(given)
+        after: list[Any] = []
+        rest = list(state)
+        for node, (machine, join) in zip(self.flat.nodes, parts, strict=True):
+            inner, rest = tuple(rest[: len(machine.slots)]), rest[len(machine.slots) :]
+            arrivals = [carried[pipe] for pipe in node.inputs]
+            rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
+            queued: State = ()
+            if join is not None:
+                size = len(join.slots())
+                queued, rest = tuple(rest[:size]), rest[size:]
+                if any(arrivals):
+                    joined = join.rounds(queued, arrivals)
+                    rounds, queued = joined.rounds, joined.state
+            carried.update((pipe, []) for pipe in node.outputs)
+            for fires, consumed in rounds:
+                with when(fires):
+                    following, results = machine.step(inner, consumed)
+                    computed(following)
+                inner = tuple(ite(fires, new, old) for new, old in zip(following, inner, strict=True))
+                for pipe, out in zip(node.outputs, results, strict=True):
+                    carried[pipe] += [Maybe(_and(fires, each.present), each.value) for each in slots_of(out)]
+            if ends and machine.finish:
+                for pipe, out in zip(node.outputs, machine.finish(inner), strict=True):
+                    carried[pipe] += slots_of(out)
+            for pipe in node.outputs:
+                for maybe in carried[pipe]:
+                    computed((maybe.value,), maybe.present)
+            after += [*inner, *queued]
+        shown = (carried[pipe] for _, pipe in self.flat.outputs)
+        return tuple(after), tuple(slots[0] if len(slots) == 1 else Burst(slots) for slots in shown)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        total = Node("total", Cumulate(f.ADD), ("x",), ("y",))
+        return (cls(Pipeline("sum", (("x", INT),), (total,), (("out", "y"),))),)
+
+    def __str__(self) -> str:
+        return f"Group({self.body.name})"
+
+
+def _and(a: Any, b: Any) -> Any:
+    """Conjunction where either side may be a Python bool from a step that always, or never, emits."""
+    a = {True: TRUE, False: FALSE}.get(a, a) if isinstance(a, bool) else a
+    return both(a, b)
+
+
+def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
+    """The pipeline with every group replaced by its contents; pipes keep the names the user gave them.
+
+    A capacity that the pipeline itself gives to a queue inside a group comes before the group's own. The faults that
+    it and its groups have are injected (`faults.inject`), or else left out.
+    """
+    size = Group(pipeline).size
+    if size > MOST:
+        raise PipelineError(
+            f"pipeline {pipeline.name} has {size} processors, with those of the pipelines in it; it can have {MOST}",
+            hint="a pipeline that uses another twice is twice as large, and one that uses that twice four times",
+        )
+    nodes: list[Node] = []
+    capacities: dict[str, int] = {}
+    for node in pipeline.nodes:
+        if isinstance(node.processor, Group):
+            body = node.processor.flat
+            nodes.extend(_inlined(node, node.processor))
+            capacities.update({f"{node.name}.{queue}": size for queue, size in body.capacities.items()})
+        else:
+            nodes.append(node)
+    capacities.update(pipeline.capacities)
+    nodes = [_roomy(node, capacities) for node in nodes]
+    inside = {node.pending for node in nodes}
+    capacities = {queue: size for queue, size in capacities.items() if queue not in inside}
+    flat = Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
+    return inject(flat, planned(pipeline)) if faults else flat
+
+
+def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
+    """A flat pipeline whose processors have this room for positions that wait; other capacities are ignored."""
+    if not any(node.pending in capacities for node in flat.nodes):
+        return flat
+    nodes = tuple(_roomy(node, capacities) for node in flat.nodes)
+    return Pipeline(flat.name, flat.inputs, nodes, flat.outputs, flat.capacities, flat.doc)
+
+
+def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
+    room = capacities.get(node.pending)
+    return node if room is None else replace(node, processor=node.processor.with_room(room))
+
+
+def planned(pipeline: Pipeline) -> tuple[Fault, ...]:
+    """The faults of a pipeline and of the groups in it, on the pipes that it has when it is flat."""
+    found: list[Fault] = []
+    for node in pipeline.nodes:
+        if isinstance(node.processor, Group):
+            body = node.processor.flat
+            names, shown = _names(node, node.processor), dict(body.outputs)
+            found += [replace(each, pipe=names[shown.get(each.pipe, each.pipe)]) for each in node.processor.faults]
+    return (*found, *pipeline.faults)
+
+
+def _names(call: Node, group: Group) -> dict[str, str]:
+    """What the pipes of a group are called outside: `call.inner`, or as the call's pipes that they are.
+
+    An input that is faulty inside the group is a pipe of its own: nobody else who reads the call's pipe is concerned.
+    """
+    body = group.flat
+    names = {pipe: f"{call.name}.{pipe}" for pipe in body.domains}
+    names.update((inner, outer) for outer, (_, inner) in reversed(_pairs(call, body)))
+    own = {fault.pipe for fault in group.faults}
+    names.update(
+        (name, f"{call.name}.{name}" if name in own else pipe)
+        for (name, _), pipe in zip(body.inputs, call.inputs, strict=True)
+    )
+    return names
+
+
+def _pairs(call: Node, body: Pipeline) -> list[tuple[str, tuple[str, str]]]:
+    """The call's output pipes and what they show of the body."""
+    return list(zip(call.outputs, body.outputs, strict=True))
+
+
+def _inlined(call: Node, group: Group) -> list[Node]:
+    """The group's nodes, renamed `call.inner`; the call's output pipes take the place of its own."""
+    body, names = group.flat, _names(call, group)
+    # an input with a pipe of its own; an input shown as it is, or one pipe shown twice
+    copies = [
+        (names[name], pipe) for (name, _), pipe in zip(body.inputs, call.inputs, strict=True) if names[name] != pipe
+    ]
+    copies += [(outer, names[inner]) for outer, (_, inner) in _pairs(call, body) if names[inner] != outer]
+    nodes = [
+        Node(
+            f"{call.name}.{node.name}",
+            node.processor,
+            tuple(names[p] for p in node.inputs),
+            tuple(names[p] for p in node.outputs),
+            node.where,
+        )
+        for node in body.nodes
+    ]
+    taken = {node.name for node in nodes}
+    for copy, pipe in copies:
+        name = copy if copy.startswith(f"{call.name}.") else f"{call.name}.{copy}"
+        while name in taken:
+            name += "'"
+        taken.add(name)
+        nodes.append(Node(name, Passthrough(), (pipe,), (copy,)))
+    return nodes

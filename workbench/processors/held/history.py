@@ -1,0 +1,174 @@
+"""History: any processor, made afresh for every event and shown the last n events only.
+
+It is the specification of pipelining (Event Stream Processing with Multiple Threads, section 4.4, and the
+generalisation to a bounded number of past events that it names): copies that begin anew can run at the same time. A
+processor may be pipelined if it is equivalent to its `History`, which is what `verify.certify` asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from workbench.core import function as f
+from workbench.core.domain import Domain, Range, Tuple, Value
+from workbench.core.ops import GE, LT, as_term, ite
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Emission, Machine, Processor, Slot, State, Stream
+from workbench.core.strict import when
+from workbench.core.term import const
+from workbench.errors import PipelineError
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.freeze import Freeze
+from workbench.processors.held.group import Group
+from workbench.processors.held.holding import Holder, as_state, computes
+from workbench.processors.keep_last import KeepLast
+from workbench.processors.trim import Trim
+
+
+@dataclass(frozen=True)
+class History(Holder):
+    """What `inner` emits on an event when it has seen only the last `events` fronts, this one included.
+
+    Parameters
+    ----------
+    events: at least 1; with 1, `inner` sees each front alone.
+    inner: a processor, or a pipeline.
+    """
+
+    events: int
+    inner: Processor | Pipeline
+
+    symbol: ClassVar[str] = "↺"
+
+    def __post_init__(self) -> None:
+        if self.events < 1:
+            raise PipelineError(f"a history has at least 1 event, not {self.events}")
+        if isinstance(self.inner, Pipeline):
+            object.__setattr__(self, "inner", Group(self.inner))
+
+    @property
+    def out_arity(self) -> int:
+        return self._inner.out_arity
+
+    @property
+    def finishes(self) -> int:
+        return self._inner.finishes
+
+    @property
+    def label(self) -> str:
+        return f"↺{self.events} {self._inner.label}"
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, inner=self._inner.typed(inputs))
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return self._inner.results(inputs)
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return self._inner.burst(inputs)
+
+    # --- meaning ---
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        fronts = list(zip(*streams, strict=False))
+        out = self.denote_open(streams)
+        last = self._streams(fronts[-self.events :])
+        for shown, ended, still in zip(out, self._inner.denote(last), self._inner.denote_open(last), strict=True):
+            shown += ended[len(still) :]
+        return out
+
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        fronts = list(zip(*streams, strict=False))
+        out: tuple[list[Value], ...] = tuple([] for _ in range(self.out_arity))
+        for end in range(1, len(fronts) + 1):
+            seen = fronts[max(0, end - self.events) : end]
+            before = self._inner.denote_open(self._streams(seen[:-1]))
+            for shown, old, new in zip(out, before, self._inner.denote_open(self._streams(seen)), strict=True):
+                shown += new[len(old) :]
+        return out
+
+    def _streams(self, fronts: list[tuple[Value, ...]]) -> tuple[Stream, ...]:
+        return tuple([front[i] for front in fronts] for i in range(self.in_arity))
+
+    # --- operation: the last fronts ---
+
+    @property
+    def _kept(self) -> int:
+        """The number of past fronts in the state: one more where the end of the stream shows the last ones again."""
+        return self.events if self._inner.finishes else self.events - 1
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        fronts = (*state, front)
+        inner = self._inner.initial()
+        for events in fronts[-self.events : -1]:
+            inner, _ = self._inner.step(inner, events)
+        _, out = self._inner.step(inner, front)
+        return fronts[-self._kept :] if self._kept else (), out
+
+    def finish(self, state: State) -> tuple[Emission, ...]:
+        inner = self._inner.initial()
+        for events in state:
+            inner, _ = self._inner.step(inner, events)
+        return self._inner.finish(inner)
+
+    # --- the finite machine ---
+
+    def refusal(self, backend: str) -> str:
+        return self._inner.refusal(backend)
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        del horizon
+        inner = self._inner.machine(inputs, self.events + 1)
+        single = len(inputs) == 1
+        fronts = inputs[0] if single else Tuple(inputs)
+        kept = self._kept
+        slots = [Slot(f"event{i}", fronts, fronts.default) for i in range(1, kept + 1)]  # event1 is the latest
+        if kept:
+            slots.insert(0, Slot("seen", Range(0, kept), 0))
+        start = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
+
+        def after(past: State, most: int) -> State:
+            """The inner state when it has seen the last events, `most` at most."""
+            current: State = start
+            seen, *events = past
+            for age in range(min(most, kept), 0, -1):
+                front = (events[age - 1],) if single else events[age - 1]
+                with when(GE(seen, age)):
+                    following, out = inner.step(current, front)
+                    computes(following, *out)
+                typed = (as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
+                current = tuple(ite(GE(seen, age), new, old) for new, old in zip(typed, current, strict=True))
+            return current
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+            following, out = inner.step(after(state, self.events - 1) if kept else start, front)
+            computes(following, *out)
+            if not kept:
+                return (), out
+            seen, *events = state
+            latest = front[0] if single else front
+            return (ite(LT(seen, kept), seen + 1, as_term(seen, Range(0, kept))), *(latest, *events)[:kept]), out
+
+        finish = inner.finish
+
+        def finishing(state: State) -> tuple[Emission, ...]:
+            assert finish is not None
+            return finish(after(state, self.events))
+
+        return Machine(tuple(slots), step, finishing if finish else None)
+
+    def __str__(self) -> str:
+        return f"History({self.events}, {self.inner})"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (
+            cls(1, ApplyFunction(f.EVEN)),
+            cls(1, Cumulate(f.ADD)),
+            cls(2, Cumulate(f.ADD)),
+            cls(3, Trim(2)),
+            cls(2, Freeze()),
+            cls(2, KeepLast()),
+        )

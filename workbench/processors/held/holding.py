@@ -1,0 +1,142 @@
+"""What processors that hold another one have in common: running its machine, and the last event it emits."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from workbench.core.determinism import Determinism
+from workbench.core.domain import Bool, Domain, Range
+from workbench.core.ops import as_term, either, ite
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, slots_of
+from workbench.core.strict import computed, strictly
+from workbench.core.term import FALSE, TRUE, var
+from workbench.errors import PipelineError, TypingError
+from workbench.processors.held.group import Group
+
+
+class Holder(Processor):
+    """Base of processors that hold another one, as `inner`; a pipeline becomes a group when it is held."""
+
+    inner: Processor | Pipeline
+
+    @cached_property
+    def _inner(self) -> Processor:
+        assert isinstance(self.inner, Processor)
+        return self.inner
+
+    @cached_property
+    def _begun(self) -> State:
+        """The state in which each copy of the inner processor begins."""
+        return self._inner.initial()
+
+    @property
+    def in_arity(self) -> int:
+        return self._inner.in_arity
+
+    @property
+    def determinism(self) -> Determinism:
+        return self._inner.determinism
+
+
+def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
+    """The processor that `where` holds, with one output; a pipeline as a group."""
+    processor = Group(inner) if isinstance(inner, Pipeline) else inner
+    if isinstance(processor, Group) and processor.faults:
+        raise PipelineError(
+            f"pipeline {processor.body.name} has faults, and stands in a {where}",
+            hint=f"a {where} starts copies of its processor afresh: faults are on the pipes around it",
+        )
+    if processor.out_arity != 1:
+        raise PipelineError(f"the processor in '{where}' has one output, {inner} has {processor.out_arity}")
+    return processor
+
+
+def check_verdicts(where: str, inner: Processor, inputs: tuple[Domain, ...]) -> None:
+    """That the processor that `where` holds emits truth values; TypingError if not."""
+    (result,) = inner.results(inputs)
+    if not isinstance(result, Bool):
+        raise TypingError(
+            f"'{where}' takes a processor that emits bool, '{inner}' emits {result}",
+            hint="let it compare, e.g. x > 0; a Python function says what it gives: user_function(f, result=BOOL)",
+        )
+
+
+def first_event(out: Emission) -> Maybe:
+    """The first event emitted, if there is one."""
+    if isinstance(out, Maybe):
+        return out
+    return next((maybe for maybe in slots_of(out) if maybe.present), NOTHING)
+
+
+def last_event(out: Emission, before: Maybe) -> Maybe:
+    """The last event emitted, `before` if there is none."""
+    if isinstance(out, Maybe):
+        return out if out.present else before
+    return next((maybe for maybe in reversed(slots_of(out)) if maybe.present), before)
+
+
+def advance(inner: Machine, state: State, last: Maybe, front: tuple[Any, ...]) -> tuple[State, Maybe]:
+    """One inner step, and the last event emitted so far."""
+    following, (out,) = inner.step(state, front)
+    computes(following, out)
+    typed = tuple(as_state(new, slot) for new, slot in zip(following, inner.slots, strict=True))
+    return typed, later(out, last)
+
+
+def later(out: Emission, last: Maybe) -> Maybe:
+    """The last event of all that came: `last`, and then `out`."""
+    for maybe in slots_of(out):
+        present = as_term(maybe.present, Bool())
+        last = Maybe(either(present, last.present), ite(present, maybe.value, last.value))
+    return last
+
+
+def ended(inner: Machine, state: State, last: Maybe) -> Maybe:
+    """The last event, given what the inner processor emits at the end of the window."""
+    if inner.finish is None:
+        return last
+    (out,) = inner.finish(state)
+    computes((), out)
+    return later(out, last)
+
+
+def computes(following: State, *outs: Emission) -> None:
+    """Say that an inner step computes its next state, and what it emits (see `core.strict`)."""
+    computed(following)
+    for out in outs:
+        for maybe in slots_of(out):
+            computed((maybe.value,), maybe.present)
+
+
+def as_state(value: Any, slot: Slot) -> Any:
+    """A next-state value as a term. Ranges are left as wide as arithmetic made them: the step keeps in bounds."""
+    return value if isinstance(slot.domain, Range) and not isinstance(value, int) else as_term(value, slot.domain)
+
+
+def symbolic_step(inner: Machine, inputs: tuple[Domain, ...]) -> tuple[State, Emission]:
+    """One step from any state on any front."""
+    state = tuple(var(f"s{i}", slot.domain) for i, slot in enumerate(inner.slots))
+    front = tuple(var(f"x{i}", domain) for i, domain in enumerate(inputs))
+    following, (out,) = inner.step(state, front)
+    return following, out
+
+
+def always_emits(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
+    """Whether every front makes it emit."""
+    _, out = symbolic_step(inner, inputs)
+    return any(maybe.present is True or maybe.present is TRUE for maybe in slots_of(out))
+
+
+def leaves_checked_domain(inner: Machine, inputs: tuple[Domain, ...]) -> bool:
+    """Whether the inner processor does arithmetic that can leave a checked domain."""
+    with strictly(TRUE) as found:
+        following, out = symbolic_step(inner, inputs)
+        computes(following, out)
+    return found.escape is not FALSE
+
+
+def bits(machine: Machine) -> int:
+    """State bits of a finite machine."""
+    return sum(((slot.domain.size or 1) - 1).bit_length() for slot in machine.slots)

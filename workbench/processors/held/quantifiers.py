@@ -1,0 +1,244 @@
+"""Quantifiers over the values in an event (LTL-FO+; Event Stream Processing with Multiple Threads, section 4.2).
+
+For every position a function of its front gives some values, and each of them a copy of the inner processor, which
+reads the value beside every front from there on; its first event is its verdict. The verdict of a position is that of
+all copies together, and is emitted, in order, as soon as it is known.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from workbench.core import function as f
+from workbench.core.domain import BOOL, INT, Anything, Domain, Map, Tuple, Value
+from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
+from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import (
+    RUNS_PYTHON,
+    Emission,
+    Machine,
+    Maybe,
+    Processor,
+    Push,
+    State,
+    Stream,
+    emission,
+    event,
+    push_all,
+    pushed,
+    typed_function,
+)
+from workbench.core.strict import computed, when
+from workbench.core.term import FALSE, TRUE, Entries, const
+from workbench.errors import PipelineError, Refused, TypingError
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.filter import Filter
+from workbench.processors.held.holding import Holder, advance, check_verdicts, first_event, wrapped
+
+
+@dataclass(frozen=True)
+class ForAll(Holder):
+    """Whether the inner processor holds of every value that a front has.
+
+    Parameters
+    ----------
+    domain: the values of a front: a function that gives a tuple of them, or a map, whose keys they are.
+    inner: a processor, or a pipeline, with one output of truth values. Its first input carries the value, the others
+        the fronts.
+    """
+
+    domain: Function | TypedFunction
+    inner: Processor | Pipeline
+
+    keyword: ClassVar[str] = "forall"
+    symbol: ClassVar[str] = "∀"
+    breaks: ClassVar[bool] = False
+    """The verdict of one copy that decides a position; without copies it is the other one."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.domain, TypedFunction):
+            object.__setattr__(self, "domain", as_function(self.domain))
+        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+        if self._inner.in_arity < 2:
+            raise PipelineError(
+                f"the processor in '{self.keyword}' reads a value and a stream, {self.inner} has one input"
+            )
+
+    @property
+    def in_arity(self) -> int:
+        return self._inner.in_arity - 1
+
+    @property
+    def label(self) -> str:
+        return f"{self.symbol} {self.domain.name}"
+
+    @property
+    def lag(self) -> int | None:
+        return 0 if self._inner.lag == 0 else None
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return 1 if self.lag == 0 else None
+
+    @property
+    def copies(self) -> bool:
+        return True
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        domain = typed_function(self.domain, inputs)
+        given = (_element(self.keyword, domain), *inputs)
+        inner = self._inner.typed(given)
+        check_verdicts(self.keyword, inner, given)
+        return replace(self, domain=domain, inner=inner)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (BOOL,)
+
+    def _values(self, front: tuple[Value, ...]) -> Collection[Value]:
+        return dict.fromkeys(self._domain(*front))
+
+    @cached_property
+    def _domain(self) -> Callable[..., Any]:
+        return on_values(self.domain)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        verdicts = [self._verdict(tuple(stream[i:] for stream in streams)) for i in range(min(map(len, streams)))]
+        return (list(itertools.takewhile(lambda verdict: verdict is not None, verdicts)),)
+
+    def _verdict(self, streams: tuple[Stream, ...]) -> bool | None:
+        """The verdict on the first position; the copies see the fronts from there on, until it is known."""
+        waiting = self._values(tuple(stream[0] for stream in streams))
+        for seen in range(1, min(map(len, streams)) + 1):
+            fronts = tuple(stream[:seen] for stream in streams)
+            said = {value: self._inner.denote_open(([value] * seen, *fronts))[0][:1] for value in waiting}
+            if [self.breaks] in said.values():
+                return self.breaks
+            waiting = tuple(value for value in waiting if not said[value])
+            if not waiting:
+                break
+        return None if waiting else not self.breaks
+
+    # --- operation: for each position that waits its verdict, or the copies that have not given theirs -----------
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        positions = [*state, [(value, self._begun) for value in self._values(front)]]
+        push: Push = self._inner.step
+        if self._inner.overlaps:
+            jobs = [(copy, (value, *front)) for each in positions if not isinstance(each, bool) for value, copy in each]
+            done = iter(push_all(self._inner, jobs))
+            positions = [p if isinstance(p, bool) else [(v, next(done)) for v, _ in p] for p in positions]
+            push = pushed
+        after = [each if isinstance(each, bool) else self._fed(each, front, push) for each in positions]
+        known = 0
+        while known < len(after) and isinstance(after[known], bool):
+            known += 1
+        return tuple(after[known:]), (emission(after[:known]),)
+
+    def _fed(self, copies: Iterable[Any], front: tuple[Any, ...], push: Push) -> Any:
+        """A position after its copies have seen the front: a verdict, or those that have given none."""
+        silent, broken = [], False
+        for value, before in copies:
+            following, (out,) = push(before, (value, *front))
+            said = first_event(out)
+            if not said.present:
+                silent.append((value, following))
+            elif said.value is self.breaks:
+                broken = True
+        if broken:
+            return self.breaks
+        return tuple(silent) if silent else not self.breaks
+
+    # --- the finite machine: where a copy gives its verdict at once, it has no state ------------------------------
+
+    def refusal(self, backend: str) -> str:
+        inner = super().refusal(backend) or self._inner.refusal(backend)
+        if inner or backend in RUNS_PYTHON:
+            return inner
+        if isinstance(self.domain, TypedFunction) and not self.domain.result.finite:
+            given = self.domain.result
+            if backend != "numba":
+                return f"the values it ranges over, {given}, are not finitely many"
+            if not isinstance(given, Tuple):
+                return f"nothing bounds the number of values that it ranges over, {given}"
+        if self.lag == 0:
+            return ""
+        return f"nothing bounds the number of copies that wait for a verdict; let '{self._inner}' give it at once"
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        reason = self.refusal("numba")  # a model has been refused before, if its values are not finitely many
+        if reason:
+            raise Refused(f"{self} has no finite machine: {reason}")
+        assert isinstance(self.domain, TypedFunction)
+        element = _element(self.keyword, self.domain)
+        inner = self._inner.machine((element, *inputs), 1)
+        initial = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
+        nothing = Maybe(FALSE, const(self.breaks, BOOL))
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+            verdicts = []
+            values = self.domain(*front)
+            computed((values,))
+            for there, value in _elements(values, element):
+                with when(there):
+                    _, said = advance(inner, initial, nothing, (value, *front))
+                verdicts.append(both(there, said.value) if self.breaks else either(negate(there), said.value))
+            whole = disjunction(verdicts) if self.breaks else conjunction(verdicts)
+            return state, (event(as_term(whole, BOOL)),)
+
+        return Machine((), step)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        pair, single = Function("pair", 2, lambda a, b: (a, b)), Function("single", 1, lambda a: (a,))
+        smallest = Function("smallest", 3, lambda v, a, b: both(v <= a, v <= b))
+        return cls(single, _greater()), cls(pair, ApplyFunction(smallest)), cls(single, ApplyFunction(f.EQ))
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.domain.name}, {self.inner})"
+
+
+@dataclass(frozen=True)
+class Exists(ForAll):
+    """Whether the inner processor holds of some value that a front has; the parameters are those of `ForAll`."""
+
+    keyword: ClassVar[str] = "exists"
+    symbol: ClassVar[str] = "∃"
+    breaks: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return f"Exists({self.domain.name}, {self.inner})"
+
+
+def _greater() -> Pipeline:
+    """Whether the first event that differs from the value is greater."""
+    reads = (("v", INT), ("x", INT))
+    differs = Node("differs", ApplyFunction(f.NE), ("v", "x"), ("differs",))
+    more = Node("more", ApplyFunction(f.LT), ("v", "x"), ("more",))
+    kept = Node("kept", Filter(), ("more", "differs"), ("kept",))
+    return Pipeline("greater", reads, (differs, more, kept), (("out", "kept"),))
+
+
+def _element(keyword: str, function: TypedFunction) -> Domain:
+    """The domain of the values that a function gives."""
+    given = function.result
+    if isinstance(given, Map):
+        return given.key
+    if isinstance(given, Anything):
+        return given
+    if not isinstance(given, Tuple) or not given.fields:
+        raise TypingError(f"'{keyword}' ranges over the fields of a tuple or the keys of a map, not over {given}")
+    odd = next((field for field in given.fields if not same_domain(field, given.fields[0])), None)
+    if odd is not None:
+        raise TypingError(f"'{keyword}' ranges over values of one domain, not of {given.fields[0]} and {odd}")
+    return given.fields[0]
+
+
+def _elements(value: Any, element: Domain) -> list[tuple[Any, Any]]:
+    """The values that a symbolic one stands for, and whether each is there."""
+    if isinstance(value, Entries):
+        return [(present, const(key, element)) for key, (present, _) in value.items()]
+    return [(TRUE, as_term(field, element)) for field in value]

@@ -1,0 +1,99 @@
+"""ResetLast: any processor over batches of a stream (BeepBeep, `ResetLast`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from workbench.core import function as f
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Value
+from workbench.core.ops import both, ite
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, Stream
+from workbench.core.term import const
+from workbench.errors import TypingError
+from workbench.processors.count_decimate import CountDecimate
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.held.holding import Holder, advance, ended, last_event, wrapped
+from workbench.processors.trim import Trim
+
+
+@dataclass(frozen=True)
+class ResetLast(Holder):
+    """The last event that `inner` emits on each batch: a batch ends with a front at which the last input is true.
+
+    The end of a batch is the end of the inner processor's stream, as for a window. The batch that is not over when the
+    stream ends yields nothing.
+
+    `inner` is a processor, or a pipeline, with one output.
+    """
+
+    inner: Processor | Pipeline
+
+    keyword: ClassVar[str] = "reset_last"
+    symbol: ClassVar[str] = "↻"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+
+    @property
+    def in_arity(self) -> int:
+        return self._inner.in_arity + 1
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        *events, over = inputs
+        if not isinstance(over, Bool | Anything):
+            raise TypingError(f"the last stream of '{self.keyword}' says whether a batch ends, and carries {over}")
+        return replace(self, inner=self._inner.typed(tuple(events)))
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return self._inner.results(inputs[:-1])
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        out: list[Value] = []
+        start = end = 0
+        for i, (*_, over) in enumerate(zip(*streams, strict=False)):
+            end = i + 1
+            if over:
+                (events,) = self._inner.denote(tuple(stream[start : i + 1] for stream in streams[:-1]))
+                out.extend(events[-1:])
+                start = end
+        self._inner.denote_open(tuple(stream[start:end] for stream in streams[:-1]))  # it may be an error already
+        return (out,)
+
+    def initial(self) -> State:
+        return (self._begun, NOTHING)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        inner, last = state
+        inner, (out,) = self._inner.step(inner, front[:-1])
+        last = last_event(out, last)
+        if not front[-1]:
+            return (inner, last), (NOTHING,)
+        (final,) = self._inner.finish(inner)
+        return (self._begun, NOTHING), (last_event(final, last),)
+
+    def refusal(self, backend: str) -> str:
+        return self._inner.refusal(backend)
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        inner = self._inner.machine(inputs[:-1], horizon)
+        (result,) = self.results(inputs)
+        slots = (*inner.slots, Slot("emitted", BOOL, False), Slot("last", result, result.default))
+        fresh = tuple(const(slot.initial, slot.domain) for slot in slots)
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+            *before, present, value = state
+            after, last = advance(inner, tuple(before), Maybe(present, value), front[:-1])
+            over, final = front[-1], ended(inner, after, last)
+            following = ite(over, fresh, (*after, last.present, last.value))
+            return following, (Maybe(both(over, final.present), final.value),)
+
+        return Machine(tuple(slot._replace(name=f"batch.{slot.name}") for slot in inner.slots) + slots[-2:], step)
+
+    def __str__(self) -> str:
+        return f"ResetLast({self.inner})"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return cls(Cumulate(f.ADD)), cls(Trim(1)), cls(CountDecimate(2, last=True))

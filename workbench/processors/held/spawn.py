@@ -1,0 +1,121 @@
+"""Temporal operators with a copy of a processor for each position (Event Stream Processing with Multiple Threads, 4.2).
+
+    "creating one copy of the processor upon each new input event. This event is then pushed into all the current
+    copies" - so a step costs as many inner steps as there are copies, which may run side by side.
+
+The first event that a copy emits is the verdict on the position at which it was made. `temporal` has the same operators
+on a stream of truth values, where no copies are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from workbench.core import function as f
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import (
+    NOTHING,
+    RUNS_PYTHON,
+    Emission,
+    Processor,
+    Push,
+    State,
+    Stream,
+    emission,
+    push_all,
+    pushed,
+)
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.held.holding import Holder, check_verdicts, first_event, wrapped
+from workbench.processors.trim import Trim
+
+
+@dataclass(frozen=True)
+class GloballyOf(Holder):
+    """False for every position from which on some copy of `inner` says false first.
+
+    `inner` is a processor, or a pipeline, with one output of truth values.
+    """
+
+    inner: Processor | Pipeline
+
+    keyword: ClassVar[str] = "globally_of"
+    symbol: ClassVar[str] = "□"
+    breaks: ClassVar[bool] = False
+    """The verdict of one copy that decides all positions before it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        inner = self._inner.typed(inputs)
+        check_verdicts(self.keyword, inner, inputs)
+        return replace(self, inner=inner)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (BOOL,)
+
+    def burst(self, inputs: tuple[Domain, ...]) -> int | None:
+        return None
+
+    @property
+    def copies(self) -> bool:
+        return True
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        length = min(map(len, streams))
+        copies = [self._inner.denote_open(tuple(stream[i:length] for stream in streams))[0] for i in range(length)]
+        deciding = [i for i, said in enumerate(copies) if said and said[0] is self.breaks]
+        return ([self.breaks] * (max(deciding, default=-1) + 1),)
+
+    def initial(self) -> State:
+        return (0, ())
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        """The state is the number of positions that wait, and the copies with the positions at which they began."""
+        waiting, copies = state
+        following, decided = [], 0
+        begun: Sequence[tuple[int, Any]] = (*copies, (waiting, self._begun))
+        push: Push = self._inner.step
+        if self._inner.overlaps:
+            done = push_all(self._inner, [(before, front) for _, before in begun])
+            push, begun = pushed, [(position, each) for (position, _), each in zip(begun, done, strict=True)]
+        for position, before in begun:
+            after, (out,) = push(before, front)
+            said = first_event(out)
+            if not said.present:
+                following.append((position, after))
+            elif said.value is self.breaks:
+                decided = position + 1
+        if not decided:
+            return (waiting + 1, tuple(following)), (NOTHING,)
+        kept = tuple([(position - decided, after) for position, after in following if position >= decided])
+        return (waiting + 1 - decided, kept), (emission((self.breaks,) * decided),)
+
+    def refusal(self, backend: str) -> str:
+        if backend in RUNS_PYTHON:
+            return self._inner.refusal(backend)
+        plain = self.keyword.removesuffix("_of")
+        return f"nothing bounds the number of copies; write {plain}(..., pending = 4) on the stream of its verdicts"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return cls(ApplyFunction(f.EVEN)), cls(Trim(1)), cls(ApplyFunction(f.LT))
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.inner})"
+
+
+@dataclass(frozen=True)
+class EventuallyOf(GloballyOf):
+    """True for every position from which on some copy of `inner` says true first."""
+
+    keyword: ClassVar[str] = "eventually_of"
+    symbol: ClassVar[str] = "◇"
+    breaks: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return f"EventuallyOf({self.inner})"

@@ -1,0 +1,270 @@
+"""Window: any processor over the last k events (TIME 2021, sections 2 and 3.3).
+
+The i-th output is the last event the inner processor emits on events i .. i+k-1, started afresh; a window on
+which it emits nothing yields nothing. There is no output before k events have arrived.
+
+Two finite encodings, chosen by the number of state bits (design section 5, rule 7):
+
+- `events`: the last k-1 events are kept, and the inner processor is run over the window at every step;
+- `copies`: k-1 inner states are kept, the i-th having seen the last i events. All advance at every event, a
+  fresh one enters and the oldest yields the output. (The paper's k rotating copies, without the rotation.)
+
+Arithmetic in checked domains always takes the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+from workbench.core import function as f
+from workbench.core.domain import Bool, Domain, Range, Tuple, Value
+from workbench.core.ops import EQ, GE, LT, both, ite
+from workbench.core.pending import Done
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stored, Stream, push_all
+from workbench.core.strict import when
+from workbench.core.term import FALSE, const
+from workbench.errors import PipelineError
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.held.fold import CumulateWindow, associative, fold_of
+from workbench.processors.held.holding import (
+    Holder,
+    advance,
+    always_emits,
+    bits,
+    ended,
+    last_event,
+    leaves_checked_domain,
+    wrapped,
+)
+from workbench.processors.held.sliding import sliding
+
+Encoding = Literal["auto", "events", "copies"]
+
+
+@dataclass(frozen=True)
+class Window(Holder):
+    """The last event that `inner` emits on each `width` successive fronts.
+
+    Parameters
+    ----------
+    width: number of events in a window, at least 1.
+    inner: a processor, or a pipeline, with one output.
+    encoding: how the finite model keeps the window; `auto` takes the one with fewer state bits.
+    """
+
+    width: int
+    inner: Processor | Pipeline
+    encoding: Encoding = "auto"
+
+    keyword: ClassVar[str] = "window"
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise PipelineError(f"a window needs a width of at least 1, not {self.width}")
+        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+
+    @property
+    def label(self) -> str:
+        return f"▭{self.width} {self._inner.label}"
+
+    @property
+    def lag(self) -> int | None:
+        inner = self._inner.lag
+        return self.width - 1 if inner is not None and inner < self.width else None
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        return replace(self, inner=self._inner.typed_within(inputs, self.width))
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return self._inner.results(inputs)
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        fronts = min(map(len, streams))
+        out: list[Value] = []
+        for start in range(fronts - self.width + 1):
+            (results,) = self._inner.denote(tuple(s[start : start + self.width] for s in streams))
+            out.extend(results[-1:])
+        return (out,)
+
+    # --- operation: the last fronts, and the inner processor run over them ---------------------------------
+
+    @cached_property
+    def _fold(self) -> CumulateWindow | None:
+        """How to do with less than running the inner processor anew, if that is known."""
+        return fold_of(self.width, self._inner)
+
+    @property
+    def copies(self) -> bool:
+        return self.width > 1 and associative(self._inner) is None
+
+    def initial(self) -> State:
+        return () if self._fold is None else self._fold.initial()
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        if self._inner.overlaps:
+            return self._step_copies(state, front)
+        if state and isinstance(state[-1], _Copies):
+            state = state[:-1] if self._fold is None else self._fold.after([value for (value,) in state[:-1]])
+        if self._fold is not None:
+            return self._fold.step(state, front[0])
+        fronts = (*state, front)
+        if len(fronts) < self.width:
+            return fronts, (NOTHING,)
+        return fronts[1:], self._emitted(self._refold(fronts))
+
+    def _refold(self, fronts: tuple[Any, ...]) -> Copy:
+        step = self._inner.step
+        inner, last = self._begun, NOTHING
+        for events in fronts:
+            inner, (out,) = step(inner, events)
+            last = last_event(out, last)
+        return inner, last
+
+    def _emitted(self, copy: Copy) -> tuple[Maybe]:
+        inner, last = copy
+        (final,) = self._inner.finish(inner)  # the end of the window is the end of the inner stream
+        return (last_event(final, last),)
+
+    def _step_copies(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+        """The same where pushes can overlap: a copy for each window that has begun, last in the state."""
+        copies = _Copies()
+        if state and isinstance(state[-1], _Copies):
+            state, copies = state[:-1], state[-1]
+        elif self._fold is not None:
+            state = tuple([(value,) for value in self._fold.events(state)])
+        fronts = (*state, front)
+        copies = copies.push(self._inner, len(fronts), front)
+        if len(fronts) < self.width:
+            return (*fronts, copies), (NOTHING,)
+        oldest = copies[0] or self._refold(fronts)
+        return (*fronts[1:], _Copies(copies[1:])), self._emitted(oldest)
+
+    # --- the finite machine ----------------------------------------------------------------------------------
+
+    def refusal(self, backend: str) -> str:
+        return self._inner.refusal(backend)
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        del horizon
+        inner = self._inner.machine(inputs, self.width)
+        events, copies = self._events(inner, inputs), self._copies(inner, inputs)
+        if leaves_checked_domain(inner, inputs):
+            # copies compute on windows that may never fill, so they would report an escape too early
+            return events
+        if self.encoding == "auto":
+            return events if bits(events) <= bits(copies) else copies
+        return events if self.encoding == "events" else copies
+
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        return sliding(self.width, self._inner, inputs)
+
+    def _warm(self) -> Slot:
+        return Slot("seen", Range(0, self.width - 1), 0)
+
+    def _count(self, seen: Any) -> Any:
+        return ite(LT(seen, self.width - 1), seen + 1, seen)
+
+    def _events(self, inner: Machine, inputs: tuple[Domain, ...]) -> Machine:
+        """Slots `event1` (the latest) .. `event<k-1>`; the inner processor is run over them at each step."""
+        single = len(inputs) == 1
+        fronts = inputs[0] if single else Tuple(inputs)
+        slots = [Slot(f"event{i}", fronts, fronts.default) for i in range(1, self.width)]
+        start = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+            seen, *kept = state
+            current, last = start, Maybe(FALSE, const(self._default(inputs), self.results(inputs)[0]))
+            full = EQ(seen, self.width - 1)
+            with when(full):
+                for events in reversed(kept):
+                    current, last = advance(inner, current, last, (events,) if single else events)
+                current, last = advance(inner, current, last, front)
+                last = ended(inner, current, last)
+            latest = front[0] if single else front
+            return (self._count(seen), *(latest, *kept)[: self.width - 1]), (
+                Maybe(both(full, last.present), last.value),
+            )
+
+        return Machine((self._warm(), *slots), step)
+
+    def _copies(self, inner: Machine, inputs: tuple[Domain, ...]) -> Machine:
+        """Slots `age<i>.*`: the inner state after i events; `output<i>.*`: its last output, where it may be silent."""
+        (result,) = self.results(inputs)
+        silent = not always_emits(inner, inputs)
+        output = [Slot("present", Bool(), False), Slot("value", result, result.default)] if silent else []
+        own = [*inner.slots, *output]
+        slots = [
+            Slot(f"{prefix}{i}.{name}", domain, initial)
+            for i in range(1, self.width)
+            for prefix, part in (("age", inner.slots), ("output", output))
+            for name, domain, initial in part
+        ]
+        fresh = tuple(const(slot.initial, slot.domain) for slot in own)
+        nothing = Maybe(FALSE, const(result.default, result))
+        size = len(inner.slots)
+
+        def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
+            seen, *rest = state
+            n = len(own)
+            copies = [fresh, *(tuple(rest[n * i : n * i + n]) for i in range(self.width - 1))]
+            after, following, last = [], (), nothing
+            for age, copy in enumerate(copies):
+                before = Maybe(*copy[size:]) if silent else nothing
+                following, last = advance(inner, copy[:size], before, front)
+                advanced = (*following, *((last.present, last.value) if silent else ()))
+                # copies that have not seen their first event yet stay as they are: the state is canonical
+                after.append(tuple(ite(GE(seen, age), new, old) for new, old in zip(advanced, fresh, strict=True)))
+            last = ended(inner, following, last)
+            full = EQ(seen, self.width - 1)
+            flat = tuple(part for copy in after[: self.width - 1] for part in copy)
+            return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
+
+        return Machine((self._warm(), *slots), step)
+
+    def _default(self, inputs: tuple[Domain, ...]) -> Value:
+        return self.results(inputs)[0].default
+
+    def __str__(self) -> str:
+        return f"Window({self.width}, {self.inner})"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        total = Cumulate(f.ADD)
+        return (
+            cls(1, total),
+            cls(2, total),
+            cls(3, total, "events"),
+            cls(3, total, "copies"),
+            cls(2, cls(2, total)),
+        )
+
+
+Copy = tuple[State, Maybe]
+"""The state of an inner processor that has seen the last events, and what it emitted last."""
+
+
+class _Copies(tuple[Copy | None, ...]):
+    """The copy of each window that has begun, the oldest first; None where it is to be made anew from the events.
+
+    That is so where pushes did not overlap when the window began, and where the copy has failed: a window that is
+    not complete yet says nothing.
+    """
+
+    __slots__ = ()
+
+    def push(self, inner: Processor, windows: int, front: tuple[Any, ...]) -> _Copies:
+        """All copies advanced by a front, the one of a new window included: `windows` together."""
+        begun = (*(None,) * (windows - 1 - len(self)), *self, (inner.initial(), NOTHING))
+        pushed = iter(push_all(inner, ((copy[0], front) for copy in begun if copy)))
+        return _Copies(copy and _advanced(next(pushed), copy[1]) for copy in begun)
+
+
+def _advanced(pushed: Done[Stepped], last: Maybe) -> Copy | None:
+    try:
+        state, (out,) = pushed.wait_for()
+    except Exception:
+        return None
+    return state, last_event(out, last)

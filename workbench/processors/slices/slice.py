@@ -1,0 +1,280 @@
+"""Slice: a copy of a processor for each part of a stream (Event Stream Processing with Multiple Threads, section 4.2).
+
+A key says to which slice a front goes; each slice is a copy of the inner processor of its own. For every front the
+output is the map from each slice to the last event that it has emitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from workbench.core import function as f
+from workbench.core.domain import BOOL, MOST_KEYS, Bool, Domain, FrozenMap, Map, Value
+from workbench.core.function import Function, TypedFunction, as_function, on_values
+from workbench.core.ops import as_term, both, equal, negate
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import (
+    NOTHING,
+    RUNS_PYTHON,
+    Emission,
+    Machine,
+    Maybe,
+    Processor,
+    State,
+    Stepped,
+    Stored,
+    Stream,
+    event,
+    push_all,
+    typed_function,
+)
+from workbench.core.strict import computed
+from workbench.core.term import FALSE
+from workbench.errors import PipelineError, Refused, TypingError
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.count_decimate import CountDecimate
+from workbench.processors.cumulate import Cumulate
+from workbench.processors.held.holding import Holder, last_event, wrapped
+from workbench.processors.slices.copies import SliceMachine
+from workbench.processors.slices.table import SliceTable, scalar
+from workbench.processors.trim import Trim
+
+
+@dataclass(frozen=True)
+class Slice(Holder):
+    """The last event that each slice has emitted, as a map from the slices' keys, for every front.
+
+    Parameters
+    ----------
+    key: the slice of a front.
+    inner: a processor, or a pipeline, with one output; each slice is a copy of it, made when its first front comes.
+    to_all: fronts at which this is true go to all slices there are, whatever their key; they make none, and a slice
+        that has ended is not one of them.
+    until: a slice ends at a front when this is true of the last event it emits there. Its last event stays in the
+        map; the next front of its key starts it afresh.
+    forget: a slice that ends leaves the map, too.
+    """
+
+    key: Function | TypedFunction
+    inner: Processor | Pipeline
+    to_all: Function | TypedFunction | None = None
+    until: Function | TypedFunction | None = None
+    forget: bool = False
+
+    keyword: ClassVar[str] = "slice"
+    lockstep: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name in ("key", "to_all", "until"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, TypedFunction):
+                object.__setattr__(self, name, as_function(given))
+        object.__setattr__(self, "inner", wrapped(self.keyword, self.inner))
+        for name, arity in (("key", self.in_arity), ("to_all", self.in_arity), ("until", 1)):
+            given = getattr(self, name)
+            if given is not None and _plain(given).arity != arity:
+                raise PipelineError(
+                    f"'{name}' of slice is a function of {arity}, '{given.name}' is one of {_plain(given).arity}"
+                )
+        if self.forget and self.until is None:
+            raise PipelineError("a slice that never ends is never forgotten", hint="say when it ends: until = ...")
+
+    @property
+    def label(self) -> str:
+        return f"⑂ {self.key.name} {self._inner.label}"
+
+    # --- typing ---
+
+    def typed(self, inputs: tuple[Domain, ...]) -> Self:
+        inner = self._inner.typed(inputs)
+        to_all = self.to_all and _condition("to_all", self.to_all, inputs)
+        until = self.until and _condition("until", self.until, inner.results(inputs))
+        return replace(self, key=typed_function(self.key, inputs), inner=inner, to_all=to_all, until=until)
+
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return (self.map_of(inputs),)
+
+    def map_of(self, inputs: tuple[Domain, ...]) -> Map:
+        """The domain of the maps from slices to what they emit."""
+        assert isinstance(self.key, TypedFunction)
+        return Map(self.key.result, self._inner.results(inputs)[0])
+
+    # --- meaning ---
+
+    def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        lives, last, out = self._unfolded(streams)
+        spoke = False
+        for key, life in lives.items():
+            final = self._events(life, ended=True)[len(self._events(life)) :]
+            if final:
+                last, spoke = {**last, key: final[-1]}, True
+        return ([*out, FrozenMap(last)] if spoke else out,)
+
+    def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
+        return (self._unfolded(streams)[2],)
+
+    def _unfolded(self, streams: tuple[Stream, ...]) -> tuple[dict[Value, list[Any]], dict[Value, Value], list[Value]]:
+        """The fronts that each slice has seen since it began, the last events, and the output."""
+        lives: dict[Value, list[Any]] = {}
+        last: dict[Value, Value] = {}
+        out: list[Value] = []
+        for front in zip(*streams, strict=False):
+            everywhere = self.to_all is not None and self.to_all(*front)
+            for key in list(lives) if everywhere else [self.key(*front)]:
+                before = lives.get(key, [])
+                life = lives[key] = [*before, front]
+                fresh = self._events(life)[len(self._events(before)) :]
+                if fresh:
+                    last[key] = fresh[-1]
+                    if self.until is not None and self.until(fresh[-1]):
+                        del lives[key]
+                        if self.forget:
+                            del last[key]
+            out.append(FrozenMap(last))
+        return lives, last, out
+
+    def _events(self, fronts: list[Any], *, ended: bool = False) -> list[Value]:
+        streams = tuple([front[i] for front in fronts] for i in range(self.in_arity))
+        (events,) = self._inner.denote(streams) if ended else self._inner.denote_open(streams)
+        return events
+
+    # --- operation: the inner states and the last events, as maps that share what did not change ---------------
+
+    @property
+    def copies(self) -> bool:
+        return self.to_all is not None
+
+    def initial(self) -> State:
+        return (FrozenMap(), FrozenMap())
+
+    @cached_property
+    def _key(self) -> Callable[..., Value]:
+        return on_values(self.key)
+
+    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+        inner, last = state
+        if self.to_all is not None and self.to_all(*front):
+            for key, stepped in self._all_stepped(inner, front):
+                inner, last = self._fed(inner, last, key, stepped)
+        else:
+            inner, last = self._fed(inner, last, *self._stepped(inner, front))
+        return (inner, last), (event(last),)
+
+    def _stepped(self, inner: Any, front: tuple[Any, ...]) -> tuple[Value, Stepped]:
+        """What a front makes of the slice to which it goes."""
+        key = self._key(*front)
+        return key, self._inner.step(inner.get(key, self._begun), front)
+
+    def _all_stepped(self, inner: Any, front: tuple[Any, ...]) -> Iterator[tuple[Value, Stepped]]:
+        """What a front makes of every slice."""
+        if not self._inner.overlaps:
+            yield from ((key, self._inner.step(before, front)) for key, before in inner.items())
+            return
+        done = push_all(self._inner, [(before, front) for before in inner.values()])
+        yield from ((key, each.wait_for()) for key, each in zip(inner, done, strict=True))
+
+    def _fed(self, inner: Any, last: Any, key: Value, stepped: Stepped) -> tuple[Any, Any]:
+        """The maps after a slice has seen a front."""
+        after, (out,) = stepped
+        present, value = last_event(out, NOTHING)
+        if not present:
+            return inner.set(key, after), last
+        if self.until is None or not self.until(value):
+            return inner.set(key, after), last.set(key, value)
+        kept = last.delete(key) if key in last else last
+        return inner.delete(key) if key in inner else inner, kept if self.forget else last.set(key, value)
+
+    @property
+    def finishes(self) -> int:
+        return self._inner.finishes
+
+    def finish(self, state: State) -> tuple[Emission, ...]:
+        inner, last = state
+        spoke = False
+        for key, before in inner.items():
+            (out,) = self._inner.finish(before)
+            found = last_event(out, NOTHING)
+            if found.present:
+                last, spoke = last.set(key, found.value), True
+        return (Maybe(spoke, last),)
+
+    # --- the finite machine: a copy of the inner one for each key ----------------------------------------------
+
+    def refusal(self, backend: str) -> str:
+        inner = super().refusal(backend) or self._inner.refusal(backend)
+        if inner or not isinstance(self.key, TypedFunction):
+            return inner
+        keys = self.key.result
+        if Map(keys, BOOL).finite or backend in RUNS_PYTHON:
+            return ""
+        if backend == "numba" and scalar(keys):
+            return (
+                "slices that emit at the end of the stream need a finite type of keys" if self._inner.finishes else ""
+            )
+        return f"there may be too many slices, one for each value of {keys}, and a model has {MOST_KEYS} at most"
+
+    def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
+        """Where the maps are not finite: a table of the slices."""
+        if self._inner.finishes or not scalar(self.map_of(inputs).key) or self.map_of(inputs).finite:
+            return None
+        return SliceTable(SliceMachine(self, self._inner.machine(inputs), inputs)).stored()
+
+    def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
+        self._refuse()
+        return SliceMachine(self, self._inner.machine(inputs, horizon), inputs).machine()
+
+    def over(self, said: Maybe) -> Any:
+        """Whether a slice ends with what it says."""
+        if self.until is None:
+            return FALSE
+        ends = as_term(self.until(said.value), BOOL)
+        computed((ends,), said.present)
+        return both(said.present, ends)
+
+    def addressed(self, front: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Of a symbolic front: its key, and whether it goes to all slices."""
+        assert isinstance(self.key, TypedFunction)
+        key = as_term(self.key(*front), self.key.result)
+        everywhere = FALSE if self.to_all is None else as_term(self.to_all(*front), BOOL)
+        computed((everywhere,))
+        computed((key,), negate(everywhere))
+        return key, everywhere
+
+    def _refuse(self) -> None:
+        reason = self.refusal("smv")
+        if reason:
+            raise Refused(f"{self} has no finite machine: {reason}")
+
+    def __str__(self) -> str:
+        options = [f"to_all={self.to_all.name}"] if self.to_all else []
+        options += [f"until={self.until.name}"] if self.until else []
+        options += ["forget"] if self.forget else []
+        return f"{type(self).__name__}({', '.join([self.key.name, str(self.inner), *options])})"
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        total, even = Cumulate(f.ADD), f.EVEN
+        same = Function("itself", 1, lambda a: a)
+        return (
+            cls(even, total),
+            cls(same, total),
+            cls(even, Trim(1), to_all=Function("none", 1, lambda a: equal(a, 0))),
+            cls(even, total, until=f.ODD),
+            cls(even, total, to_all=f.ODD, until=f.ODD),
+            cls(even, CountDecimate(2, last=True)),
+            cls(f.LT, ApplyFunction(f.MAX)),
+        )
+
+
+def _plain(function: Function | TypedFunction) -> Function:
+    return function.function if isinstance(function, TypedFunction) else function
+
+
+def _condition(name: str, function: Function | TypedFunction, inputs: tuple[Domain, ...]) -> TypedFunction:
+    found = typed_function(function, inputs)
+    if not isinstance(found.result, Bool):
+        raise TypingError(f"'{name}' of slice is a condition, '{found.name}' gives {found.result}")
+    return found

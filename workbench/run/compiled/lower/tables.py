@@ -1,0 +1,131 @@
+"""Arrays of compiled code, one for each scalar part of a memory; tables are hash tables with open addressing in them.
+
+The rule of this module: each of the keys 0, 1, ... `DIRECT` - 1 has a row of its own. The row of another is the first
+one, from where its hash says, that is its own or that is not used; rows are never taken out, but a table that grows
+leaves out those that stand for what a row not used does. Row 0 belongs to no key: what finds no row writes there, and
+the block of steps is made again with a larger table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.core.ops import AND, EQ
+from workbench.core.term import FALSE, Term
+from workbench.ir.system import Memory, System
+
+DIRECT = 64
+"""The keys from 0 to this one have rows of their own in a table: they need not be looked for."""
+
+FIRST = 64
+"""Rows of a table at first, for other keys: a power of two."""
+
+SCATTER = 0x9E3779B97F4A7C15
+"""Multiplied with a key, its upper half says where to look first, as a part of the table.
+
+(Knuth, TAOCP 6.4: Fibonacci hashing. Successive keys come to lie far apart.)
+"""
+
+
+CROWDED, FULL = 0.5, 1.0
+"""The part of a table's rows that may be used between two blocks of steps, and within one."""
+
+
+def array_names(system: System) -> dict[Term, str]:
+    """What code calls the arrays of the memories, in their order."""
+    return {column: f"m{i}_{k}" for i, memory in enumerate(system.memories) for k, column in enumerate(memory.columns)}
+
+
+def first_length(memory: Memory) -> int:
+    """The length of its arrays at first."""
+    return table_size(FIRST) if memory.domain.length is None else memory.domain.length
+
+
+def table_size(rows: int) -> int:
+    """The size of a table with so many rows, a power of two, for other keys; the first row belongs to no key."""
+    return 1 + DIRECT + rows
+
+
+def full(memory: Memory) -> Term:
+    """Whether a step finds no row in a table for what it writes."""
+    last = memory.writes[-1] if memory.keyed and memory.writes else None
+    return FALSE if last is None else AND(last.happens, EQ(last.position, 0))
+
+
+def find(used: Any, keys: Any, key: Any) -> int:
+    """The row of a key, or the free one where it belongs; 0 where none is free."""
+    if 0 <= key < DIRECT:
+        return int(key) + 1
+    room = size(used)
+    place = ((int(key) * SCATTER & (1 << 64) - 1) >> 32) * room >> 32
+    for _ in range(room):
+        row = place + 1 + DIRECT
+        if not used[row] or keys[row] == key:
+            return row
+        place = place + 1 & room - 1
+    return 0
+
+
+def ordered(used: Any, keys: Any) -> list[int]:
+    """The rows that are used, in the order of their keys."""
+    return sorted((row for row in range(1, len(used)) if used[row]), key=keys.__getitem__)
+
+
+def size(used: Any) -> int:
+    """How many rows there are for keys that have none of their own."""
+    return len(used) - 1 - DIRECT
+
+
+def filled(used: Any) -> float:
+    """Which part of the rows is used."""
+    return float(used[1 + DIRECT :].mean())
+
+
+def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int) -> list[Any]:
+    """The arrays of a table, the flags of use and the keys first, with room for four times as many rows as it has.
+
+    Parameters
+    ----------
+    fresh: what the arrays after the keys hold in a row that stands for one that is not used; none where no
+        row does.
+    rows_at_least: for how many rows there is room in any case.
+    """
+    import numpy
+
+    np: Any = numpy
+    used, keys, *rest = arrays
+    changed = np.full(len(used), not fresh)
+    for array, value in zip(rest, fresh, strict=False):
+        changed |= array != value
+    rows = np.flatnonzero(used & changed)
+    first, rows = rows[(rows > 0) & (rows <= DIRECT)], rows[rows > DIRECT]
+    room = size(used)
+    while room < max(4 * len(rows), rows_at_least):
+        room *= 2
+    made = [np.zeros(1 + DIRECT + room, array.dtype) for array in arrays]
+    places = np.concatenate([first, 1 + DIRECT + _places(keys[rows], room)])
+    rows = np.concatenate([first, rows])
+    made[0][places] = True
+    for array, new in zip(arrays[1:], made[1:], strict=True):
+        new[places] = array[rows]
+    return made
+
+
+def _places(keys: Any, room: int) -> Any:
+    """Where to put these keys: each goes on from its first place to one that no other has."""
+    import numpy
+
+    np: Any = numpy
+    scattered = keys.astype(np.int64).view(np.uint64) * np.uint64(SCATTER) >> np.uint64(32)
+    start = (scattered * np.uint64(room) >> np.uint64(32)).astype(np.int64)
+    places, taken = np.zeros(len(keys), np.int64), np.zeros(room, np.bool_)
+    waiting, ahead = np.arange(len(keys)), 0
+    while len(waiting):
+        wanted = (start[waiting] + ahead) & (room - 1)
+        free = np.flatnonzero(~taken[wanted])
+        _, first = np.unique(wanted[free], return_index=True)
+        put = free[first]
+        places[waiting[put]], taken[wanted[put]] = wanted[put], True
+        waiting, ahead = np.delete(waiting, put), ahead + 1
+    return places

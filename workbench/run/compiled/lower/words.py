@@ -1,0 +1,94 @@
+"""What fits the words of 64 bits that compiled code computes with.
+
+The rule of this module: what does not fit is refused before the first event; what may not fit is a term (`core.ops`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range, Reals, Value
+from workbench.core.memory import Array
+from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB, WORD_HI, WORD_LO
+from workbench.core.term import Term
+from workbench.errors import Refused
+
+
+def refuse_long(number: Value) -> None:
+    """Refuse a number of type `int` that is outside a word; the infinities from which `min` and `max` start are not.
+
+    Raises
+    ------
+    Refused: it has more than 64 bits.
+    """
+    if math.isfinite(number) and not WORD_LO <= number <= WORD_HI:
+        raise Refused(
+            f"compiled code has integers of 64 bits, and {number} has more",
+            hint="the reference executor has integers of any size",
+        )
+
+
+def _no_fraction(term: Term) -> None:
+    """Refuse a fraction among integers, which Python has and words have not."""
+    fraction = isinstance(term.payload, float) and math.isfinite(term.payload) and term.is_const
+    choosing = term.args[1:] if term.op is ITE else term.args
+    if fraction or any(isinstance(arg.domain, Reals) for arg in choosing):
+        raise Refused(
+            f"'{term.op or term.payload}' makes a fraction {term.domain}, where compiled code has whole numbers",
+            hint="declare the stream as float",
+        )
+
+
+_EXACT = {op: op.exact for op in (ADD, SUB, MUL)}
+
+
+def refuse_large(term: Term) -> None:
+    """Refuse what compiled code cannot hold.
+
+    Raises
+    ------
+    Refused: a constant has more than 64 bits, a result over a finite domain can have, or its domain is not one of
+        numbers.
+    """
+    if term.domain.numeric and not isinstance(term.domain, Reals):
+        _no_fraction(term)
+    if term.is_const and isinstance(term.domain, Integers):
+        refuse_long(term.payload)
+    if isinstance(term.domain, Integers | Reals | Array):
+        return
+    if not isinstance(term.domain, Enum) and term.domain != BOOL:
+        lo, hi = _bounds(term.domain, term)
+        if term.op is not None and term.op not in (DIV, MOD):
+            exact = exact_ends(term)
+            lo, hi = min([lo, *exact]), max([hi, *exact])
+        if lo < -WORD_HI or hi > WORD_HI:
+            raise Refused(
+                f"compiled code has integers of 64 bits, and '{term.op or term}' on {term.domain} can have more",
+                hint="choose a smaller domain with -N",
+            )
+    elif term.op is not None and term.op.name.startswith("escapes_") and max(map(abs, exact_ends(term))) > WORD_HI:
+        raise Refused("compiled code has integers of 64 bits, and arithmetic in this pipeline can have more")
+
+
+def exact_ends(term: Term) -> list[int]:
+    """Numbers among which the exact results of an operation lie, before they are fitted; [] where none are known."""
+    exact: Any = term.op.exact if term.op and (term.op in _EXACT or term.op.name.startswith("escapes_")) else None
+    if exact is None and (term.op is not CAST or isinstance(term.args[0].domain, Integers)):
+        return []
+    ends = [_bounds(arg.domain, arg) for arg in term.args]
+    if exact is None:
+        return list(ends[0])
+    left, right = ends
+    return [exact(a, b) for a in left for b in right]
+
+
+def never_negative(term: Term) -> bool:
+    """Whether no value of a number's domain is negative."""
+    return _bounds(term.domain, term)[0] >= 0
+
+
+def _bounds(domain: Domain, term: Term) -> tuple[int, int]:
+    if isinstance(domain, Integer | Range):
+        return domain.lo, domain.hi
+    raise Refused(f"compiled code needs finite domains, and '{term!r}' has {domain}")

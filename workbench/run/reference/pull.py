@@ -1,0 +1,145 @@
+"""Pull mode of the reference executor: demand driven, as in BeepBeep.
+
+Asking an output for an event asks its processor for a front, which asks the processors upstream, down to the
+sources. Every reader of a pipe has a buffer of its own, so a branch of a fork keeps what another branch asked
+for. The demands wait on an explicit stack: a long chain of processors is no deep recursion.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+
+from workbench.core.domain import Domain, Value
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Emission, Processor, events_of
+from workbench.errors import DomainError
+from workbench.run.reference.cell import failure
+
+
+class PullPipe:
+    """A pipe: the buffers of its readers, and whether its producer is done."""
+
+    def __init__(self) -> None:
+        self.readers: list[deque[Value]] = []
+        self.ended = False
+
+    def reader(self) -> deque[Value]:
+        """A buffer for one more reader."""
+        self.readers.append(deque())
+        return self.readers[-1]
+
+    def carry(self, value: Value) -> None:
+        """Hand one event to every reader."""
+        for buffer in self.readers:
+            buffer.append(value)
+
+
+class PullSource:
+    """The producer of an input pipe."""
+
+    def __init__(self, name: str, domain: Domain, events: Iterable[Value], pipe: PullPipe) -> None:
+        self.name, self.domain, self.pipe = name, domain, pipe
+        self.events: Iterator[Value] = iter(events)
+        self.count = 0
+
+    def advance(self) -> Demand | None:
+        """Take one event, or end."""
+        try:
+            value = next(self.events)
+        except StopIteration:
+            self.pipe.ended = True
+            return None
+        self.count += 1
+        if value not in self.domain:
+            raise DomainError(
+                f"event {self.count - 1} of input '{self.name}': {value!r} is not a value of {self.domain}"
+            )
+        self.pipe.carry(value)
+        return None
+
+
+class Puller:
+    """A processor that fires when it is asked to."""
+
+    def __init__(self, node: Node, processor: Processor, sources: list[Demand], targets: list[PullPipe]) -> None:
+        self.node, self.processor, self.sources, self.targets = node, processor, sources, targets
+        self.state = processor.initial()
+        self.fronts = 0
+
+    def advance(self) -> Demand | None:
+        """The first input that is needed and has no event; None after having fired, or ended."""
+        exhausted = False
+        for demand in self.sources:
+            if not demand.buffer:
+                if not demand.pipe.ended:
+                    return demand
+                exhausted = True
+        if exhausted:
+            self.emit(self.processor.finish(self.state))
+            for pipe in self.targets:
+                pipe.ended = True
+            return None
+        front = tuple(demand.buffer[0] for demand in self.sources)
+        try:
+            self.state, results = self.processor.step(self.state, front)
+        except Exception as error:
+            raise failure(f"front {self.fronts}", self.node, front, error) from error
+        for demand in self.sources:
+            demand.buffer.popleft()
+        self.fronts += 1
+        self.emit(results)
+        return None
+
+    def emit(self, results: tuple[Emission, ...]) -> None:
+        """Carry what is present."""
+        for pipe, emission in zip(self.targets, results, strict=True):
+            for value in events_of(emission):
+                pipe.carry(value)
+
+
+class Demand:
+    """One reader's wish for an event of a pipe."""
+
+    def __init__(self, pipe: PullPipe) -> None:
+        self.pipe = pipe
+        self.buffer = pipe.reader()
+        self.producer: PullSource | Puller | None = None
+
+
+class Pull:
+    """A pipeline connected to sources, to be pulled at its outputs."""
+
+    def __init__(self, pipeline: Pipeline, sources: Mapping[str, Iterable[Value]]) -> None:
+        pipes = {name: PullPipe() for name in pipeline.domains}
+        producers: dict[str, PullSource | Puller] = {}
+
+        def demand(pipe: str) -> Demand:
+            wish = Demand(pipes[pipe])
+            wish.producer = producers[pipe]
+            return wish
+
+        for name, domain in pipeline.inputs:
+            producers[name] = PullSource(name, domain, sources[name], pipes[name])
+        for node in pipeline.nodes:
+            wishes = [demand(pipe) for pipe in node.inputs]
+            puller = Puller(node, pipeline.typed[node.name], wishes, [pipes[pipe] for pipe in node.outputs])
+            producers.update(dict.fromkeys(node.outputs, puller))
+        self.outputs = {name: demand(pipe) for name, pipe in pipeline.outputs}
+
+    def next(self, output: str) -> Value:
+        """The next event of an output; StopIteration at its end."""
+        goal = self.outputs[output]
+        stack = [goal]
+        while stack:
+            top = stack[-1]
+            if top.buffer or top.pipe.ended:
+                stack.pop()
+                continue
+            assert top.producer is not None
+            needed = top.producer.advance()
+            if needed is not None:
+                stack.append(needed)
+        if not goal.buffer:
+            raise StopIteration
+        return goal.buffer.popleft()

@@ -1,0 +1,183 @@
+"""Logs in files as rows that a pipeline can be run on by key, with their place in the log.
+
+How the log's own order is established: Spark reads files in blocks, in any order, and tells for each row the file and
+where the block begins; within a block rows are numbered as they are read (for Parquet Spark itself knows the row's
+number in the file). Files are ordered by their names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from workbench.core.pipeline import Pipeline
+from workbench.errors import InputError, SparkError
+from workbench.events.arrow import kind
+from workbench.events.formats import Format
+from workbench.run.spark.carry import brought_back
+from workbench.run.spark.keyed import inputs, known, ordering, see_key
+from workbench.run.spark.parse import ORDER_TYPES, Parser, header_of
+from workbench.run.spark.runner import Layout, place_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMATS: dict[str, Format] = {
+    ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet",
+}  # fmt: skip
+LOCAL_FILE = "^file:/+"
+
+
+@dataclass(frozen=True)
+class Log:
+    """Rows with the columns of a layout.
+
+    Attributes
+    ----------
+    key_type: Spark's type of the key.
+    """
+
+    rows: DataFrame
+    layout: Layout
+    key_type: str
+
+
+def named_format(name: str) -> Format | None:
+    """The format that a name tells, if it does."""
+    return FORMATS.get(Path(name.removesuffix(".gz")).suffix)
+
+
+def format_of(path: str) -> Format | None:
+    """The format that a name tells, or the names in a folder, if they do."""
+    place = Path(path)
+    inside = sorted(p.name for p in place.iterdir() if p.name[0] not in "._") if place.is_dir() else []
+    return next((found for found in map(named_format, [*inside, place.name]) if found), None)
+
+
+def read_log(
+    spark: SparkSession, path: str, pipeline: Pipeline, *, key: str, order: str | None = None, format: Format
+) -> Log:
+    """A log: a file, a folder of files, or a pattern, each a path that Spark can read.
+
+    Parameters
+    ----------
+    key, order: columns; without `order` the log's own order counts. Among rows that agree in `order` it counts, too.
+
+    Raises
+    ------
+    InputError: there is no such file, or a column is missing.
+    """
+    layout = Layout(key, (order,) if order else ())
+    with readable(path):
+        plain = spark.read.text(path) if format != "parquet" else spark.read.parquet(path)
+        files = sorted(re.sub(LOCAL_FILE, "/", name) for name in plain.inputFiles())
+    if not files:
+        raise InputError("there is no file to read", where=path)
+    if format == "parquet":
+        return _parquet(plain, pipeline, layout, files)
+    first = spark.read.text(unquote(files[0])).first()
+    if first is None and format == "csv":
+        raise InputError("the file is empty, where a line with the names of the columns is expected", where=files[0])
+    header = None
+    if first is not None and format == "csv":
+        header = header_of(first[0], [key, *layout.orders], [n for n, _ in pipeline.inputs], place_of(files[0], 0, 0))
+    return _lines(plain, pipeline, layout, format, files, header)
+
+
+def follow_log(
+    spark: SparkSession,
+    folder: str,
+    pipeline: Pipeline,
+    *,
+    key: str,
+    order: str | None,
+    format: Format,
+    files: int | None,
+) -> Log:
+    """A folder to which files are added, as a stream.
+
+    Parameters
+    ----------
+    files: how many are taken at a time; None for all that there are.
+
+    Raises
+    ------
+    InputError: there is no such folder; or, for Parquet, no file yet to tell the columns.
+    """
+    layout = Layout(key, (order,) if order else ())
+    reader = spark.readStream.option("maxFilesPerTrigger", str(files)) if files else spark.readStream
+    with readable(folder):
+        if format != "parquet":
+            return _lines(reader.text(folder), pipeline, layout, format, (), None)
+        schema = spark.read.parquet(folder).schema
+        return _parquet(reader.schema(schema).parquet(folder), pipeline, layout, ())
+
+
+@contextlib.contextmanager
+def readable(path: str) -> Iterator[None]:
+    """What Spark says of files that it cannot read, as an InputError."""
+    try:
+        with brought_back():
+            yield
+    except SparkError as error:
+        if "[PATH_NOT_FOUND]" in error.what:
+            raise InputError("there is no such file or folder", where=path) from error
+        if "[UNABLE_TO_INFER_SCHEMA]" in error.what:
+            raise InputError("there is no Parquet file yet, and so nothing tells the columns", where=path) from error
+        raise InputError(f"cannot read the log: {error.what}", where=path) from error
+
+
+def _lines(lines: Any, pipeline: Pipeline, layout: Layout, format: str, files: Any, header: list[str] | None) -> Log:
+    from pyspark.sql import functions as F
+
+    found = replace(layout, located=True, files=tuple(files))
+    name, block = _path(), F.col("_metadata.file_block_start").alias("block")
+    placed = lines.select(
+        F.col("value").cast("binary"), name.alias("path"), _numbered(name, files).alias("file"), block
+    )
+    orders = f"{ORDER_TYPES}, " if layout.orders else ""
+    start = 3 if layout.orders else 0
+    place = f"o{start} {'int' if files else 'string'}, o{start + 1} long, o{start + 2} long"
+    events = "".join(f", x{i} {kind(domain)}" for i, (_, domain) in enumerate(pipeline.inputs))
+    rows = placed.mapInArrow(Parser(format, pipeline.inputs, found, header), f"key string, {orders}{place}{events}")
+    return Log(rows, replace(found, parts=start), "string")
+
+
+def _parquet(frame: Any, pipeline: Pipeline, layout: Layout, files: Any) -> Log:
+    from pyspark.sql import functions as F
+
+    types = dict(frame.dtypes)
+    for name in (layout.key, *layout.orders):
+        known(name, types, "column")
+    see_key(layout.key, types[layout.key])
+    path = _path()
+    order = [ordering(frame, name, types[name]) for name in layout.orders]
+    place = [_numbered(path, files), F.lit(0).cast("long"), F.col("_metadata.row_index")]
+    columns = [frame[f"`{layout.key}`"].alias("key")]
+    columns += [column.alias(f"o{i}") for i, column in enumerate([*order, *place])]
+    columns += inputs(pipeline, frame)
+    found = replace(layout, located=True, files=tuple(files), parts=len(order))
+    return Log(frame.select(*columns), found, types[layout.key])
+
+
+def _path() -> Any:
+    """The file of each row; local ones without `file:`, which Spark writes in more than one way."""
+    from pyspark.sql import functions as F
+
+    return F.regexp_replace(F.col("_metadata.file_path"), LOCAL_FILE, "/")
+
+
+def _numbered(path: Any, files: Any) -> Any:
+    """The number of each row's file, or its name where files are still to come."""
+    from pyspark.sql import functions as F
+
+    if not files:
+        return path
+    if len(files) == 1:
+        return F.lit(0)
+    return F.create_map(*(F.lit(each) for pair in zip(files, range(len(files)), strict=True) for each in pair))[path]

@@ -1,0 +1,82 @@
+"""What the wrappers that are pulled have in common: sources at one end, events at the other.
+
+Each looks like a pipeline connected for pulling (`Reference.connect`), so it can be the source of another one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Self
+
+from workbench.core.domain import Value
+from workbench.core.pending import Done, Pending
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
+from workbench.errors import PipelineError, did_you_mean
+from workbench.run.threaded.manager import ThreadManager
+
+
+def check_pipeline(pipeline: object) -> None:
+    """PipelineError where it is none: a processor alone does not say what it is given."""
+    if not isinstance(pipeline, Pipeline):
+        kind = "a processor" if isinstance(pipeline, Processor) else "something else"
+        raise PipelineError(
+            f"a pipeline is wanted, and {pipeline} is {kind}",
+            hint="say what comes in: @wb.pipeline(x=wb.INT) above def name(x): return processor(x)",
+        )
+
+
+class PulledPipeline(ABC):
+    """A pipeline that is pulled, with some of the work done in threads of the manager's."""
+
+    def __init__(self, pipeline: Pipeline, manager: ThreadManager) -> None:
+        check_pipeline(pipeline)
+        self.pipeline = pipeline
+        self.manager = manager
+        self._outputs = [name for name, _ in pipeline.outputs]
+
+    @abstractmethod
+    def connect(self, **sources: Iterable[Value]) -> Self:
+        """Connect every input to a source; returns the wrapper itself. Connecting again starts afresh."""
+
+    @abstractmethod
+    def _next(self, output: str) -> Value:
+        """The next event of an output."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop, and wait for what is being computed, also where that waits for an event of a source."""
+
+    def pull(self, output: str | None = None) -> Value:
+        """The next event of an output; StopIteration when no more can come, and the errors of the pipeline."""
+        return self._next(self._only(output))
+
+    def pull_fast(self, output: str | None = None) -> Pending[Value]:
+        """`pull`, which need not wait for more than is not ready yet; `wait_for` on the result gives the event."""
+        return Done(lambda: self.pull(output))
+
+    def __iter__(self) -> Iterator[Value]:
+        return self
+
+    def __next__(self) -> Value:
+        return self.pull()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _only(self, name: str | None) -> str:
+        if name is None and len(self._outputs) == 1:
+            return self._outputs[0]
+        if name not in self._outputs:
+            what = f"{len(self._outputs)} outputs" if name is None else f"no output '{name}'"
+            raise PipelineError(
+                f"pipeline {self.pipeline.name} has {what}", hint=did_you_mean(name or "", self._outputs)
+            )
+        return name

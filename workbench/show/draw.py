@@ -1,0 +1,359 @@
+"""Pictures of pipelines, by graphviz.
+
+Events flow from left to right. What is drawn follows from attributes, never from a processor's class: a
+processor that holds a pipeline is a cluster around it, one that holds another processor (a window) a dashed
+cluster, one that holds a function has round corners; a join shows its queues as striped buffers at its
+inputs, a pipe that is read more than once forks at a dot, and one that is faulty says so with a ⚡.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from workbench.core.domain import Domain
+from workbench.core.function import Function, TypedFunction
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import Processor
+from workbench.core.readable import show_value
+from workbench.errors import InputError, WorkbenchError
+
+FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
+
+INK, FAINT, QUEUE, STRIPE, FILL, VALUE = "#1f2d3d", "#7a8794", "#e9b44c", "#fff8e7", "#f3f7fb", "#b3261e"
+PORT = " PORT"
+"""Where a queue's port is filled in."""
+_HEAD = f"""    rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=true;
+    fontname="Helvetica"; fontsize=11; fontcolor="{FAINT}"; labeljust=l;
+    node [fontname="Helvetica", fontsize=13, fontcolor="{INK}", color="{INK}", shape=plain];
+    edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
+
+
+def draw(pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
+    """The pipeline as DOT text.
+
+    Every edge has the id `pipe:NAME:k`, k counting the edges of that pipe, every processor the id `node:NAME`.
+
+    Parameters
+    ----------
+    values: a text to write beside pipes, by name (inside groups `group.pipe`).
+    slots: for queues by name: draw an empty box this many points wide in place of the stripes, with the id
+        `a_queue:NAME`.
+    """
+    picture = _Picture(dict(values or {}), pipeline.capacities, dict(slots or {}))
+    picture.whole(pipeline)
+    body = "\n".join(picture.lines + picture.edges)
+    return f'digraph "{_quoted(pipeline.name)}" {{\n{_HEAD}\n{body}\n}}\n'
+
+
+def svg(pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
+    """The picture as an SVG file's text, by graphviz; the parameters are those of `draw`."""
+    return _graphviz(pipeline, draw(pipeline, values, slots), "svg", "a .dot file").decode()
+
+
+def inline(svg: str) -> str:
+    """An SVG file's text as part of a page: no prolog, no ids (they would clash), no size of its own in points."""
+    text = re.sub(r"<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'(<(?:g|a)) id="[^"]*"', r"\1", text)
+    text = re.sub(r"<title>.*?</title>", "", text, flags=re.DOTALL)
+    return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
+
+
+def render(pipeline: Pipeline, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
+    """Write the picture to a file: `.svg`, `.png` or `.pdf` by graphviz, `.dot` as text."""
+    path, text = Path(path), draw(pipeline, values)
+    if path.suffix in (".dot", ".gv"):
+        path.write_text(text, encoding="utf-8")
+        return path
+    if path.suffix not in FORMATS:
+        raise InputError(f"cannot draw to '{path.name}'", hint="let it end in .svg, .png, .pdf or .dot")
+    path.write_bytes(_graphviz(pipeline, text, FORMATS[path.suffix], path.with_suffix(".dot").name))
+    return path
+
+
+def _graphviz(pipeline: Pipeline, text: str, kind: str, instead: str) -> bytes:
+    """What graphviz makes of a DOT text."""
+    program = shutil.which("dot")
+    if program is None:
+        raise WorkbenchError(
+            "the program 'dot' of graphviz is not installed",
+            hint=f"install it (apt-get install graphviz), or write {instead} instead",
+        )
+    done = subprocess.run([program, f"-T{kind}"], input=text.encode(), capture_output=True, check=False)
+    if done.returncode:
+        raise WorkbenchError(f"graphviz could not draw {pipeline.name}: {done.stderr.decode().strip()}")
+    return done.stdout
+
+
+@dataclasses.dataclass(frozen=True)
+class _Tap:
+    """Where a pipe can be read: a node of the picture, and what to write on the edge from it."""
+
+    source: str
+    label: str
+    pipe: str
+    """The name of the pipe in the whole pipeline."""
+
+
+class _Picture:
+    """Collects the lines of a DOT text."""
+
+    def __init__(self, values: dict[str, str], capacities: Mapping[str, int], slots: Mapping[str, int]) -> None:
+        self.values = values
+        self.capacities = capacities
+        self.slots = slots
+        self.edges_of: Counter[str] = Counter()
+        self.lines: list[str] = []
+        self.edges: list[str] = []
+        """Kept apart: an edge inside a cluster would pull both its ends into it."""
+        self.faults: dict[str, list[str]] = {}
+        """What may happen on each pipe."""
+        self._depth = 1
+        self._count = 0
+
+    def line(self, text: str) -> None:
+        """One line of the text."""
+        self.lines.append("    " * self._depth + text)
+
+    def fresh(self) -> str:
+        """A new identifier."""
+        self._count += 1
+        return f"n{self._count}"
+
+    @contextmanager
+    def cluster(self, title: str, style: str) -> Iterator[None]:
+        """Everything that is added inside is framed."""
+        self.line(f"subgraph cluster_{self.fresh()} {{")
+        self._depth += 1
+        self.line(f'label="{_quoted(title)}"; style="{style}"; color="{FAINT}"; margin=10;')
+        yield
+        self._depth -= 1
+        self.line("}")
+
+    # --- pipelines ---
+
+    def whole(self, pipeline: Pipeline) -> None:
+        """Inputs, processors, outputs."""
+        names = {pipe: pipe for pipe in pipeline.domains}
+        self.plan(pipeline, names, "")
+        taps = {}
+        for name, domain in pipeline.inputs:
+            source = self.terminal(name, domain)
+            value = self.values.get(name)
+            label = self.troubles(name) + (_value(value) if value is not None else "")
+            taps[name] = _Tap(source, label, name)
+        carried = self.inside(pipeline, taps, names, "")
+        for (name, pipe), tap in zip(pipeline.outputs, carried, strict=True):
+            target = self.terminal(name, pipeline.domains[pipe])
+            self.edge(tap, target)
+
+    def plan(self, pipeline: Pipeline, names: Mapping[str, str], prefix: str) -> None:
+        """Note the faults of a pipeline; the names are as for `inside`."""
+        for fault in pipeline.faults:
+            pipe = dict(pipeline.outputs).get(fault.pipe, fault.pipe)
+            self.faults.setdefault(names.get(pipe, f"{prefix}{pipe}"), []).append(f"{fault.kind}")
+
+    def troubles(self, pipe: str) -> str:
+        """What is written on a faulty pipe."""
+        return _small(f"⚡ {', '.join(self.faults[pipe])}") + "<BR/>" if pipe in self.faults else ""
+
+    def inside(self, pipeline: Pipeline, taps: dict[str, _Tap], names: dict[str, str], prefix: str) -> list[_Tap]:
+        """The processors of a pipeline whose inputs can be read at `taps`; where its outputs can be read.
+
+        `names` are the pipes' names in the whole pipeline, `prefix` stands before the processors'.
+        """
+        taps = dict(taps)
+        for pipe, _ in pipeline.inputs:
+            taps[pipe] = self.forked(pipeline, pipe, taps[pipe])
+        for node in pipeline.nodes:
+            reads = [taps[p] for p in node.inputs]
+            made = self.processor(
+                node.processor, node.name, f"{prefix}{node.name}", reads, [names[p] for p in node.outputs]
+            )
+            for pipe, source in zip(node.outputs, made, strict=True):
+                label = self.label(names[pipe], pipe, pipeline.domains[pipe])
+                taps[pipe] = self.forked(pipeline, pipe, _Tap(source, label, names[pipe]))
+        return [taps[pipe] for _, pipe in pipeline.outputs]
+
+    def forked(self, pipeline: Pipeline, pipe: str, tap: _Tap) -> _Tap:
+        """A dot behind a pipe that is read more than once."""
+        readers = sum(n.inputs.count(pipe) for n in pipeline.nodes)
+        readers += [shown for _, shown in pipeline.outputs].count(pipe)
+        if readers < 2:
+            return tap
+        dot = self.fresh()
+        self.line(f"{dot} [shape=point, width=0.07];")
+        self.edge(tap, dot, arrow=False)
+        return _Tap(dot, "", tap.pipe)
+
+    # --- processors ---
+
+    def processor(self, processor: Processor, title: str, name: str, reads: list[_Tap], names: list[str]) -> list[str]:
+        """One processor; the nodes at which its outputs can be read. `names` are those of its output pipes."""
+        body, inner = _held(processor, Pipeline), _held(processor, Processor)
+        if isinstance(body, Pipeline):
+            with self.cluster(_titled(title, processor.label), "rounded"):
+                return self.body(body, name, reads, names)
+        queues = self.queues(name, processor.ports) if title and len(reads) > 1 else []
+        if isinstance(inner, Processor):
+            with self.cluster(_titled(title, processor.label), "rounded,dashed"):
+                if queues:
+                    reads = self.buffers(queues, reads)
+                while len(reads) < inner.in_arity:  # a quantifier gives it a value beside the events
+                    reads = [self.given(processor.symbol), *reads]
+                body = _held(inner, Pipeline)  # what is in a group is shown without a frame of its own
+                if isinstance(body, Pipeline):
+                    return self.body(body, name, reads, names)
+                return self.processor(inner, "", name, reads, names)
+        if hasattr(processor, "transitions"):
+            self.states(processor)
+        source = self.fresh()
+        self.line(f'{source} [id="{_quoted(f"node:{name}")}", label=<{_box(processor, title, queues)}>];')
+        for i, tap in enumerate(reads):
+            self.edge(tap, f"{source}:q{i}:w" if queues else source)
+        return [source] * processor.out_arity
+
+    def states(self, machine: Any) -> None:
+        """The states of a machine, with what they emit, and its transitions.
+
+        The first state has a double line, and where there are variables, an edge that gives them their first values.
+        """
+        with self.cluster("", "rounded,dotted"):
+            nodes = {name: self.fresh() for name in machine.names}
+            for name, output in machine.states:
+                said = f"<BR/>{_small(escape(output.name))}" if output is not None else ""
+                start = ", peripheries=2" if name == machine.names[0] else ""
+                self.line(f"{nodes[name]} [shape=ellipse, margin=0.05, label=<<B>{escape(name)}</B>{said}>{start}];")
+            labels: dict[tuple[str, str], list[str]] = {}  # one edge for all: labels of loops would overlap
+            for t in machine.transitions:
+                guard = [escape(t.guard.name)] if t.guard is not None else ["<I>otherwise</I>"]
+                changes = [escape(f"/ {name} := {update.name}") for name, update in t.updates]
+                labels.setdefault((t.source, t.target), []).append("<BR/>".join([*guard, *changes]))
+            if machine.variables:
+                begin = self.fresh()
+                values = (f"/ {v.name} := {show_value(v.start, v.domain)}" for v in machine.variables)
+                given = "<BR/>".join(map(escape, values))
+                self.line(f"{begin} [shape=point, width=0.07];")
+                self.line(f"{begin} -> {nodes[machine.names[0]]} [label=<{given}>];")
+            for (source, target), label in labels.items():
+                self.line(f"{nodes[source]} -> {nodes[target]} [label=<{'<BR/>'.join(label)}>];")
+
+    def body(self, body: Pipeline, name: str, reads: list[_Tap], names: list[str]) -> list[str]:
+        """The contents of a pipeline that is used as a processor; pipes are called as in `flatten`."""
+        inner = {pipe: f"{name}.{pipe}" for pipe in body.domains}
+        inner.update((pipe, outer) for (_, pipe), outer in zip(body.outputs, names, strict=True))
+        self.plan(body, inner, f"{name}.")
+        taps = dict(zip((pipe for pipe, _ in body.inputs), reads, strict=True))
+        return [tap.source for tap in self.inside(body, taps, inner, f"{name}.")]
+
+    def buffers(self, queues: list[str], reads: list[_Tap]) -> list[_Tap]:
+        """Queues that stand alone, in front of a cluster."""
+        source = self.fresh()
+        self.line(f"{source} [label=<{_table(_queue_rows(queues))}>];")
+        for i, tap in enumerate(reads):
+            self.edge(tap, f"{source}:q{i}:w")
+        return [dataclasses.replace(tap, source=f"{source}:q{i}:e", label="") for i, tap in enumerate(reads)]
+
+    def queues(self, name: str, ports: tuple[str, ...]) -> list[str]:
+        """The rows of each queue of a join."""
+        names = [f"{name}.{port}" for port in ports]
+        capacities = [self.capacities.get(queue) for queue in names]
+        shown = [port if size is None else f"{port} ≤{size}" for port, size in zip(ports, capacities, strict=True)]
+        # one width for all: graphviz misplaces a table that is narrower than what is above and below it
+        width = max(*(self.slots.get(queue, 0) for queue in names), *(6 * len(text) for text in shown))
+        return [self.queue(queue, text, width) for queue, text in zip(names, shown, strict=True)]
+
+    def queue(self, name: str, shown: str, width: int) -> str:
+        """The rows of one queue: the name of its input, its capacity, stripes for its slots or a box of that width."""
+        cell = '<TD FIXEDSIZE="TRUE" WIDTH="5" HEIGHT="13" BGCOLOR="{}"></TD>'
+        cells = "".join(cell.format(STRIPE if i % 2 else QUEUE) for i in range(5))
+        size = 'CELLBORDER="0" CELLSPACING="0" CELLPADDING="0" FIXEDSIZE="TRUE" WIDTH="27" HEIGHT="15"'
+        glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" {size}><TR>{cells}</TR></TABLE>'
+        if name in self.slots:
+            # graphviz keeps the id of a table only where it is a link
+            link = f'ID="queue:{escape(name)}" HREF="#queue" FIXEDSIZE="TRUE" WIDTH="{width}" HEIGHT="17"'
+            glyph = f'<TABLE{PORT} ALIGN="RIGHT" BORDER="1" CELLBORDER="0" {link}><TR><TD></TD></TR></TABLE>'
+        return f'<TR><TD ALIGN="RIGHT">{_small(escape(shown))}</TD></TR><TR><TD ALIGN="RIGHT">{glyph}</TD></TR>'
+
+    # --- edges and ends ---
+
+    def terminal(self, name: str, domain: Domain) -> str:
+        """An open input or an output."""
+        source = self.fresh()
+        label = f"<B>{escape(name)}</B><BR/>{_small(escape(str(domain)))}"
+        self.line(f"{source} [label=<{label}>, shape=plaintext, margin=0.05];")
+        return source
+
+    def given(self, sign: str) -> _Tap:
+        """What a processor gives to the one inside it."""
+        source = self.fresh()
+        self.line(f"{source} [label=<{escape(sign)}>, shape=plaintext, margin=0.05];")
+        return _Tap(source, "", source)
+
+    def label(self, name: str, pipe: str, domain: Domain) -> str:
+        """What is written on a pipe: its name, its domain, and its value if there is one."""
+        text = f"{self.troubles(name)}{escape(pipe)}<BR/>{_small(escape(str(domain)))}"
+        return text + (f"<BR/>{_value(self.values[name])}" if name in self.values else "")
+
+    def edge(self, tap: _Tap, target: str, *, arrow: bool = True) -> None:
+        """A pipe from where it can be read to a reader."""
+        options = [f'id="{_quoted(f"pipe:{tap.pipe}:{self.edges_of[tap.pipe]}")}"']
+        self.edges_of[tap.pipe] += 1
+        options += [f"label=<{tap.label}>"] if tap.label else []
+        options += [] if arrow else ["arrowhead=none"]
+        self.edges.append(f"    {tap.source} -> {target} [{', '.join(options)}];")
+
+
+# --- labels ---------------------------------------------------------------------------------------------
+
+
+def _held(processor: Processor, kind: type) -> object:
+    """The first parameter of a processor that is of some kind, or None."""
+    values = (getattr(processor, item.name) for item in dataclasses.fields(processor))
+    return next((value for value in values if isinstance(value, kind)), None)
+
+
+def _box(processor: Processor, title: str, queues: list[str]) -> str:
+    """A processor: its queues, its pictogram in a box, and its name below."""
+    rounded = ' STYLE="ROUNDED"' if _held(processor, Function) or _held(processor, TypedFunction) else ""
+    box = (
+        f'<TABLE BORDER="1" CELLBORDER="0" CELLPADDING="6" BGCOLOR="{FILL}"{rounded}>'
+        f"<TR><TD> {escape(processor.label)} </TD></TR></TABLE>"
+    )
+    buffers = f"<TD>{_table(_queue_rows(queues))}</TD>" if queues else ""
+    below = f'<TD CELLPADDING="3">{_small(escape(title))}</TD>'
+    name = f"<TR>{'<TD></TD>' if queues else ''}{below}</TR>" if title else ""
+    return _table(f"<TR>{buffers}<TD>{box}</TD></TR>{name}")
+
+
+def _queue_rows(queues: list[str]) -> str:
+    """The queues of one join, one below the other; an edge ends at `q<i>`."""
+    return "".join(rows.replace(PORT, f' PORT="q{i}"') for i, rows in enumerate(queues))
+
+
+def _table(rows: str) -> str:
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0">{rows}</TABLE>'
+
+
+def _small(html: str) -> str:
+    return f'<FONT POINT-SIZE="9" COLOR="{FAINT}">{html}</FONT>'
+
+
+def _value(text: str) -> str:
+    return f'<FONT POINT-SIZE="11" COLOR="{VALUE}"><B>{escape(text)}</B></FONT>'
+
+
+def _titled(name: str, label: str) -> str:
+    return f"{name}: {label}" if name and name != label else label
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

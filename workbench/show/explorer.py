@@ -1,0 +1,132 @@
+"""Explorers: a page of HTML on which the runs of verdicts can be walked through, step by step.
+
+The page has everything in it (the verdicts as `--json` prints them, the drawings, a script), so it works from a
+file and without a network. Drawings are made by graphviz, with room on every pipe for the widest value of the
+run; where graphviz is missing the page has the tables only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+
+from workbench.core.pipeline import Pipeline
+from workbench.core.readable import show_value
+from workbench.errors import WorkbenchError
+from workbench.processors.held.group import flatten
+from workbench.show.draw import inline, svg
+from workbench.verify.answer.verdict import MOST_WAITING, Outcome, Trace, Verdict, buffered
+
+WIDEST = 14
+"""Characters of a value that a drawing shows."""
+MOST_SLOTS = 6
+"""Queues of at most this capacity are drawn slot by slot."""
+_CHARACTER, _LEAST, _MOST = 6, 30, 132
+"""Width of a character, and least and greatest width of a queue, in points."""
+
+
+def explorer(verdicts: Sequence[Verdict]) -> str:
+    """The page: one tab for each verdict, with its run if it has one; it opens on one that fails, or that has a run."""
+    drawings = _Drawings()
+    objects = []
+    for verdict in verdicts:
+        place = drawings.place(verdict.run) if verdict.run else None
+        objects.append({**verdict.to_json(), "sign": verdict.outcome.sign, "drawing": place})
+    title = ", ".join(dict.fromkeys(verdict.pipeline for verdict in verdicts))
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)} - workbench</title>",
+            f"<style>{asset('page.css')}{asset('explorer.css')}</style></head><body>",
+            *(f'<template id="drawing-{i}">{text}</template>' for i, text in enumerate(drawings.texts())),
+            f'<script type="application/json" id="verdicts">{_embedded(objects)}</script>',
+            f'<main id="page" data-first="{_first(verdicts)}">',
+            "<noscript>This page needs JavaScript to walk through the runs.</noscript></main>",
+            f"<script>{asset('explorer.js')}</script></body></html>",
+            "",
+        ]
+    )
+
+
+def _first(verdicts: Sequence[Verdict]) -> int:
+    """The number, from 1 on, of the verdict that a reader wants to see first."""
+    ranks = [(verdict.outcome is not Outcome.FAILS, verdict.run is None) for verdict in verdicts]
+    return 1 + min(range(len(ranks)), key=ranks.__getitem__, default=0)
+
+
+def asset(name: str) -> str:
+    """The text of a file beside this module."""
+    return files("workbench.show").joinpath(name).read_text(encoding="utf-8")
+
+
+def _embedded(data: object) -> str:
+    """JSON that may stand in a script element."""
+    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028")
+
+
+class _Drawings:
+    """The drawings of a page; runs of the same pipeline share one."""
+
+    def __init__(self) -> None:
+        self.pipelines: list[Pipeline] = []
+        self.runs: list[list[Trace]] = []
+
+    def place(self, run: Trace) -> int | None:
+        """The number of the drawing of this run's pipeline; None where the pipeline is not known."""
+        if run.pipeline is None:
+            return None
+        if run.pipeline not in self.pipelines:
+            self.pipelines.append(run.pipeline)
+            self.runs.append([])
+        place = self.pipelines.index(run.pipeline)
+        self.runs[place].append(run)
+        return place
+
+    def texts(self) -> Iterator[str]:
+        """The drawings; empty texts where graphviz is missing."""
+        for pipeline, runs in zip(self.pipelines, self.runs, strict=True):
+            try:
+                text = svg(pipeline, _room_on_pipes(runs), _room_in_queues(pipeline, runs))
+            except WorkbenchError:
+                yield ""
+            else:
+                yield inline(_named(text))
+
+
+def _named(text: str) -> str:
+    """The drawing with names in attributes in place of ids, which have to be different on the whole page."""
+    text = re.sub(r'<g id="pipe:([^"]*):\d+"', r'<g data-pipe="\1"', text)
+    text = re.sub(r'<g id="node:([^"]*)"', r'<g data-node="\1"', text)
+    text = re.sub(r'<g id="a_queue:([^"]*)"><a [^>]*>(.*?)</a>', r'<g data-queue="\1">\2', text, flags=re.DOTALL)
+    return re.sub(r'\n<polygon fill="white" stroke="transparent"[^>]*>', "", text, count=1)
+
+
+def _room_on_pipes(runs: Sequence[Trace]) -> dict[str, str]:
+    """Pipe to a text as wide as its widest value."""
+    widths: dict[str, int] = {}
+    for run in runs:
+        for step in run.steps:
+            for name, value in step.pipes.items():
+                shown = 1 if value is None else len(show_value(value, run.domains.get(name)))
+                widths[name] = min(max(shown, widths.get(name, 1)), WIDEST)
+    return {name: "0" * width for name, width in widths.items()}
+
+
+def _room_in_queues(pipeline: Pipeline, runs: Sequence[Trace]) -> dict[str, int]:
+    """Queue to the points its contents need."""
+    found: dict[str, int] = {}
+    for queue, pipe in buffered(flatten(pipeline)).items():
+        values = 1
+        slots = 1
+        for run in runs:
+            held = [step.contents.get(queue, ()) for step in run.steps]
+            shown = (len(show_value(v, run.domains.get(pipe))) for events in held for v in events[:MOST_WAITING])
+            values = max(values, *shown, 1)
+            slots = max(slots, min(run.capacities.get(queue, MOST_SLOTS), MOST_SLOTS))
+        found[queue] = min(max(slots * (values * _CHARACTER + 8), _LEAST), _MOST)
+    return found

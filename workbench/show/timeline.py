@@ -1,0 +1,289 @@
+"""Timelines: a run as a table of steps and pipes, for the terminal and for reports.
+
+`timeline` arranges a `Trace` (a monitored system's variables first, then the inputs, then the pipes in topological
+order, then the queues with their lengths at the end of each step and, below, the events that wait in them);
+`render_timeline` draws it with characters. Reports draw the same `Timeline` their own way. Everything is readable
+without colour: what went wrong is marked with signs.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from workbench.core.domain import Domain, Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.readable import show_value
+from workbench.faults.struck import place
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.verdict import Trace, buffered
+
+RowKind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
+NO_EVENT = "·"
+ENDED = "■"
+MARKS: Mapping[str, str] = {
+    "smv": "smv",
+    "in": "in",
+    "fault": "fault",
+    "pipe": "",
+    "out": "out",
+    "queue": "queue",
+    "held": "",
+}
+"""What stands in front of each kind of row."""
+_GROUP: Mapping[str, str] = {
+    "smv": "smv", "in": "pipe", "fault": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue", "held": "queue",
+}  # fmt: skip
+"""Rows between which there is no rule."""
+MOST_HELD = 20
+"""Characters of a queue's contents that a column shows."""
+MOST_STEPS = 200
+"""Steps of a path that are drawn with characters."""
+_GAP = "  "
+
+
+@dataclass(frozen=True)
+class Row:
+    """One pipe or queue: what it carries, how many events wait in it, or which, step by step."""
+
+    kind: RowKind
+    name: str
+    cells: tuple[str, ...]
+    capacity: int | None = None
+    overflows: frozenset[int] = frozenset()
+    """Steps at which an event arrived at this queue and found it full."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A run as rows of cells, one column per step."""
+
+    rows: tuple[Row, ...]
+    length: int
+    loop: int | None
+    shows: str
+    first: int = 0
+    """The number of its first step."""
+    ends: bool = True
+    """Whether its last step is the last one of the run."""
+
+    @property
+    def last(self) -> int:
+        """The step that shows what the run is for: the last one."""
+        return self.length - 1
+
+
+def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
+    """The events that wait in a queue, oldest first, abridged where they are many."""
+    shown = " ".join(show_value(value, domain) for value in values[:MOST_HELD]) or NO_EVENT
+    return shown if len(shown) <= MOST_HELD else f"{shown[: MOST_HELD - 1]}…"
+
+
+def timeline(
+    trace: Trace, pipeline: Pipeline | None = None, capacities: int | Mapping[str, int] | None = None
+) -> Timeline:
+    """The rows of a run.
+
+    Parameters
+    ----------
+    pipeline: tells which pipes are outputs, and under which names they are shown.
+    capacities: of every queue, or by name; where it is not given, those of the run, or else the pipeline's own.
+    """
+    flat = None if pipeline is None else flatten(pipeline)
+    rows = [*_outside(trace), *_pipes(trace, flat), *_queues(trace, flat, capacities)]
+    return Timeline(tuple(rows), len(trace.steps), trace.loop, trace.shows)
+
+
+def _outside(trace: Trace) -> Iterator[Row]:
+    """The variables of a system that the pipeline monitors."""
+    for name in dict.fromkeys(name for step in trace.steps for name in step.outside):
+        yield Row("smv", name, tuple(show_smv(step.outside[name]) for step in trace.steps))
+
+
+def show_smv(text: str) -> str:
+    """A value that an engine printed, as a `.pipe` file would write it: words are numbers."""
+    word = re.fullmatch(r"(-?)0[su]?d\d*_(\d+)", text)
+    return word[1] + word[2] if word else {"TRUE": "true", "FALSE": "false"}.get(text, text)
+
+
+def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:
+    seen = dict.fromkeys(name for step in trace.steps for name in step.pipes)
+    given = {name for step in trace.steps for name in step.inputs}
+    inputs = [name for name, _ in flat.inputs] if flat else [name for name in seen if name in given]
+    shown: dict[str, list[str]] = {}
+    for output, pipe in flat.outputs if flat else ():
+        shown.setdefault(pipe, []).append(output)
+
+    def row(kind: RowKind, name: str) -> Row:
+        domain = trace.domains.get(name)
+        values = [step.pipes.get(name) for step in trace.steps]
+        cells = tuple(NO_EVENT if v is None else show_value(v, domain) for v in values)
+        others = [output for output in shown.get(name, ()) if output != name]
+        return Row(kind, f"{name} = {', '.join(others)}" if others else name, cells)
+
+    oracles = flat.oracles if flat else {}
+    for name in inputs:
+        if name not in oracles:
+            yield row("in", name)
+    if any(step.ends for step in trace.steps):
+        yield Row("in", "end of streams", tuple(ENDED if step.ends else NO_EVENT for step in trace.steps))
+    for name, node in oracles.items():
+        said = [step.pipes.get(name) for step in trace.steps]
+        if any(said):
+            yield Row("fault", place(node), tuple(map(_struck, said)))
+    for name in seen:
+        if name not in inputs:
+            yield row("out" if name in shown else "pipe", name)
+
+
+def _struck(said: Value | None) -> str:
+    """What an oracle says: `lost`, `twice`, or by how many steps an event is delayed."""
+    return NO_EVENT if said is None else f"+{said}" if isinstance(said, int) else str(said)
+
+
+def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, int] | None) -> Iterator[Row]:
+    own: dict[str, int] = {**(flat.capacities if flat else {}), **trace.capacities}
+    pipes = buffered(flat) if flat else trace.buffered
+    for name in dict.fromkeys(name for step in trace.steps for name in step.queues):
+        size = capacities.get(name) if isinstance(capacities, Mapping) else capacities
+        if isinstance(capacities, int):
+            size = own.get(name, capacities)
+        cells = tuple(str(step.queues.get(name, "")) for step in trace.steps)
+        full = frozenset(i for i, step in enumerate(trace.steps) if name in step.overflows)
+        yield Row("queue", name, cells, own.get(name) if size is None else size, full)
+        held = [step.contents.get(name, ()) for step in trace.steps]
+        if any(held):
+            domain = trace.domains.get(pipes.get(name, ""))
+            yield Row("held", HOLDS, tuple(show_queue(values, domain) for values in held))
+
+
+# --- characters -------------------------------------------------------------------------------------------
+
+
+def render_timeline(
+    trace: Trace,
+    pipeline: Pipeline | None = None,
+    width: int | None = None,
+    *,
+    capacities: int | Mapping[str, int] | None = None,
+) -> str:
+    """A run as text: a column per step, in blocks no wider than `width` (the terminal's, by default).
+
+    A `▲` or, for a run that repeats, a bracket points at what the run shows; `!` follows the length of a
+    queue at which an event found no room. Of a long path only the first and the last steps are drawn.
+    """
+    last = len(trace.steps) - MOST_STEPS // 2
+    if trace.loop is not None or last <= MOST_STEPS // 2:
+        return render(timeline(trace, pipeline, capacities), width)
+    begin = timeline(replace(trace, steps=trace.steps[: MOST_STEPS // 2]), pipeline, capacities)
+    end = timeline(replace(trace, steps=trace.steps[last:]), pipeline, capacities)
+    parts = (replace(begin, ends=False), replace(end, first=last))
+    return f"\n\n(steps {MOST_STEPS // 2} to {last - 1} are left out)\n\n".join(render(part, width) for part in parts)
+
+
+def render(table: Timeline, width: int | None = None) -> str:
+    """A timeline as text."""
+    if not table.length:
+        return "(the run has no step)"
+    grid = _Grid(table, shutil.get_terminal_size((100, 24)).columns if width is None else width)
+    return "\n\n".join("\n".join(grid.block(block)) for block in grid.blocks())
+
+
+HOLDS = "  holds"
+"""The name of the row below a queue's."""
+
+
+def _label(row: Row) -> str:
+    width = max(map(len, MARKS.values()))
+    return f"{MARKS[row.kind].ljust(width)} {row.name}"
+
+
+def _column(table: Timeline, step: int) -> list[str]:
+    """The step's number and its cells, padded to one width."""
+    full = _overflows(table, step)
+    cells = [str(table.first + step) + " " * full]
+    for row in table.rows:
+        cells.append(row.cells[step] + ("!" if step in row.overflows else " " * full))
+    widest = max(map(len, cells))
+    return [cell.rjust(widest) for cell in cells]
+
+
+def _overflows(table: Timeline, step: int) -> bool:
+    return any(step in row.overflows for row in table.rows)
+
+
+class _Grid:
+    """A timeline laid out in characters."""
+
+    def __init__(self, table: Timeline, width: int) -> None:
+        self.table = table
+        self.width = width
+        labels = [_label(row) for row in table.rows]
+        self.indent = max([len("step"), *map(len, labels)])
+        self.labels = [label.ljust(self.indent) for label in labels]
+        self.tails = [f" of {row.capacity}" if row.capacity is not None else "" for row in table.rows]
+        self.columns = [_column(table, step) for step in range(table.length)]
+        self.wide = [len(column[0]) for column in self.columns]
+
+    def blocks(self) -> list[range]:
+        """The steps in blocks that fit; at least one in each."""
+        room = self.width - self.indent - max((len(tail) for tail in self.tails), default=0)
+        blocks, start, used = [], 0, 0
+        for step, wide in enumerate(self.wide):
+            needed = wide + len(_GAP)
+            if step > start and used + needed > room:
+                blocks.append(range(start, step))
+                start, used = step, 0
+            used += needed
+        return [*blocks, range(start, len(self.wide))]
+
+    def block(self, block: range) -> list[str]:
+        """The lines of some steps."""
+        rule = "─" * (self.indent + sum(len(_GAP) + self.wide[step] for step in block))
+        lines = [self._line("step".ljust(self.indent), 0, block), rule]
+        before = ""
+        for position, row in enumerate(self.table.rows, 1):
+            if before and before != _GROUP[row.kind]:
+                lines.append(rule)
+            before = _GROUP[row.kind]
+            lines.append(self._line(self.labels[position - 1], position, block) + self.tails[position - 1])
+        return [line.rstrip() for line in (*lines, *self._pointer(block))]
+
+    def _line(self, label: str, position: int, block: range) -> str:
+        return label + "".join(_GAP + self.columns[step][position] for step in block)
+
+    def _pointer(self, block: range) -> list[str]:
+        """What stands under the columns: the loop's bracket, or the mark of the last step; then the words."""
+        ends, at = {}, self.indent
+        for step in block:
+            at += len(_GAP) + self.wide[step]
+            ends[step] = at - 1 - _overflows(self.table, step)
+        if self.table.loop is not None:
+            return self._bracket(self.table.loop, ends)
+        if self.table.last not in block or not self.table.ends:
+            return []
+        at = ends[self.table.last]
+        return self._beside(" " * at + "▲", self.table.shows, at)
+
+    def _bracket(self, loop: int, ends: Mapping[int, int]) -> list[str]:
+        """The part of the loop's bracket that belongs under these columns."""
+        looping = [step for step in ends if step >= loop]
+        if not looping:
+            return []
+        first, last = looping[0], looping[-1]
+        opens, closes = first == loop, last == self.table.last
+        left = ends[first] - self.wide[first] + (1 if opens else 0)
+        inside = "─" * max(ends[last] - left - 1, 0)
+        line = " " * left + ("╰" if opens else "─") + inside + ("╯" if closes else "─")
+        if not closes:
+            return [line]
+        return self._beside(line, f"for ever: {self.table.shows}" if self.table.shows else "for ever", left)
+
+    def _beside(self, line: str, words: str, at: int) -> list[str]:
+        """Words under a mark: to its right, or on a line of their own where they do not fit."""
+        if not words or len(line) + len(words) < self.width:
+            return [f"{line} {words}".rstrip()]
+        return [line, " " * max(0, min(at, self.width - len(words))) + words]

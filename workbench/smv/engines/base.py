@@ -1,0 +1,222 @@
+"""What an engine is given and what it answers: plain data, shared by every engine.
+
+Rule: this folder knows SMV text and nothing about pipelines. An engine never harms its caller:
+a limit or a crash is an `Answer` without a truth value, a defective model is an `EngineError`,
+and nothing else comes out of `check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from workbench.budget import memory_limit, time_limit
+
+QueryKind = Literal["invar", "ctl", "ltl", "longest"]
+SmvState = Mapping[str, str]
+"""A full valuation: variable name to value text, as NuSMV prints it (`TRUE`, `3`, `0ud4_7`, `idle`)."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question about a model.
+
+    A `side` question is about something that is good to know: it comes after those that are not, and is given
+    up, undecided, when it takes much longer than all of them together.
+
+    `invar` asks whether the formula (no temporal operator, no `next`) is true in every reachable
+    state; `ctl` and `ltl` ask whether it is true in every initial state, over fair paths. `longest` asks
+    for the most states in a row, on any path, at which a CTL formula is true: the answer is true when there
+    is such a number, which is its `length`, and false when some path stays there for ever.
+    """
+
+    kind: QueryKind
+    formula: str
+    side: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """A model and the questions to answer on it, in one go: they share the reachable states.
+
+    Parameters
+    ----------
+    model: SMV text with a `MODULE main` and no specifications in it.
+    order: BDD variable order, first variable on top. One entry is one bit, named as NuSMV names it:
+        `b` for a boolean, `v.2`, `v.1`, `v.0` for the bits of a word, range or enumeration `v`,
+        the most significant first; also inside modules (`m.v.0`) and arrays (`a[1].0`). A name
+        without a bit number stands for all bits of its variable. NuSMV places the bits that are
+        missing, and ignores names that do not exist. () leaves the whole order to NuSMV.
+    count_states: also report the number of reachable states.
+    watch: DEFINEs of the module main (or of its instances) whose values traces show beside those of the VARs.
+    """
+
+    model: str
+    queries: tuple[Query, ...] = ()
+    order: tuple[str, ...] = ()
+    count_states: bool = False
+    watch: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        sides = [query.side for query in self.queries]
+        if sides != sorted(sides):
+            raise ValueError("side questions come last")
+
+    @property
+    def required(self) -> int:
+        """How many of the queries are no side questions."""
+        return sum(not query.side for query in self.queries)
+
+
+@dataclass(frozen=True)
+class EngineLimits:
+    """What one check may use: wall-clock seconds, and megabytes (2**20 bytes) of memory. None: no limit.
+
+    `of` are the limits that were given, where these are what is left of them: they are what messages speak of.
+    """
+
+    seconds: float | None = None
+    memory_mb: int | None = None
+    of: EngineLimits | None = None
+
+    def within(self, seconds: float | None) -> EngineLimits:
+        """A turn of so many seconds, which is a limit of its own."""
+        whole = self.seconds is not None and seconds is not None and seconds >= self.seconds
+        return EngineLimits(seconds, self.memory_mb, self.of if whole else None)
+
+    @property
+    def time(self) -> str:
+        """The limit of time in words; empty if there is none."""
+        seconds = (self.of or self).seconds
+        return "" if seconds is None else time_limit(seconds)
+
+    @property
+    def memory(self) -> str:
+        """The limit of memory in words; empty if there is none."""
+        megabytes = (self.of or self).memory_mb
+        return "" if megabytes is None else memory_limit(megabytes)
+
+
+def patience(seconds: float) -> float:
+    """How many seconds side questions get, after the others took `seconds`."""
+    return max(2.0, 4 * seconds)
+
+
+@dataclass(frozen=True)
+class RawTrace:
+    """A counterexample: the value of every VAR, and of what the task watches, at every step.
+
+    An IVAR has, in step k + 1, the value that it had on the way from k to k + 1 (as NuSMV numbers
+    inputs), and none in step 0. `loop` is the index of the step that follows the last one when the
+    trace is a lasso (the repeated state is not listed twice), None when it is a finite path.
+    """
+
+    steps: tuple[SmvState, ...]
+    loop: int | None = None
+
+
+class Reached(NamedTuple):
+    """How far an engine got with a query that it left undecided; `further`: it would have gone on with more time."""
+
+    engine: str
+    text: str
+    further: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.engine}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one query.
+
+    `truth` is None when the query is undecided; then `reason` says which limit was met or what
+    crashed, with the engine's last words. `trace` accompanies a false answer where one path shows it; where it could
+    not be built, `reason` says why (`unshown`). `shortest` says that no shorter one does. `length` is the number that
+    a query of the kind `longest` asks for. `reached` says how far each engine got with what is undecided.
+    """
+
+    truth: bool | None
+    trace: RawTrace | None = None
+    reason: str = ""
+    length: int | None = None
+    shortest: bool = False
+    reached: tuple[Reached, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        """Whether another engine may know more: it is undecided, or false and its trace could not be built."""
+        return self.truth is None or (self.truth is False and self.trace is None and bool(self.reason))
+
+
+def unshown(reason: str) -> Answer:
+    """The answer to a query that is false, when a limit was met or something crashed before there was a trace."""
+    return Answer(False, reason=f"no counterexample could be built: {reason}")
+
+
+def slowest_last(kinds: Sequence[str], first: int, last: int) -> list[int]:
+    """The order in which to decide queries of these kinds: LTL last, since its counterexamples may meet a limit."""
+    return sorted(range(first, last), key=lambda index: kinds[index] == "ltl")
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """The answers to a task, in the order of its queries, and what they cost.
+
+    `cpu_seconds` and `peak_mb` are those of the process that did the work, `wall_seconds` is what
+    the caller waited for it (without the start of a cold worker).
+    """
+
+    answers: tuple[Answer, ...]
+    engine: str
+    cpu_seconds: float
+    wall_seconds: float
+    reachable_states: int | None = None
+    peak_mb: float = 0.0
+
+
+class SimulatedRun(list[dict[str, str]]):
+    """The values of the watched expressions at each step of one simulation.
+
+    `ambiguous` lists the steps whose state the given values did not determine; one state was picked.
+    """
+
+    def __init__(self, steps: Sequence[dict[str, str]], ambiguous: Sequence[int] = ()) -> None:
+        super().__init__(steps)
+        self.ambiguous = tuple(ambiguous)
+
+
+@dataclass(frozen=True)
+class Availability:
+    """What `find_engines` says of one engine: its version when usable, else why it is not."""
+
+    name: str
+    version: str = ""
+    path: str = ""
+    reason: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether `get_engine(name)` will return it."""
+        return not self.reason
+
+
+class Engine(Protocol):
+    """A model checker. Instances may be used from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """The name `get_engine` knows it by."""
+
+    def version(self) -> str:
+        """Name and version of what does the work."""
+
+    def check(self, task: Task, limits: EngineLimits = ...) -> TaskResult:
+        """Answer every query of `task`.
+
+        Raises
+        ------
+        EngineError: the model or a formula is defective, or the model has no meaning: no initial
+            state, a reachable state without successor, or no fair path from an initial state.
+        """

@@ -1,0 +1,235 @@
+"""Deciding queries on a loaded model: the algorithms, in terms of sets of states.
+
+Rule: the queries of a task share one search for the reachable states, whose layers (the states
+first reached after 0, 1, 2, ... steps) make the counterexamples of invariants and of `AG` shortest.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .base import slowest_last
+from .bindings import LoadedModel, ParsedQuery
+from .frames import Frame
+from .rejected import (
+    DEADLOCK,
+    DEADLOCK_HINT,
+    NO_FAIR_PATH,
+    NO_FAIR_PATH_HINT,
+    NO_INITIAL_STATE,
+    NO_INITIAL_STATE_HINT,
+    RejectedError,
+)
+
+Emit = Callable[[Frame], None]
+_TOLD_EVERY = 0.2  # seconds between two frames that say how far the search for the states has come
+
+
+class Reach:
+    """The reachable states of a model, layer by layer, computed as far as somebody asks."""
+
+    def __init__(self, model: LoadedModel, emit: Emit) -> None:
+        self.model = model
+        self._emit, self._told = emit, time.monotonic()
+        self.layers: list[Any] = []
+        self.states = model.initial
+        self._frontier = self.states
+
+    def walk(self) -> Iterator[Any]:
+        """All layers, those already known first."""
+        index = 0
+        while index < len(self.layers) or self._advance():
+            yield self.layers[index]
+            index += 1
+
+    def _advance(self) -> bool:
+        """Add one layer; False when there is none left."""
+        if self._frontier.is_false():
+            return False
+        layer = self._frontier
+        self.layers.append(layer)
+        self._frontier = self.model.post(layer) & ~self.states
+        self.states = self.states | self._frontier
+        if time.monotonic() - self._told > _TOLD_EVERY:
+            self._told = time.monotonic()
+            self._emit({"depth": len(self.layers)})
+        return True
+
+    def all(self) -> Any:
+        """All reachable states."""
+        while self._advance():
+            pass
+        return self.states
+
+    def path(self, bad: Any) -> list[Any]:
+        """The states of a shortest path to a set; [] when the set is not reachable."""
+        for depth, layer in enumerate(self.walk()):
+            hit = layer & bad
+            if not hit.is_false():
+                return self._back(self.model.pick(hit), depth)
+        return []
+
+    def _back(self, state: Any, depth: int) -> list[Any]:
+        path = [state]
+        for layer in reversed(self.layers[:depth]):
+            state = self.model.pick(self.model.pre(state) & layer)
+            path.append(state)
+        return path[::-1]
+
+
+def check(
+    text: str,
+    order: Sequence[str],
+    queries: Sequence[tuple[str, str]],
+    required: int,
+    count_states: bool,
+    watch: Sequence[str],
+    emit: Emit,
+) -> None:
+    """Decide the queries (kind, formula) and emit one frame for each as soon as it is decided.
+
+    Where a counterexample may take long, a frame comes before it that says that the query is false. The queries from
+    number `required` on are side questions.
+
+    Raises
+    ------
+    RejectedError: the model or a formula is defective, or the model has no meaning.
+    """
+    model = LoadedModel(text, order)
+    formulas = []
+    for kind, words in queries:
+        emit({"formula": words})  # the last one is to blame should NuSMV exit while reading it
+        formulas.append((kind, model.formula(kind, words)))
+    watched = (tuple(watch), model.symbols(watch))
+    reach = Reach(model, emit)
+    # From here on NuSMV has accepted the text: what ends the process now is not the text's fault.
+    emit({"phase": "search"})
+    _refuse_vacuous(model, reach, any(kind != "invar" for kind, _ in queries))
+
+    def decide(first: int, last: int) -> None:
+        for index in slowest_last([kind for kind, _ in queries], first, last):
+            kind, formula = formulas[index]
+            found = _DECIDE[kind](model, reach, formula, functools.partial(emit, {"refuted": index}))
+            steps = _listed(model, found.path, watched)
+            frame = {"answer": index, "truth": found.truth, "steps": steps, "loop": found.loop}
+            emit(frame | {"length": found.length})
+
+    decide(0, required)
+    if count_states:
+        emit({"reachable": model.count(reach.all())})
+    if required:
+        emit({"phase": "side"})
+    decide(required, len(formulas))
+
+
+def _refuse_vacuous(model: LoadedModel, reach: Reach, temporal: bool) -> None:
+    """Refuse a model of which everything is true because it has no (infinite, fair) run at all."""
+    if reach.states.is_false():
+        raise RejectedError(NO_INITIAL_STATE, hint=NO_INITIAL_STATE_HINT)
+    stuck = model.without_successor()
+    # A total transition relation needs no search, and is what a model should have.
+    if not stuck.is_false() and (path := reach.path(stuck)):
+        state = ", ".join(f"{name} = {value}" for name, value in model.values(path[-1]).items())
+        raise RejectedError(DEADLOCK.format(state=state), hint=DEADLOCK_HINT)
+    if temporal and (model.initial & model.fair()).is_false():
+        raise RejectedError(NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
+
+
+Refuted = Callable[[], None]
+"""Told that a query is false before its counterexample is sought, which may take longer and meet a limit."""
+
+
+class QueryResult(NamedTuple):
+    """What a query comes to; the fields are those of an `Answer`."""
+
+    truth: bool
+    path: list[Any]
+    loop: int | None = None
+    length: int | None = None
+
+
+def _invariant(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+    del refuted
+    path = reach.path(~model.satisfying(formula.node))
+    return QueryResult(not path, path)
+
+
+def _ctl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+    model.share_reachable(reach.all())
+    always = formula.always()
+    if always is not None:
+        # CTL quantifies over fair paths; every state on the way to a fair state is fair.
+        path = reach.path(~model.satisfying(always) & model.fair())
+        return QueryResult(not path, path)
+    wrong = model.initial & model.fair() & ~model.satisfying(formula.node)
+    if wrong.is_false():
+        return QueryResult(True, [])
+    refuted()
+    state = model.pick(wrong)
+    path = model.explain(state, formula.node)
+    if not path and not formula.is_temporal():
+        path = [state]
+    return QueryResult(False, *_fold(path))
+
+
+def _fold(path: list[Any]) -> tuple[list[Any], int | None]:
+    """Turn a path whose last state occurs before into a lasso that lists it once."""
+    for index, state in enumerate(path[:-1]):
+        if state == path[-1]:
+            return path[:-1], index
+    return path, None
+
+
+def _ltl(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+    model.share_reachable(reach.all())
+    holds, states, loop = model.ltl(formula, refuted)
+    return QueryResult(holds, states if loop is None else states[:-1], loop)
+
+
+def _longest(model: LoadedModel, reach: Reach, formula: ParsedQuery, refuted: Refuted) -> QueryResult:
+    """Peel off, round by round, the states that cannot stay in the set any longer."""
+    del refuted
+    left = model.satisfying(formula.node) & reach.all() & model.fair()
+    length = 0
+    while not left.is_false():
+        staying = left & model.pre(left)
+        if staying == left:
+            return QueryResult(False, *_staying(model, reach, left))
+        left, length = staying, length + 1
+    return QueryResult(True, [], length=length)
+
+
+def _staying(model: LoadedModel, reach: Reach, states: Any) -> tuple[list[Any], int]:
+    """A lasso whose loop stays in a set of reachable states, each of which has a successor in it."""
+    path = reach.path(states)
+    begin = len(path) - 1
+    while True:
+        following = model.pick(model.post(path[-1]) & states)
+        for index in range(begin, len(path)):
+            if path[index] == following:
+                return path, index
+        path.append(following)
+
+
+_DECIDE: dict[str, Callable[[LoadedModel, Reach, ParsedQuery, Refuted], QueryResult]] = {
+    "invar": _invariant,
+    "ctl": _ctl,
+    "ltl": _ltl,
+    "longest": _longest,
+}
+
+
+def _listed(model: LoadedModel, path: list[Any], watched: tuple[Sequence[str], Any]) -> list[dict[str, str]]:
+    """The values along a path, with the inputs under the step that they lead to."""
+    names, symbols = watched
+    listed = [
+        model.values(state) | dict(zip(names, model.look(state, symbols) if names else (), strict=True))
+        for state in path
+    ]
+    if model.has_inputs:
+        for before, after, values in zip(path, path[1:], listed[1:], strict=False):
+            values.update(model.inputs(before, after))
+    return listed

@@ -1,0 +1,233 @@
+"""The engine `pynusmv`: NuSMV embedded in worker processes that are kept and reused."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib.util
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from workbench.errors import EngineError, EngineMissing
+
+from .base import Answer, EngineLimits, RawTrace, Reached, SimulatedRun, Task, TaskResult, unshown
+from .client import Worker, WorkerLostError
+from .frames import Frame
+from .outcome import Ending, defect
+
+INSTALL_HINT = "install the extra 'nusmv' as the installation guide says, or put a NuSMV executable on PATH"
+_EMBEDDED = "NuSMV 2.5.4"  # the version inside pynusmv 1.0rc8, the only release that builds
+_KEPT = 4  # idle workers; each holds 30 MB, mostly shared
+
+
+class PynusmvEngine:
+    """NuSMV through pynusmv, in worker processes.
+
+    A call from each of several threads runs in a worker of its own. Workers end with the process
+    that uses the engine; `close` ends the idle ones at once.
+
+    Raises
+    ------
+    EngineMissing: pynusmv is not installed.
+    """
+
+    name = "pynusmv"
+
+    def __init__(self) -> None:
+        found = importlib.util.find_spec("pynusmv")
+        if found is None or found.origin is None:
+            raise EngineMissing(
+                "the engine 'pynusmv' is not installed",
+                hint=INSTALL_HINT,
+            )
+        self._version = f"pynusmv {_version_beside(Path(found.origin).parent)} ({_EMBEDDED})"
+        self._idle: list[Worker] = []
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        atexit.register(self.close)
+
+    def version(self) -> str:
+        """Versions of pynusmv and of the NuSMV inside it."""
+        return self._version
+
+    def start(self) -> None:
+        """Have a worker ready, so that the next check does not pay for its start (0.2 s)."""
+        with self._worker():
+            pass
+
+    def check(self, task: Task, limits: EngineLimits = EngineLimits()) -> TaskResult:  # noqa: B008 - immutable
+        """Answer every query of `task` (see `Engine.check`)."""
+        job = {
+            "job": "check",
+            "queries": [[query.kind, query.formula] for query in task.queries],
+            "required": task.required,
+            "count_states": task.count_states,
+            "watch": list(task.watch),
+        }
+        reply = self._call(job, task.model, task.order, limits)
+        _refuse_defects(reply, task.model, limits)
+        reason = _ending(reply, limits).reason() if _unfinished(reply) else ""
+        depth = max((frame["depth"] for frame in reply["frames"] if "depth" in frame), default=0)
+        reached = (Reached(self.name, f"the states up to {depth} steps away"),) if depth else ()
+        answers = [Answer(None, reason=reason, reached=reached)] * len(task.queries)
+        for frame in reply["frames"]:
+            if "refuted" in frame:
+                answers[frame["refuted"]] = unshown(reason)
+            elif "answer" in frame:
+                trace = RawTrace(tuple(frame["steps"]), frame["loop"]) if frame["steps"] else None
+                answers[frame["answer"]] = Answer(frame["truth"], trace, length=frame["length"])
+        return TaskResult(
+            tuple(answers),
+            self.version(),
+            cpu_seconds=reply["cpu_seconds"],
+            wall_seconds=reply["wall_seconds"],
+            reachable_states=next((f["reachable"] for f in reply["frames"] if "reachable" in f), None),
+            peak_mb=reply["peak_mb"],
+        )
+
+    def simulate(
+        self,
+        model: str,
+        steps: Sequence[Mapping[str, str]],
+        watch: Sequence[str],
+        *,
+        order: Sequence[str] = (),
+        limits: EngineLimits = EngineLimits(),  # noqa: B008 - immutable
+    ) -> SimulatedRun:
+        """Follow one list of steps through a model (see `simulate_many`)."""
+        return self.simulate_many(model, order, [steps], watch, limits=limits)[0]
+
+    def simulate_many(
+        self,
+        model: str,
+        order: Sequence[str],
+        runs: Sequence[Sequence[Mapping[str, str]]],
+        watch: Sequence[str],
+        *,
+        limits: EngineLimits = EngineLimits(),  # noqa: B008 - immutable
+    ) -> list[SimulatedRun]:
+        """Follow many lists of steps through a model that is loaded once.
+
+        Parameters
+        ----------
+        runs: per run, per step, the values of some VARs (names to value texts; others are free).
+            Step 0 is an initial state.
+        watch: expressions of any type over VARs and DEFINEs, whose values are wanted at each step.
+
+        Returns
+        -------
+        Per run, per step, the text of each watched expression to the text of its value.
+
+        Raises
+        ------
+        EngineError: the model, an expression or a value is defective; no state matches a step; or
+            a limit was met.
+        """
+        plain = [[dict(step) for step in run] for run in runs]
+        job = {"job": "simulate", "runs": plain, "watch": list(watch)}
+        reply = self._call(job, model, order, limits)
+        _refuse_defects(reply, model, limits)
+        if _unfinished(reply):
+            raise EngineError(f"the simulation did not finish: {_ending(reply, limits).reason()}")
+        return [
+            SimulatedRun([dict(zip(watch, values, strict=True)) for values in frame["values"]], frame["ambiguous"])
+            for frame in reply["frames"]
+            if "run" in frame
+        ]
+
+    def close(self) -> None:
+        """End the idle workers. The engine stays usable: the next job starts a new one."""
+        self._adopt()
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
+
+    def _call(self, job: Frame, model: str, order: Sequence[str], limits: EngineLimits) -> Frame:
+        job = job | {
+            "model": model,
+            "order": list(order),
+            "seconds": limits.seconds,
+            "memory_mb": limits.memory_mb,
+        }
+        begin = time.monotonic()
+        try:
+            with self._worker() as worker:
+                return worker.call(job)
+        except WorkerLostError as error:
+            return {
+                "frames": [],
+                "ended": "gone",
+                "status": 0,
+                "log": str(error),
+                "cpu_seconds": 0.0,
+                "wall_seconds": time.monotonic() - begin,
+                "peak_mb": 0.0,
+            }
+
+    @contextlib.contextmanager
+    def _worker(self) -> Iterator[Worker]:
+        """An idle worker that is alive, or a new one; kept afterwards if it is still good."""
+        self._adopt()
+        worker = None
+        while worker is None:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None:
+                worker = Worker()
+            elif not worker.alive:
+                worker.kill()
+                worker = None
+        yield worker  # after an exception `call` has ended it
+        with self._lock:
+            if len(self._idle) < _KEPT:
+                self._idle.append(worker)
+                return
+        worker.close()
+
+    def _adopt(self) -> None:
+        """After a fork, leave the workers to the process that started them."""
+        if self._owner != os.getpid():
+            self._owner = os.getpid()
+            self._lock = threading.Lock()
+            idle, self._idle = self._idle, []
+            for worker in idle:
+                worker.disown()
+
+
+def _ending(reply: Frame, limits: EngineLimits) -> Ending:
+    return Ending(
+        status=reply["status"],
+        log=reply["log"],
+        peak_mb=reply["peak_mb"],
+        limits=limits,
+        timed_out="" if reply["ended"] == "gone" else reply["ended"],
+        gone=reply["log"] if reply["ended"] == "gone" else "",
+    )
+
+
+def _version_beside(package: Path) -> str:
+    """The version in the name of a package's metadata; reading them takes longer than a small check."""
+    names = [folder.stem for folder in package.parent.glob(f"{package.name}-*.dist-info")]
+    return names[0].partition("-")[2] if names else "of unknown version"
+
+
+def _unfinished(reply: Frame) -> bool:
+    return bool(reply["ended"] or reply["status"])
+
+
+def _refuse_defects(reply: Frame, model: str, limits: EngineLimits) -> None:
+    """Raise the error for a model or formula that NuSMV does not accept."""
+    for frame in reply["frames"]:
+        if "rejected" in frame:
+            log = reply["log"] if frame["printed"] else ""
+            raise defect(log, model, what=frame["rejected"], where=frame["where"], hint=frame["hint"])
+    ending = _ending(reply, limits)
+    accepted = any(frame.get("phase") == "search" for frame in reply["frames"])
+    # NuSMV exits the process when it meets, for example, a value outside of a variable's range.
+    if not accepted and ending.status == 1 and not ending.memory_limit_met():
+        formulas = [frame["formula"] for frame in reply["frames"] if "formula" in frame]
+        raise defect(reply["log"], model, where=formulas[-1] if formulas else "")

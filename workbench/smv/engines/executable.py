@@ -1,0 +1,358 @@
+"""The engines `nusmv` and `nuxmv`: an executable in batch mode, one process per task."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import math
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from workbench.errors import EngineError, EngineMissing, FormulaTooLong
+
+from .base import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, patience, slowest_last
+from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
+from .output import read_answer, read_count, read_deadlock, read_length
+from .rejected import (
+    DEADLOCK,
+    DEADLOCK_HINT,
+    NO_FAIR_PATH,
+    NO_FAIR_PATH_HINT,
+    NO_INITIAL_STATE,
+    NO_INITIAL_STATE_HINT,
+)
+from .smv import confine
+
+_OUTPUT = "out-"
+_COMMANDS = {"invar": "check_invar", "ctl": "check_ctlspec", "ltl": "check_ltlspec"}
+_SIDE = "side"
+_GLANCE = 0.1  # seconds between two looks at how far a task has come
+_LONGEST_LINE = 59_000  # bytes of a formula; NuSMV cuts the lines of its scripts at 65536
+_NAMES = {"nusmv": "NuSMV", "nuxmv": "nuXmv"}
+# FALSE is true only where there is nothing that it could be false of.
+_NO_STATE = re.compile(r"^-- invariant FALSE +is true", re.MULTILINE)
+_NO_PATH = re.compile(r"^-- specification +FALSE +is true", re.MULTILINE)
+_TEMPORAL = re.compile(r"\b[AE][GFX]\b|\b[AE]\s*\[")
+_BANNER = re.compile(r"This is (\S+) (\S+)")
+
+
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def _end_with_parent() -> None:
+    """In the child: be killed when the caller dies, however it dies (Linux)."""
+    if hasattr(_LIBC, "prctl"):
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def find_executable(name: str) -> str | None:
+    """The path of an engine's executable, None if there is none.
+
+    Looked for in the environment variable (WORKBENCH_NUSMV, WORKBENCH_NUXMV; a path or a name on
+    PATH), in the folder of the running Python interpreter, and on PATH.
+    """
+    configured = os.environ.get(f"WORKBENCH_{name.upper()}")
+    if configured:
+        return shutil.which(configured)
+    beside = shutil.which(_NAMES[name], path=str(Path(sys.executable).parent))
+    return beside or shutil.which(_NAMES[name])
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A process that has ended, what it printed, and what its commands wrote to files of their own."""
+
+    ending: Ending
+    text: str
+    parts: dict[str, str]
+    cpu_seconds: float
+
+
+class ExecutableEngine:
+    """NuSMV or nuXmv in batch mode.
+
+    Parameters
+    ----------
+    name: `nusmv` or `nuxmv`.
+
+    Raises
+    ------
+    EngineMissing: there is no such executable.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        path = find_executable(name)
+        if path is None:
+            variable = f"WORKBENCH_{name.upper()}"
+            configured = os.environ.get(variable)
+            raise EngineMissing(
+                f"{variable} names no executable: {configured}"
+                if configured
+                else f"the engine '{name}' is not installed: no {_NAMES[name]} on PATH",
+                hint=f"install {_NAMES[name]} and put it on PATH, or set {variable} to its path",
+            )
+        self.path = path
+
+    @functools.cached_property
+    def _version(self) -> str:
+        finished = self.run("quit\n", {}, EngineLimits(seconds=30))
+        found = _BANNER.search(finished.text)
+        if found is None:
+            raise EngineError(
+                f"{self.path} does not present itself as NuSMV or nuXmv: {finished.ending.reason()}",
+                hint=f"set WORKBENCH_{self.name.upper()} to the right executable",
+            )
+        return f"{found[1]} {found[2]}"
+
+    def version(self) -> str:
+        """Name and version, as the executable says them."""
+        return self._version
+
+    def check(self, task: Task, limits: EngineLimits = EngineLimits()) -> TaskResult:  # noqa: B008 - immutable
+        """Answer every query of `task` (see `Engine.check`)."""
+        version = self.version()
+        begin = time.monotonic()
+        files = {MODEL_FILE: task.model}
+        if task.order:
+            files["model.ord"] = "\n".join(task.order) + "\n"
+        finished = self.run(_script(task), files, limits)
+        parts = finished.parts
+        self._refuse_defects(task, finished.ending, parts)
+        reason = "the engine did not say" if "end" in parts else finished.ending.reason()
+        answers = []
+        for index, query in enumerate(task.queries):
+            done = f"{index}.done" in parts
+            if query.kind == "longest" and done:
+                answers.append(read_length(parts.get(f"{index}.none", ""), parts.get(str(index), "")))
+                continue
+            read = read_answer(parts.get(str(index), ""), complete=done, reason=reason)
+            if read is None:
+                answers.append(Answer(None, reason=reason))
+            else:
+                answer = _shown(task, read[0], parts.get("vars", ""))
+                answers.append(self.with_path(task, query, answer, read[1], limits))
+        return TaskResult(
+            tuple(answers),
+            version,
+            cpu_seconds=finished.cpu_seconds,
+            wall_seconds=time.monotonic() - begin,
+            reachable_states=read_count(parts.get("count", "")) if task.count_states else None,
+            peak_mb=finished.ending.peak_mb,
+        )
+
+    def _refuse_defects(self, task: Task, ending: Ending, parts: dict[str, str]) -> None:
+        """Raise the error for a defective or vacuous model, or a defective formula."""
+        if _NO_STATE.search(parts.get("state", "")):
+            raise defect("", task.model, what=NO_INITIAL_STATE, hint=NO_INITIAL_STATE_HINT)
+        if deadlock := read_deadlock(parts.get("fsm", "")):
+            raise defect("", task.model, what=DEADLOCK.format(state=deadlock), hint=DEADLOCK_HINT)
+        if _NO_PATH.search(parts.get("path", "")):
+            raise defect("", task.model, what=NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
+        if "end" in parts or ending.timed_out or ending.status <= 0 or ending.memory_limit_met():
+            return
+        if "built" not in parts:
+            raise defect(ending.log, task.model)
+        open_ = next((index for index in _sequence(task) if f"{index}.done" not in parts), None)
+        if open_ is not None:
+            formula = task.queries[open_].formula
+            raise defect(ending.log, task.model, what="the formula is not correct", where=formula)
+
+    def with_path(self, task: Task, query: Query, answer: Answer, loops: Sequence[int], limits: EngineLimits) -> Answer:
+        """Settle what a printed trace leaves open (`loops`: where it may loop to).
+
+        Where more than one step looks like the last, the loop may start at any of them. It starts where
+        the model, confined to the lasso, violates the formula.
+        """
+        if query.kind == "ctl" and answer.trace is not None and len(answer.trace.steps) == 1 and not loops:
+            # NuSMV has no path to show, and shows the initial state. It shows something all the same
+            # where one state is enough: for AG, and for a formula about the initial states themselves.
+            one_is_enough = re.match(r"[\s(]*AG\b", query.formula) or not _TEMPORAL.search(query.formula)
+            return answer if one_is_enough else Answer(False)
+        if answer.trace is None or len(loops) < 2:
+            return answer
+        for loop in loops:
+            trace = RawTrace(answer.trace.steps, loop)
+            confined = Task(confine(task.model, trace), (query,))
+            finished = self.run(_script(confined), {MODEL_FILE: confined.model}, limits)
+            read = read_answer(finished.parts.get("0", ""), complete=True)
+            if read is not None and read[0].truth is False:
+                return Answer(False, trace)
+        return Answer(False, None)
+
+    def run(self, script: str, files: dict[str, str], limits: EngineLimits, *, by_line: bool = False) -> Finished:
+        """Let the executable carry out a script in a folder with these files, within the limits.
+
+        With `by_line` nothing of what it prints is lost when it is killed (where coreutils are installed).
+        """
+        prefix = [stdbuf, "-oL"] if by_line and (stdbuf := shutil.which("stdbuf")) else []
+        with tempfile.TemporaryDirectory(prefix="workbench-") as folder, tempfile.TemporaryFile() as log:
+            for name, content in {**files, "script": script}.items():
+                Path(folder, name).write_text(content, encoding="utf-8")
+            process = subprocess.Popen(
+                [*prefix, self.path, "-source", "script"],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
+                start_new_session=True,  # Ctrl-C reaches the caller, who ends the process below
+                preexec_fn=_end_with_parent,
+            )
+            assert process.stdout is not None
+            begin = time.monotonic()
+            try:
+                _restrict(process.pid, limits)
+                deadline = math.inf if limits.seconds is None else begin + limits.seconds
+                text, timed_out = _read(process.stdout.fileno(), deadline, Path(folder, _SIDE))
+            finally:
+                # Also after the end of output: a process that has closed it must not go on.
+                process.stdout.close()
+                if sys.exc_info()[0] is not None or timed_out:
+                    os.killpg(process.pid, signal.SIGKILL)
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            log.seek(0)
+            outputs = Path(folder).glob(f"{_OUTPUT}*")
+            return Finished(
+                Ending(
+                    status=process.returncode,
+                    log=log.read().decode(errors="replace"),
+                    peak_mb=usage.ru_maxrss / 1024,
+                    limits=limits,
+                    timed_out=timed_out,
+                ),
+                text,
+                {path.name.removeprefix(_OUTPUT): path.read_text(errors="replace") for path in outputs},
+                usage.ru_utime + usage.ru_stime,
+            )
+
+
+def _restrict(pid: int, limits: EngineLimits) -> None:
+    """Limit the resources of a child that has just started (it needs little in its first moments)."""
+    wanted = {resource.RLIMIT_CORE: 0}
+    if limits.memory_mb is not None:
+        wanted[resource.RLIMIT_DATA] = limits.memory_mb << 20
+    if limits.seconds is not None:
+        # Wall-clock time is the caller's to watch; this is for a caller that was killed.
+        wanted[resource.RLIMIT_CPU] = math.ceil(limits.seconds) + 1
+    if hasattr(resource, "prlimit"):
+        with contextlib.suppress(ProcessLookupError, PermissionError, ValueError):  # it may have ended already
+            for kind, limit in wanted.items():
+                resource.prlimit(pid, kind, (limit, limit))
+
+
+def _read(fd: int, deadline: float, side: Path) -> tuple[str, str]:
+    """All that comes from a pipe, and which limit came first, if one did.
+
+    From the moment the file `side` is there, only side questions are left.
+    """
+    begin, limit = time.monotonic(), TIME
+    data = bytearray()
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    while True:
+        left = max(0.0, deadline - time.monotonic())
+        if not poll.poll(min(left, _GLANCE) * 1000):
+            if left == 0:
+                return data.decode(errors="replace"), limit
+            if limit is TIME and side.exists():
+                now = time.monotonic()
+                if now + patience(now - begin) < deadline:
+                    deadline, limit = now + patience(now - begin), PATIENCE
+            continue
+        chunk = os.read(fd, 1 << 20)
+        if not chunk:
+            return data.decode(errors="replace"), ""
+        data += chunk
+
+
+def _script(task: Task) -> str:
+    """The commands that decide a task.
+
+    Each writes to a file of its own: standard output is buffered, and lost when the process is killed.
+    """
+    lines = [
+        "set on_failure_script_quits",
+        "set keep_single_value_vars",  # else such a variable is a DEFINE and missing from traces
+        "set traces_show_defines" if task.watch else "unset traces_show_defines",
+        "set dynamic_reorder",  # also with an order: nothing here can turn it on once a BDD has grown
+        f"read_model -i {MODEL_FILE}",
+        "flatten_hierarchy",
+        "encode_variables -i model.ord" if task.order else "encode_variables",
+        "build_model",
+        f"echo -o {_OUTPUT}built yes",
+        *([f"show_vars -s -f -i -V -o {_OUTPUT}vars"] if task.watch else []),
+        f"check_fsm -o {_OUTPUT}fsm",
+        f'check_invar -o {_OUTPUT}state -p "FALSE"',
+    ]
+    if any(query.kind != "invar" for query in task.queries):
+        lines.append(f'check_ctlspec -o {_OUTPUT}path -p "FALSE"')
+    for position, index in enumerate(_sequence(task), 1):
+        query = task.queries[index]
+        commands = _commands(query.kind, one_line(query.formula), index)
+        lines += [*commands, f"echo -o {_OUTPUT}{index}.done yes"]
+        if position == task.required:
+            lines += [*_count(task), f"echo -o {_SIDE} yes"]
+    if not task.required:
+        lines += _count(task)
+    lines += [f"echo -o {_OUTPUT}end yes", "quit", ""]
+    return "\n".join(lines)
+
+
+def _sequence(task: Task) -> list[int]:
+    """The queries in the order in which they are decided."""
+    kinds, required = [query.kind for query in task.queries], task.required
+    return [*slowest_last(kinds, 0, required), *slowest_last(kinds, required, len(kinds))]
+
+
+def _shown(task: Task, answer: Answer, variables: str) -> Answer:
+    """The answer with a trace of VARs and what is watched only; `variables` is what `show_vars` printed."""
+    if answer.trace is None or not task.watch:
+        return answer
+    kept = {*task.watch, *(line.partition(" : ")[0] for line in variables.splitlines())}
+    steps = tuple({name: value for name, value in step.items() if name in kept} for step in answer.trace.steps)
+    return replace(answer, trace=replace(answer.trace, steps=steps))
+
+
+def _commands(kind: str, formula: str, index: int) -> list[str]:
+    """What decides one query. The longest path inside a set is the longest one that leads out of it."""
+    if kind != "longest":
+        return [f'{_COMMANDS[kind]} -o {_OUTPUT}{index} -p "{formula}"']
+    return [
+        f'check_ctlspec -o {_OUTPUT}{index}.none -p "AG !({formula})"',
+        f'check_compute -o {_OUTPUT}{index} -p "MAX [{formula}, !({formula})]"',
+    ]
+
+
+def one_line(formula: str) -> str:
+    """A formula as a command takes it.
+
+    Raises
+    ------
+    EngineError: it does not fit into a command; FormulaTooLong if that is because of its length.
+    """
+    text = " ".join(line.split("--")[0] for line in formula.splitlines())
+    given = {"where": f"{text[:60]}...", "hint": "use the engine 'pynusmv'"}
+    if '"' in text:
+        raise EngineError("this formula has a quotation mark, and cannot be given to an executable", **given)
+    if (length := len(text.encode())) > _LONGEST_LINE:
+        raise FormulaTooLong(f"this formula is too long for an executable: {length} bytes", **given)
+    return text
+
+
+def _count(task: Task) -> list[str]:
+    return [f"print_reachable_states -o {_OUTPUT}count"] if task.count_states else []

@@ -1,0 +1,107 @@
+"""Fair lassos: a path and a loop that satisfies conditions of fairness, found with sets of states.
+
+Rule: this module knows sets of states (with `&`, `|`, `~`, `==` and `is_false()`) and the operations of a
+`SymbolicGraph`.
+
+Source of `_core`: Kesten, Pnueli, Raviv, Algorithmic verification of linear temporal logic specifications, ICALP 1998.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+States = Any
+"""A set of states."""
+
+
+@dataclass(frozen=True)
+class SymbolicGraph:
+    """What can be done with sets of states: their successors, their predecessors, and one state of a set."""
+
+    post: Callable[[States], States]
+    pre: Callable[[States], States]
+    pick: Callable[[States], States]
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """What a fair run does for ever.
+
+    Attributes
+    ----------
+    justice: sets that it visits infinitely often.
+    compassion: pairs of sets: if it visits the first infinitely often, then the second, too.
+    """
+
+    justice: Sequence[States] = ()
+    compassion: Sequence[tuple[States, States]] = ()
+
+
+def fair_lasso(graph: SymbolicGraph, start: States, fairness: Fairness) -> tuple[list[States], int | None]:
+    """A fair run from a state of `start`: its states, the last of which closes the loop, and where that begins.
+
+    No states and None if there is no such run. The way to the loop is a shortest one.
+    """
+    core = _core(graph, _closure(graph.post, start), fairness)
+    if core.is_false():
+        return [], None
+    component = _terminal(graph, core)
+    path = _walk(graph, start, component)
+    loop = len(path) - 1
+    goals = [*fairness.justice, *(q for p, q in fairness.compassion if not (p & component).is_false())]
+    for goal in goals:
+        if all((state & goal).is_false() for state in path[loop:]):
+            path += _walk(graph, path[-1], goal, component)[1:]
+    path += _walk(graph, graph.post(path[-1]) & component, path[loop], component)
+    return path, loop
+
+
+def _core(graph: SymbolicGraph, states: States, fairness: Fairness) -> States:
+    """Those of the states that can go on among themselves, and so do what is fair; all of a fair loop is in it."""
+    while True:
+        before = states
+        for goal in fairness.justice:
+            states = _closure(graph.pre, states & goal, states)
+        for p, q in fairness.compassion:
+            states = (states & ~p) | _closure(graph.pre, states & q, states)
+        while (staying := states & graph.pre(states)) != states:
+            states = staying
+        if states == before:
+            return states
+
+
+def _terminal(graph: SymbolicGraph, states: States) -> States:
+    """A strongly connected component that the states cannot leave: what `_core` promises comes true in it."""
+    state = graph.pick(states)
+    while True:
+        ahead = _closure(graph.post, state, states)
+        beyond = ahead & ~_closure(graph.pre, state, ahead)
+        if beyond.is_false():
+            return ahead
+        state = graph.pick(beyond)
+
+
+def _closure(step: Callable[[States], States], states: States, within: States | None = None) -> States:
+    """What is reached from the states by any number of steps, `within` a set."""
+    new = states
+    while not new.is_false():
+        new = step(new) & ~states
+        if within is not None:
+            new = new & within
+        states = states | new
+    return states
+
+
+def _walk(graph: SymbolicGraph, start: States, goal: States, within: States | None = None) -> list[States]:
+    """The states of a shortest path from one set to another that can be reached from it."""
+    layers, seen = [start], start
+    while (hit := layers[-1] & goal).is_false():
+        layer = graph.post(layers[-1]) & ~seen
+        layers.append(layer if within is None else layer & within)
+        seen = seen | layers[-1]
+    path = [graph.pick(hit)]
+    for layer in reversed(layers[:-1]):
+        path.append(graph.pick(graph.pre(path[-1]) & layer))
+    return path[::-1]

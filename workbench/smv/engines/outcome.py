@@ -1,0 +1,110 @@
+"""Reading how an engine process ended: a limit, a crash, or a defect of the text it was given.
+
+Shared by all engines, so that the same event has the same words whoever did the work.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+
+from workbench.errors import EngineError, Location
+
+from .base import EngineLimits
+
+MODEL_FILE = "model.smv"
+"""The name under which an engine reads the model, and its messages speak of it."""
+
+TIME, PATIENCE = "time", "patience"
+"""Which limit of time was met."""
+
+_PLACE = re.compile(r"(TYPE ERROR )?file \S+: line \d+ ?: ?")
+_LINE = re.compile(r"\bline (\d+)")
+_MEMORY = re.compile(r"out of memory|memory exhausted|bad_alloc|cannot allocate", re.IGNORECASE)
+_NOISE = re.compile(r"^(WARNING|\*\*\*|aborting 'source|ERROR: Property)|^\s*$")
+_LAST_WORDS = 3  # lines
+
+
+def out_of_memory(log: str) -> bool:
+    """Whether an engine says that it found no memory."""
+    return bool(_MEMORY.search(log))
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended.
+
+    Parameters
+    ----------
+    status: exit status; negative: minus the number of the signal.
+    log: what it wrote on stderr.
+    peak_mb: largest resident memory.
+    timed_out: "" or which limit of time it was killed at: `TIME`, or `PATIENCE` with a side question.
+    gone: how the whole worker got lost, when it did.
+    """
+
+    status: int
+    log: str
+    peak_mb: float
+    limits: EngineLimits
+    timed_out: str = ""
+    gone: str = ""
+
+    def memory_limit_met(self) -> bool:
+        """Whether it died for want of memory.
+
+        NuSMV seldom says so: where an allocation fails it may as well crash. Its tables grow by
+        doubling, so the allocation that fails can be as large as all the memory in use before it.
+        """
+        if self.timed_out or self.gone or self.status == 0:
+            return False
+        if out_of_memory(self.log):
+            return True
+        return self.limits.memory_mb is not None and self.peak_mb > 0.4 * self.limits.memory_mb
+
+    def reason(self) -> str:
+        """Why what is undecided is undecided."""
+        if self.timed_out == PATIENCE:
+            return "a side question that took much longer than the others"
+        if self.timed_out:
+            return self.limits.time
+        if self.gone:
+            return self.gone
+        died = f"signal {_signal_name(-self.status)}" if self.status < 0 else f"exit status {self.status}"
+        if self.memory_limit_met():
+            return f"{self.limits.memory or 'out of memory'} (reached {self.peak_mb:.0f} MB, {died})"
+        words = "; ".join(_words(self.log)[-_LAST_WORDS:])
+        return f"the engine crashed ({died})" + (f": {words}" if words else "")
+
+
+def defect(log: str, model: str, *, what: str = "", where: str = "", hint: str = "") -> EngineError:
+    """The error for a defective model or formula, in NuSMV's own words.
+
+    A formula's message has the line on which the model ends; it means nothing, so with `where` (the
+    formula, or a state) no line is taken from it.
+    """
+    words = "\n".join(dict.fromkeys(_words(log)))  # NuSMV repeats itself
+    if where:
+        words = _PLACE.sub("", words)
+    message = ": ".join(part for part in (what, words) if part) or "the engine refuses it without a word"
+    if where:
+        return EngineError(message, where=where, hint=hint)
+    found = _LINE.search(message)
+    if found is None:
+        return EngineError(message, where=MODEL_FILE, hint=hint)
+    line = int(found[1])
+    lines = model.splitlines()
+    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return EngineError(message, where=Location(file=MODEL_FILE, line=line, column=1, text=text), hint=hint)
+
+
+def _words(log: str) -> list[str]:
+    return [line.strip() for line in log.splitlines() if not _NOISE.match(line)]
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

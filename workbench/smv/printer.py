@@ -1,0 +1,292 @@
+"""The SMV printer: a transition system as a NuSMV model that people can read.
+
+One MODULE per processor (instances of equal modules share it), `main` shows the wiring as TIME 2021's Figure 3
+does, and names come from the source. A pipe is an instance with `present` and `value`; only queues, counters and
+memories are variables. Integer domains of 2^k values are words of k bits, other integers are ranges.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from workbench.budget import phase
+from workbench.core.domain import Domain, Enum, Integer
+from workbench.core.fold import postorder
+from workbench.core.ops import AND, ITE, NOT
+from workbench.core.term import Term
+from workbench.ir.system import Instance, System, by_instance, instance_of, local_of
+from workbench.smv.terms import SmvTerms, bare, constant, enum_labels, type_of
+
+RESERVED = frozenset(
+    """MODULE DEFINE MDEFINE CONSTANTS VAR IVAR FROZENVAR INIT TRANS INVAR SPEC CTLSPEC LTLSPEC PSLSPEC COMPUTE
+    NAME INVARSPEC FAIRNESS JUSTICE COMPASSION ISA ASSIGN CONSTRAINT SIMPWFF CTLWFF LTLWFF PSLWFF COMPWFF IN MIN
+    MAX MIRROR PRED PREDICATES process array of boolean integer real word word1 bool signed unsigned extend resize
+    sizeof uwconst swconst EX AX EF AF EG AG E F O G H X Y Z A U S V T BU EBF ABF EBG ABG case esac mod next init
+    union in xor xnor self TRUE FALSE count toint abs max min main""".split()
+)
+
+
+@dataclass(frozen=True)
+class SmvModel:
+    """A printed model: its text, the variable order, and how names and values translate."""
+
+    text: str
+    order: tuple[str, ...]
+    names: Mapping[str, str]
+    """Qualified name of an input leaf, variable or definition to its SMV name."""
+    domains: Mapping[str, Domain]
+    terms: SmvTerms = field(compare=False)
+    watch: tuple[str, ...] = ()
+    """Inputs that are definitions, whose values a trace has to show all the same."""
+
+    def formula(self, term: Term) -> str:
+        """A term over the system's names as an SMV expression in `main`."""
+        return self.terms(term)
+
+    def value(self, name: str, text: str) -> object:
+        """The Python value that NuSMV printed for a qualified name."""
+        return self.terms.parse(self.domains[name], text)
+
+    def constant(self, name: str, value: object) -> str:
+        """The SMV text of a value of a qualified name's domain."""
+        return constant(self.domains[name], value, self.terms.labels)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """SMV text that a model is printed into, and that drives its inputs.
+
+    Parameters
+    ----------
+    modules: the text of modules, kept as it is.
+    name, module: the instance in `main` that drives the inputs, and its module.
+    inputs: qualified name of an input leaf to the SMV expression that gives it, over that instance.
+    taken: identifiers of the text, which nothing else may be called.
+    """
+
+    modules: str
+    name: str
+    module: str
+    inputs: Mapping[str, str]
+    taken: frozenset[str]
+
+
+@phase("printing the model")
+def print_model(
+    system: System,
+    *,
+    assume: Sequence[Term] = (),
+    fair: Sequence[Term] = (),
+    header: Sequence[str] = (),
+    surroundings: Surroundings | None = None,
+) -> SmvModel:
+    """Print a system.
+
+    Parameters
+    ----------
+    assume: conditions on the inputs that hold at every step (INVAR).
+    fair: conditions that hold infinitely often (JUSTICE).
+    header: comment lines for the top of the file.
+    surroundings: what drives inputs that are then not free.
+    """
+    return _Printer(system, surroundings).model(assume, fair, header)
+
+
+def _domains_within(system: System) -> list[Domain]:
+    """The domains of all terms: an enumeration may occur within one only, in what is compared there."""
+    terms = [*(v.next for v in system.variables), *(d.term for d in system.definitions)]
+    return list(dict.fromkeys(term.domain for term in postorder(terms)))
+
+
+class _Printer:
+    def __init__(self, system: System, around: Surroundings | None) -> None:
+        self.system = system
+        self.around = around
+        self.driven: Mapping[str, str] = around.inputs if around else {}
+        self.taken: Set[str] = {around.name, around.module, *around.taken} if around else set()
+        self.domains = system.domains
+        self.instance_names = _unique([i.name for i in system.instances], self.taken)
+        known = [*self.domains.values(), *_domains_within(system)]
+        inside = {*map(_local, self.domains), *(role for i in system.instances for role, _ in i.roles)}
+        self.labels = enum_labels(known, {*self.instance_names.values(), *RESERVED, *(inside - self.taken)})
+        self.names = {name: self._global(name) for name in self.domains}
+        self.locals = {name: self._local(name) for name in self.domains}
+        self.initial = {v.name: v for v in system.variables}
+        self.members = by_instance(system.names())
+        self.leaves = by_instance(dict.fromkeys((*system.free, *self.driven)))
+        self.bodies: dict[str, str] = {}
+        """Module body to module name."""
+        self.module_names = set(self.taken)
+        self.numbers: dict[str, int] = {}
+        """Per name that several modules want, the number that the last of them has got."""
+        self.modules: list[str] = []
+
+    def _local(self, name: str) -> str:
+        """The name inside its module; NuSMV wants it to be no constant of the surroundings either."""
+        text = _local(name)
+        return f"{text}_" if text in self.taken else text
+
+    def _global(self, name: str) -> str:
+        return f"{self.instance_names[instance_of(name)]}.{self._local(name)}"
+
+    def model(self, assume: Sequence[Term], fair: Sequence[Term], header: Sequence[str]) -> SmvModel:
+        lines = []
+        rows = [(self.instance_names[i.name], *self._instance(i), i.comment) for i in self.system.instances]
+        wide = max((len(f"{n} : {m}{p};") for n, m, p, _ in rows), default=0)
+        for name, module, params, comment in rows:
+            text = f"{name} : {module}{params};"
+            lines.append(f"    {text.ljust(wide)}  -- {comment}" if comment else f"    {text}")
+        if self.around:
+            lines.insert(0, f"    {self.around.name} : {self.around.module};")
+        terms = SmvTerms(self.names, self.labels)
+        main = ["MODULE main", *self._constants(), *(["  VAR", *lines] if lines else [])]
+        main += [f"  INVAR {terms(term)};" for term in assume]
+        main += [f"  JUSTICE {terms(term)};" for term in fair]
+        top = [f"-- {line}".rstrip() for line in header]
+        modules = [self.around.modules, *self.modules] if self.around else self.modules
+        text = "\n".join([*top, "", *modules, *main, ""])
+        watch = tuple(self.names[name] for name in self.driven if name in self.names)
+        return SmvModel(text, self._order(), self.names, self.domains, terms, watch)
+
+    def _constants(self) -> list[str]:
+        """Enumeration labels that no variable's type declares."""
+        held = {*self.system.free, *self.initial} - set(self.driven)
+        declared = {label for n in held if isinstance(d := self.domains[n], Enum) for label in d.labels}
+        missing = [smv for label, smv in self.labels.items() if label not in declared]
+        return [f"  CONSTANTS {', '.join(missing)};"] if missing else []
+
+    def _instance(self, instance: Instance) -> tuple[str, str]:
+        """Module name and actual parameters of an instance."""
+        own = self.members.get(instance.name, {})
+        used = {t.name: None for t in postorder(own.values()) if t.is_var}
+        others = list(dict.fromkeys(other for other in map(instance_of, used) if other != instance.name))
+        roles = {source: role for role, source in reversed(instance.roles)}
+        if len(others) > 1 and "overflow" in others:
+            others.remove("overflow")
+            others.append("overflow")
+        ranks = {source: rank for rank, (_, source) in reversed(list(enumerate(instance.roles)))}
+        others.sort(key=lambda o: ranks.get(o, len(roles)))
+        formal = _unique([roles.get(o, o) for o in others], self.taken)
+        params = {o: formal[roles.get(o, o)] for o in others}
+        body = self._body(instance, own, used, params)
+        formals, actuals = list(params.values()), [self.instance_names[o] for o in others]
+        if self.around and not self.driven.keys().isdisjoint(self.leaves.get(instance.name, ())):
+            formals, actuals = [self.around.name, *formals], [self.around.name, *actuals]
+        name = self._module(instance, f"{_listed(formals)}\n{body}")
+        return name, _listed(actuals)
+
+    def _body(self, instance: Instance, own: Mapping[str, Term], used: Iterable[str], params: Mapping[str, str]) -> str:
+        local = {}
+        for name in (*own, *(name for name in used if name in self.locals)):
+            owner = instance_of(name)
+            local[name] = self.locals[name] if owner == instance.name else f"{params[owner]}.{self.locals[name]}"
+        terms = SmvTerms(local, self.labels)
+        variables = [name for name in own if name in self.initial]
+        leaves = self.leaves.get(instance.name, ())
+        free = [name for name in leaves if name not in self.driven]
+        given = {n: self.driven[n] for n in leaves if n in self.driven and n in self.domains}
+        lines = []
+        if variables or free:
+            lines.append("  VAR")
+            lines += [f"    {self._local(n)} : {type_of(self.domains[n], self.labels)};" for n in (*free, *variables)]
+        definitions = [name for name in own if name not in self.initial]
+        if definitions or given:
+            lines.append("  DEFINE")
+            lines += [f"    {self._local(n)} := {text};" for n, text in given.items()]
+            lines += [f"    {self._local(n)} := {bare(terms(own[n]))};" for n in definitions]
+        if variables:
+            lines.append("  ASSIGN")
+        for name in variables:
+            initial = constant(self.domains[name], self.initial[name].initial, self.labels)
+            lines.append(f"    init({self._local(name)}) := {initial};")
+            lines.append(f"    next({self._local(name)}) := {_cases(own[name], terms)};")
+        return "\n".join(lines) + "\n"
+
+    def _module(self, instance: Instance, body: str) -> str:
+        if body in self.bodies:
+            return self.bodies[body]
+        words = re.sub(r"\S+", lambda m: SIGNS.get(m[0], m[0]), re.sub(r"([(),])", r" \1 ", instance.module))
+        base = re.sub(r"\W+", "_", words).strip("_") or "Module"
+        base = base if base not in RESERVED and base[0].isalpha() else f"M_{base}"
+        name = base
+        while name in self.module_names:
+            self.numbers[base] = self.numbers.get(base, 1) + 1
+            name = f"{base}_{self.numbers[base]}"
+        self.module_names.add(name)
+        self.bodies[body] = name
+        self.modules.append(f"MODULE {name}{body}")
+        return name
+
+    def _order(self) -> tuple[str, ...]:
+        """Control first, then the data bits interleaved: all the high bits, then the next, ... (rule 3)."""
+        flags: list[str] = []
+        data: list[str] = []
+        present = {i.present.name for i in self.system.inputs}
+        stored = [v.name for v in self.system.variables]
+        for name in [*(n for n in self.system.free if n not in self.driven), *stored]:
+            control = name in present or not isinstance(self.domains[name], Integer)
+            (flags if control else data).append(name)
+        width = {name: bit_count(self.domains[name]) for name in (*flags, *data)}
+        first = [bit for name in flags for bit in _bits(self.names[name], width[name])]
+        deepest = max((width[n] for n in data), default=0)
+        mixed = [_bits(self.names[n], width[n])[level] for level in range(deepest) for n in data if level < width[n]]
+        return (*first, *mixed)
+
+
+SIGNS = {
+    "+": "plus", "-": "minus", "*": "times", "=": "equals", "!=": "differs", "<": "less", "<=": "at_most",
+    ">": "greater", ">=": "at_least", "->": "implies", "%": "mod",
+}  # fmt: skip
+"""How signs are spelled in module names."""
+
+
+def bit_count(domain: Domain) -> int:
+    """Boolean variables NuSMV uses for a domain; 0 means a Boolean, named without a bit number."""
+    size = domain.size or 1
+    return 0 if str(domain) == "bool" else (size - 1).bit_length()
+
+
+def _bits(name: str, width: int) -> list[str]:
+    return [f"{name}.{i}" for i in reversed(range(width))] if width else [name]
+
+
+def _local(name: str) -> str:
+    text = re.sub(r"\W", "_", local_of(name))
+    return f"{text}_" if text in RESERVED else text
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"({', '.join(names)})" if names else ""
+
+
+def _unique(names: Sequence[str], taken: Set[str] = frozenset()) -> dict[str, str]:
+    """SMV identifiers for names: dots become underscores, clashes (also with names taken) get a number."""
+    found: dict[str, str] = {}
+    used = set(taken)
+    for name in names:
+        base = re.sub(r"\W", "_", name)
+        base = f"{base}_" if base in RESERVED or not (base[0].isalpha() or base[0] == "_") else base
+        candidate, count = base, 1
+        while candidate in used:
+            count += 1
+            candidate = f"{base}{count}"
+        found[name] = candidate
+        used.add(candidate)
+    return found
+
+
+def _cases(term: Term, terms: SmvTerms) -> str:
+    """A next-state term, its conditionals as one case expression with a line per case."""
+    rows = []
+    if term.op is AND and term.args[0].op is NOT:  # a Boolean that the condition makes false
+        negated, term = term.args
+        rows.append((bare(terms(negated.args[0])), "FALSE"))
+    while term.op is ITE:
+        condition, then, term = term.args
+        rows.append((bare(terms(condition)), bare(terms(then))))
+    if not rows:
+        return bare(terms(term))
+    rows.append(("TRUE", bare(terms(term))))
+    return "case\n" + "".join(f"        {c} : {v};\n" for c, v in rows) + "      esac"

@@ -1,0 +1,166 @@
+"""A hand-written SMV system as text: what it declares, and the same text as a part of a larger model.
+
+Rule: the text is kept as it is, line by line. Only `MODULE main` is renamed, and DEFINEs for expressions over its
+names go on that line, so that the lines in an engine's messages stay those of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from workbench.errors import InputError, LanguageError, Location, Refused
+
+FairnessKind = Literal["", "justice", "compassion"]
+
+_COMMENT = re.compile(r"/--.*?--/|--[^\n]*", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$#-]*")
+_MODULE = re.compile(r"^[ \t]*MODULE[ \t]+(\w+)[ \t]*(\([^)]*\))?", re.MULTILINE)
+_SECTION = re.compile(
+    r"\b(VAR|IVAR|FROZENVAR|DEFINE|MDEFINE|ASSIGN|INIT|TRANS|INVAR|CONSTANTS|CTLSPEC|SPEC|LTLSPEC|PSLSPEC|INVARSPEC"
+    r"|COMPUTE|FAIRNESS|JUSTICE|COMPASSION|CONSTRAINT|ISA|NAME|MODULE)\b"
+)
+_DECLARED = re.compile(r"(?:^|;)\s*([A-Za-z_][\w$#-]*)\s*:")
+_PROCESS = re.compile(r":\s*(process)\b")
+
+
+@dataclass(frozen=True)
+class SmvSystem:
+    """A system in SMV.
+
+    Attributes
+    ----------
+    path: where it was read.
+    words: every identifier in it.
+    names: the variables, definitions and instances of its main module.
+    transient: its IVARs, which have values on the way from state to state only.
+    fairness: whether its runs are restricted by FAIRNESS or JUSTICE, or by COMPASSION.
+    """
+
+    path: str
+    text: str
+    words: frozenset[str]
+    names: tuple[str, ...]
+    transient: frozenset[str]
+    fairness: FairnessKind
+
+    def fresh(self, name: str) -> str:
+        """`name`, or a longer one that the text does not use."""
+        while name in self.words:
+            name += "_"
+        return name
+
+    def part(self, module: str, definitions: Mapping[str, str]) -> str:
+        """The text with `main` called `module`, and with definitions over its names."""
+        found = _main(_blank_comments(self.text))
+        assert found is not None
+        sections = f" DEFINE {' '.join(f'{name} := {text};' for name, text in definitions.items())}"
+        head = self.text[: found.start()] + f"MODULE {module}"
+        return f"{head}{sections if definitions else ''}{self.text[found.end() :]}"
+
+
+def read_system(path: str | Path) -> SmvSystem:
+    """The system in a file.
+
+    Raises
+    ------
+    InputError: it cannot be read. LanguageError: it has no main module. Refused: it has processes.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"cannot read {path}: {reason}", hint="give the path of an SMV file") from error
+    return system_from(text, str(path))
+
+
+def system_from(text: str, path: str = "<text>") -> SmvSystem:
+    """The system that a text describes (see `read_system`)."""
+    plain = _blank_comments(text)
+    main = _main(plain)
+    if main is None:
+        raise LanguageError(
+            f"{path} has no module main", where=Location(path), hint="the system is what MODULE main describes"
+        )
+    if main[2] and main[2].strip("() \t"):
+        raise LanguageError("the module main has parameters", where=_place(path, text, main.start()))
+    if process := _PROCESS.search(plain):
+        raise Refused(
+            "processes run one at a time, so that a step of the system is no step of all its parts",
+            where=_place(path, text, process.start(1)),
+            hint="say who moves with a variable of your own: VAR turn : {first, second}",
+        )
+    own = plain[main.end() : _next_module(plain, main.end())]
+    words = frozenset(_WORD.findall(plain))
+    fairness: FairnessKind = "justice" if words & {"FAIRNESS", "JUSTICE"} else ""
+    return SmvSystem(
+        path,
+        text,
+        words,
+        tuple(dict.fromkeys(_declared(own, {"VAR", "FROZENVAR", "DEFINE"}))),
+        frozenset(_declared(plain, {"IVAR"})),
+        "compassion" if "COMPASSION" in words else fairness,
+    )
+
+
+def expression(text: str, where: str, system: SmvSystem) -> str:
+    """An SMV expression over the states of the system, on one line; LanguageError where it cannot be one."""
+    shown = " ".join(_blank_comments(text).split())
+
+    def wrong(what: str, hint: str) -> LanguageError:
+        return LanguageError(f"'{shown or text}' is no expression over states: {what}", where=where, hint=hint)
+
+    if not shown:
+        raise wrong("it is empty", "write an SMV expression, e.g. count > 0")
+    outside = re.sub(r"\bcase\b.*\besac\b", "", shown)
+    if ";" in outside or ":=" in shown or not _balanced(shown):
+        raise wrong("it does not end where it should", "write one SMV expression, e.g. count > 0")
+    words = set(_WORD.findall(shown))
+    if "next" in words:
+        raise wrong("'next' speaks of two states", "a monitor sees one state at a step, and remembers earlier ones")
+    if inputs := sorted(words & system.transient):
+        raise wrong(f"'{inputs[0]}' is an IVAR, which has no value in a state", "declare it with VAR")
+    return shown
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for sign in text:
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _blank_comments(text: str) -> str:
+    """The text with spaces for its comments, so that every place in it stays the same."""
+    return _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def _main(plain: str) -> re.Match[str] | None:
+    return next((found for found in _MODULE.finditer(plain) if found[1] == "main"), None)
+
+
+def _next_module(plain: str, start: int) -> int:
+    found = _MODULE.search(plain, start)
+    return found.start() if found else len(plain)
+
+
+def _declared(plain: str, sections: Iterable[str]) -> Iterable[str]:
+    """What is declared in sections of these kinds."""
+    starts = list(_SECTION.finditer(plain))
+    for this, following in zip(starts, [*starts[1:], None], strict=True):
+        if this[1] in sections:
+            body = plain[this.end() : following.start() if following else len(plain)]
+            for found in _DECLARED.finditer(body):
+                if this[1] != "DEFINE" or body[found.end() : found.end() + 1] == "=":
+                    yield found[1]
+
+
+def _place(path: str, text: str, position: int) -> Location:
+    line = text.count("\n", 0, position) + 1
+    column = position - (text.rfind("\n", 0, position) + 1) + 1
+    return Location(path, line, column, text.splitlines()[line - 1])

@@ -1,0 +1,126 @@
+"""Whether a processor may be pipelined (Multiple Threads, section 4.4): asked of its machine, or the model checker.
+
+A pipeline whose every event is given to a copy of its own computes the `History` of what it is. So the claim is that
+the two are equivalent. It is established in one of three ways, and the certificate says which:
+
+- by structure, for all values of its domains: no symbol of an earlier front survives n fronts (`ir.memory`);
+- by structure from some state on: nothing changes that state any more (*adaptive*);
+- by the model checker, over finite domains: stepwise equivalence with the `History`. Integers are then 0..N-1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.core.domain import Domain, resolve
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import Processor
+from workbench.errors import PipelineError, Refused, WorkbenchError
+from workbench.processors.held.group import flatten
+from workbench.processors.held.history import History
+from workbench.run.threaded.certificate import Certificate, by_structure, domains_of
+from workbench.run.threaded.pipelined import as_processor, shown
+from workbench.show.timeline import render_timeline
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.equivalence import equivalent
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.environment import Environment
+
+LONGEST = 3
+"""The longest history that the model checker is asked about, where none is claimed."""
+
+
+class NotCertified(Refused):
+    """The claim is false, or could not be decided.
+
+    Attributes
+    ----------
+    verdict: of the last question, with its counterexample; None where the pipeline has no finite model.
+    """
+
+    def __init__(self, what: str, verdict: Verdict | None = None, hint: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.verdict = verdict
+
+
+def certify(pipeline: Pipeline, history: int | None = None, settings: Settings | None = None) -> Certificate:
+    """That a pipeline (of one input, or of one processor) may be pipelined.
+
+    Parameters
+    ----------
+    history: the claim that it depends on so many of the last events at most, the present one included; None: find out.
+    settings: of the model checker, where it is needed.
+
+    Raises
+    ------
+    NotCertified: it is not so, with the counterexample; or it could not be decided.
+    """
+    node, processor = as_processor(pipeline)
+    domains = tuple(domain for _, domain in pipeline.inputs)
+    found = by_structure(processor, domains)
+    if found is not None and (history is None or (found.settled is None and found.history <= history)):
+        return found
+    settings = settings or Settings()
+    verdict: Verdict | None = None
+    for events in range(1, LONGEST + 1) if history is None else (history,):
+        verdict = _pipelined_self(pipeline, node, events, settings)
+        if verdict.outcome is Outcome.HOLDS:
+            return _certificate(processor, domains, events, verdict, settings)
+    assert verdict is not None
+    raise _refusal(processor, history or LONGEST, verdict)
+
+
+def certify_nodes(pipeline: Pipeline) -> dict[str, Certificate]:
+    """The processors of a pipeline, groups opened, that may be pipelined for reasons of structure, by name."""
+    flat = flatten(pipeline)
+    found: dict[str, Certificate] = {}
+    for node in flat.nodes:
+        processor = flat.typed[node.name]
+        if not processor.timed:
+            certificate = by_structure(processor, tuple(flat.domains[pipe] for pipe in node.inputs))
+            if certificate is not None:
+                found[node.name] = certificate
+    return found
+
+
+def _pipelined_self(pipeline: Pipeline, node: Node, events: int, settings: Settings) -> Verdict:
+    """Whether the pipeline is stepwise equivalent to its history."""
+    own = Node("pipelined", History(events, node.processor), node.inputs, node.outputs)
+    other = Pipeline(f"{pipeline.name}_pipelined", pipeline.inputs, (own,), tuple(shown(pipeline, node)))
+    if pipeline.in_arity > 1:  # a copy is given complete fronts
+        settings = replace(settings, environment=Environment("synchronised"))
+    try:
+        return equivalent(pipeline, other, "stepwise", settings)
+    except PipelineError:
+        raise
+    except WorkbenchError as error:
+        raise NotCertified(
+            f"pipeline {pipeline.name} cannot be certified: {error.what}",
+            hint="choose finite domains, or pipeline processors by themselves",
+        ) from error
+
+
+def _certificate(
+    processor: Processor, inputs: tuple[Domain, ...], events: int, verdict: Verdict, settings: Settings
+) -> Certificate:
+    """What the model checker has found, over the domains that it has looked at."""
+    domains = domains_of(processor, inputs)
+    checked = tuple(resolve(domain, settings.domain) for domain in domains)
+    over = "over its domains"
+    if checked != domains and verdict.for_every_n:
+        over, checked = "for every N", domains
+    elif checked != domains:
+        over = f"over {settings.domain} only, not over all integers"
+    why = f"it is equivalent to its pipelined self, checked {over} ({verdict.engine})"
+    return Certificate.established(processor, checked, events, why)
+
+
+def _refusal(processor: Processor, events: int, verdict: Verdict) -> NotCertified:
+    claim = f"`{processor}` depends on more than the last {events} event{'s' if events > 1 else ''}"
+    if verdict.outcome is Outcome.FAILS and verdict.counterexample is not None:
+        shown = render_timeline(verdict.counterexample)
+        return NotCertified(
+            f"{claim}: it cannot be pipelined so. A copy that begins with them emits something else:\n{shown}", verdict
+        )
+    why = verdict.reason or f"the verdict is '{verdict.outcome}'"
+    return NotCertified(f"whether {claim} is not decided: {why}", verdict, hint="give it more time, or a smaller N")

@@ -1,0 +1,340 @@
+"""Checking: a property of a pipeline, decided by a model checker, with what the verdict rests on.
+
+Per property: crawl, cut down to the cone of influence, print, ask. Beside the property itself the engine is asked
+whether the overflow flag can be set and whether arithmetic wraps, since the outcome depends on both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from workbench.budget import Budget, phase, remaining, share
+from workbench.core.domain import Integer, Overflowing
+from workbench.core.fault import Fault
+from workbench.core.fold import substitute
+from workbench.core.ops import NOT
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import FALSE, TRUE, Term
+from workbench.errors import EngineDisagreement, LimitMet
+from workbench.ir.compose import DEFAULT_CAPACITY, outline
+from workbench.ir.correspond import correspond
+from workbench.ir.reduce import Model, flag_alone, focus
+from workbench.language.faults import faulty
+from workbench.smv.engines import Answer
+from workbench.verify.answer.advice import advise
+from workbench.verify.answer.rests_on import EngineRemarks, beyond, explain, grounds, misfortunes
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.ask.environment import Environment
+from workbench.verify.ask.formula import atom, weaken
+from workbench.verify.ask.properties import Property, Question
+from workbench.verify.decide.deciders import get_decider
+from workbench.verify.decide.decision import Decision, limits_left
+from workbench.verify.decide.part import Asked, Part
+
+QUIET = "steps without input"
+PATIENT = "steps without input, while no event is delayed,"
+"""The steps that are left out of a model where that is sound."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a check is made.
+
+    Parameters
+    ----------
+    q: capacity of every queue in events, or per queue name.
+    n: size of the integer domain 0..n-1.
+    integers: what integer arithmetic does at the ends of the domain.
+    environment: what is assumed of the inputs.
+    engine: `auto`, `all`, or the name of one (`deciders.NAMES`).
+    seconds, memory_mb: limits of one call, with all that it does: by how much this process may grow, and what an engine
+        may have of what is left of that. None: none.
+    count_states: also report the number of reachable states.
+    """
+
+    q: int | Mapping[str, int] = DEFAULT_CAPACITY
+    n: int = 4
+    integers: Overflowing = Overflowing.MODULAR
+    environment: Environment = field(default_factory=Environment)
+    engine: str = "auto"
+    seconds: float | None = None
+    memory_mb: int | None = None
+    count_states: bool = False
+
+    @property
+    def domain(self) -> Integer:
+        """The domain that `int` stands for."""
+        return Integer(self.n, self.integers)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A property, ready for the engine.
+
+    Attributes
+    ----------
+    main: the property on its cone.
+    bound: whether the bounds are ever met, on a model of its own where that is a smaller one.
+    settled: roles that need no engine, because the term is constant.
+    trivial: the property is the constant true.
+    structure: how structure alone proves the property; empty where it does not.
+    """
+
+    question: Question
+    main: Part
+    bound: Part | None
+    settled: Mapping[str, bool]
+    trivial: bool = False
+    structure: str = ""
+
+    @property
+    def model(self) -> Model:
+        """The cone of the property."""
+        return self.main.model
+
+
+def prepare(pipeline: Pipeline, prop: Property, settings: Settings) -> Prepared:
+    """Everything up to the engine; `pipeline` is resolved to finite domains."""
+    question, structure = _alike(settings.environment.adapt(prop.question(outline(pipeline, settings.q))))
+    model = focus(question.system, tuple(question.formula.atoms()))
+    hidden = FALSE if question.about_overflow else model.overflow
+    measures = question.kind == "longest"  # only what overflow does not hide is measured
+    asked = {"property": Asked(question.kind, weaken(question.formula, hidden, optimistic=not measures))}
+    if question.kleene and hidden is not FALSE:
+        asked["surely"] = Asked(question.kind, weaken(question.formula, hidden, optimistic=False))
+    bound = _bound(pipeline, prop, settings, question, model)
+    settled = {}
+    if structure and settings.engine != "all":  # which asks the engines, too
+        settled["property"] = True
+        del asked["property"]
+    never = {"wraps": model.wraps, "clamps": model.clamps}
+    if bound is None:
+        never = {"overflow": model.escapes if question.about_overflow else model.overflow, **never}
+    for role, term in never.items():
+        if term is FALSE:
+            settled[role] = False
+        else:
+            asked[role] = _never(term, side=role != "overflow")
+    if question.in_bounds and hidden is not FALSE:
+        asked["in bounds"] = Asked(question.kind, question.in_bounds(hidden), side=True)
+    main = _part(pipeline, prop, settings, question, model, asked)
+    return Prepared(question, main, bound, settled, question.formula.term is TRUE and not measures, structure)
+
+
+def _alike(question: Question) -> tuple[Question, str]:
+    """The question over a system in which registers that are always equal are one, and how that proves it, if it does.
+
+    Where something changes at an overflow, this still is what the model does there; as always, nothing is concluded
+    from it, since whether an overflow can be reached is asked besides.
+    """
+    term = question.formula.term
+    if not question.compares or term is None or term is TRUE:
+        return question, ""
+    end = question.system.end
+    found = correspond(question.system.whole(), [end.over.name] if end else [])
+    proved = found.simplified(term) is TRUE
+    count, many = len(found.equal), len(found.system.variables)
+    text = f"structure: {count} of {many} state variables never differ from others, and what is compared is one term"
+    question = replace(question, system=found.reduced(), formula=atom(substitute(term, dict(found.equal))))
+    return question, text if proved else ""
+
+
+def _part(
+    pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model, asked: Mapping[str, Asked]
+) -> Part:
+    env = settings.environment
+    header = [f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"]
+    smv = env.print(model.system, stutter_reduced=question.stutter, ends=question.ends, header=header)
+    if env.driven:
+        return Part(model, smv, asked, driven=True)
+    assume = env.assumptions(model.system, stutter_reduced=question.stutter, ends=question.ends)
+    return Part(model, smv, asked, tuple(assume), tuple(env.fairness(model.system)))
+
+
+def _bound(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> Part | None:
+    """The question whether the bounds are ever met, without the data that only the property looks at."""
+    if question.about_overflow or model.overflow is FALSE:
+        return None
+    alone = flag_alone(question.system, model)
+    if len(alone.system.variables) + len(alone.system.free) == len(model.system.variables) + len(model.system.free):
+        return None
+    return _part(pipeline, prop, settings, question, alone, {"overflow": _never(alone.overflow)})
+
+
+def _never(term: Term, *, side: bool = False) -> Asked:
+    return Asked("invar", atom(NOT(term)), side)
+
+
+def check(
+    pipeline: Pipeline, prop: Property, settings: Settings | None = None, faults: Sequence[str | Fault] = ()
+) -> Verdict:
+    """Decide a property of a pipeline, whatever its faults (and `faults`, beside its own) do.
+
+    Raises
+    ------
+    Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
+    EngineError, EngineMissing: the engine cannot be used. Limits and crashes are the outcome `unknown`.
+    """
+    settings = settings or Settings()
+    start = time.monotonic()
+    try:
+        with Budget(settings.seconds, settings.memory_mb):
+            if remaining().seconds == 0.0:  # many questions, and nothing left for this one
+                raise LimitMet(limits_left().time, "other properties were decided")
+            verdict = _checked(pipeline, prop, settings, faults)
+    except LimitMet as met:
+        verdict = undecided(pipeline.name, str(prop), settings).given_up(met)
+    return replace(verdict, pipeline=pipeline.name, seconds=time.monotonic() - start)
+
+
+def undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *, system: str = "") -> Verdict:
+    """The verdict on a property that could not be decided."""
+    q = settings.q if isinstance(settings.q, int) else dict(settings.q)
+    bounds = q, settings.n, str(settings.integers)
+    return Verdict(pipeline, prop, Outcome.UNKNOWN, "none", 0.0, 0.0, *bounds, (), reason=reason, system=system)
+
+
+def _checked(pipeline: Pipeline, prop: Property, settings: Settings, faults: Sequence[str | Fault]) -> Verdict:
+    resolved = faulty(pipeline, *faults).resolve(settings.domain)
+    with phase("preparing the question"):
+        prepared = prepare(resolved, prop, settings)
+    answers, result = _asked(prepared, settings)
+    return _verdict(resolved, prop, settings, prepared, answers, result)
+
+
+def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], Decision]:
+    """The answers by role, and what they cost together."""
+    if prepared.trivial:
+        roles = ("property", "overflow", "wraps", "clamps")
+        return dict.fromkeys(roles, Answer(True)), Decision({}, "none needed")
+    decider = get_decider(settings.engine)
+    result = Decision({}, "")
+    if prepared.main.asked or settings.count_states:
+        with phase(f"deciding with {decider.name}"):
+            result = decider.decide(prepared.main, limits_left(), count_states=settings.count_states)
+    answers = dict(result.answers)
+    if prepared.structure:
+        if answers.get("property", Answer(True)).truth is False:
+            raise EngineDisagreement("an engine refutes what structure proves", model=prepared.main.smv.text)
+        answers["property"] = Answer(True)
+        result = replace(result, engine=", ".join(filter(None, ("structure", result.engine))))
+    if prepared.bound:
+        with phase(f"deciding whether the bounds are met with {decider.name}"):
+            second = decider.decide(prepared.bound, limits_left())
+        answers |= second.answers
+        result = replace(result, cpu_seconds=result.cpu_seconds + second.cpu_seconds)
+    return answers, result
+
+
+def _verdict(
+    pipeline: Pipeline,
+    prop: Property,
+    settings: Settings,
+    prepared: Prepared,
+    answers: Mapping[str, Answer],
+    result: Decision,
+) -> Verdict:
+    findings = _findings(prepared, answers)
+    outcome = findings.outcome
+    env = settings.environment
+    question = prepared.question
+
+    late: list[str] = []
+
+    def trace(role: str, shows: str) -> Trace | None:
+        answer = answers.get(role)
+        if answer is None or answer.trace is None:
+            return None
+        from workbench.verify.answer.replay import decode  # the reference executor, for verdicts that show a run
+
+        part = prepared.bound if role == "overflow" and prepared.bound else prepared.main
+        try:
+            with share(1):  # a budget of its own: what is decided stays so
+                return decode(
+                    pipeline, question.system, part.model, part.smv, answer.trace, env, shows, answer.shortest
+                )
+        except LimitMet as met:
+            late.append(f"an engine found a run that shows it, which is not shown: {met.what}")
+            return None
+
+    run = trace("property", question.failure) if outcome is Outcome.FAILS else None
+    witness = trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None
+    return Verdict(
+        pipeline=pipeline.name,
+        property=str(prop),
+        outcome=outcome,
+        engine=result.engine,
+        seconds=0.0,
+        cpu_seconds=result.cpu_seconds,
+        q=settings.q if isinstance(settings.q, int) else dict(settings.q),
+        n=settings.n,
+        integers=str(settings.integers),
+        rests_on=explain(prepared.model, findings, settings.domain) + _assumptions(prepared, env, outcome),
+        counterexample=run,
+        witness=witness,
+        reason="; ".join([*filter(None, [_reason(outcome, answers)]), *late]),
+        phase="deciding" if outcome is Outcome.UNKNOWN else "",
+        reached=answers["property"].reached if outcome is Outcome.UNKNOWN else (),
+        advice=tuple(advise(prepared, settings, answers["property"].reached)) if outcome is Outcome.UNKNOWN else (),
+        wraps=findings.wraps,
+        for_every_n=settings.domain not in prepared.model.integers,
+        reachable_states=result.reachable_states,
+        length=answers["property"].length,
+        grounds=grounds(prepared.model, findings, settings.domain),
+    )
+
+
+def _findings(prepared: Prepared, answers: Mapping[str, Answer]) -> EngineRemarks:
+    def reachable(role: str) -> bool | None:
+        """Whether the condition of a `_never` query can come true; None where that was not decided."""
+        if role in prepared.settled or prepared.trivial:
+            return False
+        truth = answers[role].truth
+        return None if truth is None else not truth
+
+    main, surely, overflow = answers["property"].truth, answers.get("surely"), reachable("overflow")
+    late = answers.get("in bounds")
+    return EngineRemarks(
+        outcome=_outcome(main, overflow, surely.truth if surely else None),
+        overflow=overflow,
+        wraps=reachable("wraps"),
+        clamps=reachable("clamps"),
+        late=len(late.trace.steps) if late and late.truth is False and late.trace else None,
+        about_overflow=prepared.question.about_overflow,
+        trivial=prepared.trivial,
+    )
+
+
+def _reason(outcome: Outcome, answers: Mapping[str, Answer]) -> str:
+    """Why it is undecided, or fails without a run that shows it."""
+    roles = {Outcome.UNKNOWN: ("property", "overflow"), Outcome.FAILS: ("property",)}.get(outcome, ())
+    return next((answers[role].reason for role in roles if role in answers and answers[role].reason), "")
+
+
+def _outcome(truth: bool | None, overflow: bool | None, surely: bool | None) -> Outcome:
+    if truth is False:
+        return Outcome.FAILS
+    if truth is None:
+        return Outcome.UNKNOWN
+    if overflow is False or surely is True:
+        return Outcome.HOLDS
+    # where it is not known whether a queue overflows, the bound may have been what made it hold
+    return Outcome.WITHIN_BOUNDS
+
+
+def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tuple[str, ...]:
+    if prepared.trivial:
+        return ()
+    found = [prepared.structure] if prepared.structure else []
+    found += [*misfortunes(prepared.model.system), env.describe(prepared.question)]
+    end = prepared.model.system.end
+    if end and end.now.name in prepared.model.system.domains:
+        may = prepared.question.ends and env.may_end
+        found.append("the input streams may end at any step" if may else "the input streams do not end")
+    if prepared.question.stutter and env.reducible:
+        found.append(f"{QUIET if prepared.model.system.waits is FALSE else PATIENT} left out (they change nothing)")
+    if outcome is Outcome.UNKNOWN:
+        found.append("undecided: the engine met a limit")
+    return tuple(found)

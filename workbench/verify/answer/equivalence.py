@@ -1,0 +1,137 @@
+"""Comparing two pipelines (TIME 2021, section 4.1): both are fed the same inputs, side by side.
+
+- stepwise: at every step both emit the same event, or none;
+- sequence: the i-th output of one equals the i-th output of the other, whenever both have come; the outputs meet
+  in an equality processor whose queues hold the difference in pace, so the verdict is bounded by their capacity;
+- approximates: stepwise, with implication for equality: where the second Boolean pipeline says true, so does the first.
+
+Where a processor acts at the end of its stream, the streams may end, and whole outputs have the same length. Else,
+as in the paper, a pipeline that falls behind for ever is sequence equivalent to any that agrees with what it emitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from workbench.core import function as f
+from workbench.core.domain import Bool
+from workbench.core.function import same_domain
+from workbench.core.ops import EQ, both, conjunction, either, negate
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.term import Term
+from workbench.errors import PipelineError, TypingError
+from workbench.ir.system import System
+from workbench.processors.apply import ApplyFunction
+from workbench.processors.held.group import Group
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.verdict import Verdict
+from workbench.verify.ask.formula import atom
+from workbench.verify.ask.properties import Property, Question, conjoined, stepwise_equal
+
+EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
+MODES: tuple[EquivalenceMode, ...] = ("sequence", "stepwise", "approximates")
+
+
+def equivalent(
+    left: Pipeline, right: Pipeline, mode: EquivalenceMode = "sequence", settings: Settings | None = None
+) -> Verdict:
+    """Whether two pipelines compute the same, in the sense of `mode`.
+
+    Raises
+    ------
+    PipelineError: they differ in the number of inputs or outputs. TypingError: or in their domains.
+    """
+    settings = settings or Settings()
+    both_sides, prop = side_by_side(left.resolve(settings.domain), right.resolve(settings.domain), mode)
+    verdict = check(both_sides, prop, settings)
+    return replace(verdict, pipeline=f"{left.name}, {right.name}", property=NAMES[mode])
+
+
+NAMES: dict[EquivalenceMode, str] = {
+    "sequence": "sequence-equivalent",
+    "stepwise": "stepwise-equivalent",
+    "approximates": "approximates",
+}
+
+
+def side_by_side(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> tuple[Pipeline, Property]:
+    """One pipeline that runs both on the same inputs, and the property that says they agree."""
+    _comparable(left, right, mode)
+    names = _fresh([left.name, right.name], {name for name, _ in left.inputs})
+    inputs = tuple(name for name, _ in left.inputs)
+    nodes = [
+        Node(name, Group(body), inputs, _pipes(name, body)) for name, body in zip(names, (left, right), strict=True)
+    ]
+    pairs = list(zip(nodes[0].outputs, nodes[1].outputs, strict=True))
+    title = f"{names[0]}_and_{names[1]}"
+    if mode == "sequence":
+        return _sequence(title, left, nodes, pairs)
+    outputs = tuple((pipe, pipe) for pair in pairs for pipe in pair)
+    parts = [stepwise_equal(a, b, approximates=mode == "approximates") for a, b in pairs]
+    prop = conjoined(NAMES[mode], parts) if len(parts) > 1 else parts[0]
+    return Pipeline(title, left.inputs, tuple(nodes), outputs), prop
+
+
+def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[str, str]]) -> tuple[Pipeline, Property]:
+    taken = {n.name for n in nodes} | {name for name, _ in left.inputs}
+    names = _fresh([f"same{i}" if len(pairs) > 1 else "same" for i in range(1, len(pairs) + 1)], taken)
+    compare = [Node(name, ApplyFunction(f.EQ), pair, (name,)) for name, pair in zip(names, pairs, strict=True)]
+    outputs = tuple((name, name) for name in names)
+
+    def agrees(name: str) -> Property:
+        def term(system: System) -> Term:
+            found: Term = conjunction(either(negate(same.present), same.value) for same in system.pipes[name].slots)
+            if system.end is None:
+                return found
+            # whole streams have the same length
+            waiting = (system.queues[f"{name}.{port}"].length for port in ("left", "right"))
+            complete: Term = either(negate(system.end.now), conjunction(EQ(length, 0) for length in waiting))
+            whole: Term = both(found, complete)
+            return whole
+
+        def question(system: System) -> Question:
+            ends = " or, when the streams have ended, in length" if system.end else ""
+            cases = ((f"'{name}' compares two events", system.pipes[name].present),)
+            failure = f"the outputs differ in a value{ends}"
+            return Question(system, "invar", atom(term(system)), failure=failure, compares=True, exercised=cases)
+
+        return Property(f"{name}.present -> {name}.value", question)
+
+    parts = [agrees(name) for name in names]
+    prop = conjoined("sequence-equivalent", parts) if len(parts) > 1 else parts[0]
+    return Pipeline(title, left.inputs, (*nodes, *compare), outputs), prop
+
+
+def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
+    if (left.in_arity, left.out_arity) != (right.in_arity, right.out_arity):
+        raise PipelineError(
+            f"{left.name} has {left.in_arity} inputs and {left.out_arity} outputs,"
+            f" {right.name} has {right.in_arity} and {right.out_arity}",
+            hint="only pipelines of the same arity can be compared",
+        )
+    for what, ours, theirs in (
+        ("input", left.input_domains, right.input_domains),
+        ("output", left.output_domains, right.output_domains),
+    ):
+        for number, (a, b) in enumerate(zip(ours, theirs, strict=True), 1):
+            if not same_domain(a, b):
+                raise TypingError(f"{what} {number} carries {a} in {left.name} and {b} in {right.name}")
+            if mode == "approximates" and what == "output" and not isinstance(a, Bool):
+                raise TypingError(f"approximation compares bool outputs, {left.name} emits {a}")
+
+
+def _pipes(name: str, body: Pipeline) -> tuple[str, ...]:
+    if body.out_arity == 1:
+        return (name,)
+    return tuple(f"{name}_{output}" for output, _ in body.outputs)
+
+
+def _fresh(names: list[str], taken: set[str]) -> list[str]:
+    """The names, told apart by numbers where they are equal or taken."""
+    found: list[str] = []
+    for name in names:
+        twice = names.count(name) > 1
+        candidates = (f"{name}_{i}" if twice or i > 1 else name for i in range(1, len(names) + len(taken) + 3))
+        found.append(next(c for c in candidates if c not in taken and c not in found))
+    return found

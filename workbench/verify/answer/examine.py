@@ -1,0 +1,257 @@
+"""Examining a verdict: whether it holds for want of cases, and whether it survives other bounds.
+
+The sentences of a verdict say what it rests on; here each is tried. Conditions without which the property says nothing
+must come true on some run (the witness is shown); queues are looked at for being full; and the property is decided
+again with one more value and with one more place in each queue. Where there is an argument for all larger N or Q,
+it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from workbench.core.fold import postorder
+from workbench.core.ops import EQ, NOT, both
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import FALSE, Term, var
+from workbench.errors import WorkbenchError
+from workbench.ir.reduce import FLAG
+from workbench.ir.system import System
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.check import Prepared, Settings, check, prepare
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.ask.formula import atom
+from workbench.verify.ask.properties import Property, Question
+from workbench.verify.decide.independence import enough_values, tabulated
+
+
+class Finding(StrEnum):
+    """What examining one ground came to."""
+
+    CONFIRMED = "confirmed"
+    WEAK = "weak"
+    UNKNOWN = "unknown"
+
+    @property
+    def sign(self) -> str:
+        """One character for it."""
+        return {Finding.CONFIRMED: "✓", Finding.WEAK: "!", Finding.UNKNOWN: "?"}[self]
+
+
+@dataclass(frozen=True)
+class Examined:
+    """One ground of a verdict, examined.
+
+    Attributes
+    ----------
+    aspect: `vacuity`, `arithmetic`, `queues`, `N + 1`, `every N`, `Q + 1` or `every Q`.
+    finding: `confirmed`: the verdict can be relied on in this respect; `weak`: it says less than it seems to.
+    text: what was found.
+    witness: a run that shows it.
+    """
+
+    aspect: str
+    finding: Finding
+    text: str
+    witness: Trace | None = None
+
+    def __str__(self) -> str:
+        return f"{self.aspect}: {self.text}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "aspect": self.aspect,
+            "finding": str(self.finding),
+            "text": self.text,
+            "witness": None if self.witness is None else self.witness.to_json(),
+        }
+
+
+Posing = Callable[[Settings], tuple[Pipeline, Property]]
+"""What was asked, for any settings: a comparison of pipelines is built anew for each N."""
+
+
+def examined(verdict: Verdict, asked: Posing, settings: Settings) -> Verdict:
+    """The verdict with what examining it found.
+
+    Parameters
+    ----------
+    verdict: of what `asked(settings)` gives.
+    """
+    if verdict.outcome is Outcome.UNKNOWN:
+        return verdict
+    return replace(verdict, examined=tuple(_Examination(verdict, asked, settings).findings()))
+
+
+class _Examination:
+    def __init__(self, verdict: Verdict, asked: Posing, settings: Settings) -> None:
+        self.verdict = verdict
+        self.asked = asked
+        self.settings = settings
+        pipeline, self.property = asked(settings)
+        self.pipeline = flatten(pipeline.resolve(settings.domain))
+        self.prepared: Prepared = prepare(self.pipeline, self.property, settings)
+
+    def findings(self) -> Iterator[Examined]:
+        if self.prepared.trivial:
+            yield Examined("vacuity", Finding.WEAK, "true by construction: there is nothing it could be false of")
+            return
+        if self.verdict.outcome is not Outcome.FAILS:
+            yield from self._vacuity()
+        yield self._arithmetic()
+        yield from self._queues()
+        yield from self._more_values()
+        yield from self._larger_queues()
+
+    # --- is it vacuous? ---
+
+    def _vacuity(self) -> Iterator[Examined]:
+        cases = self.prepared.question.exercised
+        if not cases:
+            yield Examined("vacuity", Finding.UNKNOWN, "no condition is known without which it says nothing")
+        for words, _ in cases:
+            verdict = check(self.pipeline, self._never(words), self.settings)
+            if verdict.outcome is Outcome.FAILS and verdict.counterexample:
+                step = len(verdict.counterexample.steps) - 1
+                text = f"not vacuous: {words}, at step {step} for example"
+                yield Examined("vacuity", Finding.CONFIRMED, text, verdict.counterexample)
+            elif verdict.outcome is Outcome.UNKNOWN:
+                yield Examined("vacuity", Finding.UNKNOWN, f"not decided whether ever: {words} ({verdict.reason})")
+            else:
+                bounds = "" if verdict.outcome is Outcome.HOLDS else " before a bound is met"
+                yield Examined("vacuity", Finding.WEAK, f"vacuous: never{bounds}: {words}")
+
+    def _never(self, words: str) -> Property:
+        """That a case never comes."""
+
+        def question(system: System) -> Question:
+            asked = self.property.question(system)
+            term = dict(asked.exercised)[words]
+            return Question(asked.system, "invar", atom(NOT(term)), stutter=asked.stutter, failure=words)
+
+        return Property(f"never: {words}", question)
+
+    # --- arithmetic and queues ---
+
+    def _arithmetic(self) -> Examined:
+        grounds = self.verdict.grounds
+        assert grounds is not None
+        if grounds.wraps or grounds.clamps:
+            word = "wraps" if grounds.wraps else "saturates"
+            return Examined("arithmetic", Finding.WEAK, f"{word} on some run: nothing is said about unbounded integers")
+        if grounds.wraps is None or grounds.clamps is None:
+            return Examined("arithmetic", Finding.UNKNOWN, "not decided whether it wraps or saturates")
+        return Examined("arithmetic", Finding.CONFIRMED, "never wraps or saturates where the property sees it")
+
+    def _queues(self) -> Iterator[Examined]:
+        full = []
+        undecided = []
+        queues = [queue for queue in self.prepared.model.queues if queue.capacity > 0]
+        for queue in queues:
+            verdict = check(self.pipeline, _never_full(queue.name), self.settings)
+            if verdict.outcome is Outcome.FAILS:
+                full.append(f"{queue.name} ({queue.capacity})")
+            elif verdict.outcome is Outcome.UNKNOWN:
+                undecided.append(queue.name)
+        if undecided:
+            yield Examined("queues", Finding.UNKNOWN, f"not decided whether they fill: {', '.join(undecided)}")
+        overflow = self.verdict.grounds.overflow if self.verdict.grounds else None
+        if full:
+            finding = Finding.CONFIRMED if overflow is False else Finding.WEAK
+            more = ", and none overflows" if overflow is False else ", and what follows an overflow is not known"
+            if self.prepared.question.about_overflow:
+                more = ""
+            yield Examined("queues", finding, f"filled on some run: {', '.join(full)}{more}")
+        elif queues and not undecided:
+            yield Examined("queues", Finding.CONFIRMED, "none is ever full")
+
+    # --- other bounds ---
+
+    def _again(self, aspect: str, words: str, settings: Settings) -> Examined:
+        try:
+            pipeline, prop = self.asked(settings)
+            outcome = check(pipeline, prop, settings).outcome
+        except WorkbenchError as error:
+            return Examined(aspect, Finding.UNKNOWN, f"not decided for {words}: {error.what}")
+        if outcome is self.verdict.outcome:
+            return Examined(aspect, Finding.CONFIRMED, f"the same for {words}")
+        finding = Finding.UNKNOWN if outcome is Outcome.UNKNOWN else Finding.WEAK
+        return Examined(aspect, finding, f"{outcome} for {words}")
+
+    def _more_values(self) -> Iterator[Examined]:
+        if self.verdict.for_every_n:
+            yield Examined("every N", Finding.CONFIRMED, "the same for every N: no value of type int is looked at")
+            return
+        more = self.settings.n + 1
+        yield self._again("N + 1", f"N = {more}", replace(self.settings, n=more))
+        enough = self._enough(self.settings)
+        if enough is None or enough != self._enough(replace(self.settings, n=more)):
+            text = "not known: values are computed with, or ordered"
+            yield Examined("every N", Finding.UNKNOWN, text)
+            return
+        argument = f"for every N from {enough} on: values are only moved and compared for equality"
+        if self.settings.n >= enough:
+            yield Examined("every N", Finding.CONFIRMED, f"the same {argument}")
+            return
+        found = self._again("every N", f"N = {enough}", replace(self.settings, n=enough))
+        yield replace(found, text=f"{found.text}, and so {argument}")
+
+    def _enough(self, settings: Settings) -> int | None:
+        """The N from which on it is the same, found with these settings."""
+        pipeline, prop = self.asked(settings)
+        flat = flatten(pipeline.resolve(settings.domain))
+        if tabulated(flat):
+            return None
+        prepared = prepare(flat, prop, settings)
+        return enough_values(prepared.model.system, prepared.question.formula.atoms(), settings.domain)
+
+    def _larger_queues(self) -> Iterator[Examined]:
+        queues = self.prepared.model.queues
+        if not queues:
+            yield Examined("every Q", Finding.CONFIRMED, "the same for every Q: there is no queue in its way")
+            return
+        sizes = {queue.name: queue.capacity + 1 for queue in queues}
+        given = self.settings.q
+        if isinstance(given, int):
+            # queues out of its way keep their size, so that the pipeline is the same but for what matters
+            given = {name: self.pipeline.capacities.get(name, given) for name in self.pipeline.queues}
+        yield self._again("Q + 1", "queues with one place more", replace(self.settings, q={**given, **sizes}))
+        if self._looks_at_queues():
+            return
+        overflow = self.verdict.grounds.overflow if self.verdict.grounds else None
+        if self.verdict.outcome is Outcome.FAILS:
+            yield Examined("every Q", Finding.CONFIRMED, "the same for larger queues: none overflows on the run shown")
+        elif overflow is False:
+            yield Examined("every Q", Finding.CONFIRMED, "the same for larger queues: none overflows on any run")
+
+    def _looks_at_queues(self) -> bool:
+        """Whether the formula itself speaks of lengths, capacities or overflow."""
+        names = {n for q in self.prepared.question.system.queues.values() for n in _names(q.length, q.overflow)}
+        used = {n for term in self.prepared.question.formula.atoms() for n in _names(*_leaves(term))}
+        if self.prepared.question.about_overflow and self.verdict.outcome is Outcome.HOLDS:
+            return False  # what never overflows does not overflow with more room
+        return not names.isdisjoint(used)
+
+
+def _names(*terms: Term) -> set[str]:
+    return {term.name for term in terms if term.is_var}
+
+
+def _leaves(term: Term) -> list[Term]:
+    return [t for t in postorder([term]) if t.is_var]
+
+
+def _never_full(queue: str) -> Property:
+    """This queue never holds as many events as it can."""
+
+    def question(system: System) -> Question:
+        found = system.queues[queue]
+        overflowed = var(f"{FLAG}:happened", FALSE.domain)
+        full = both(EQ(found.length, found.capacity), NOT(overflowed))
+        return Question(system, "invar", atom(NOT(full)), about_overflow=True, failure=f"'{queue}' is full")
+
+    return Property(f"{queue} is never full", question)

@@ -1,0 +1,248 @@
+"""Counterexamples: from an engine's trace to a run over the user's names, replayed on the running pipeline.
+
+From the engine only the inputs are taken; the transition system, evaluated in Python, gives what every pipe
+carries, and its variables must agree with the engine's. Then the reference executor runs the same inputs. If all
+agree the run is "confirmed by execution"; if not, it is a "model gap at step k", which is a defect of workbench.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.budget import phase
+from workbench.core.domain import Overflowing, Value
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.errors import Overflow
+from workbench.ir.compose import outline
+from workbench.ir.reduce import Model, escape_in
+from workbench.ir.simulate import Simulator, Step
+from workbench.ir.system import System, instance_of
+from workbench.processors.held.group import flatten
+from workbench.run.base import StepRecord
+from workbench.run.reference.executor import Reference
+from workbench.smv.engines import RawTrace
+from workbench.smv.printer import SmvModel
+from workbench.verify.answer.verdict import Trace, TraceStep
+from workbench.verify.answer.waiting import Waiting
+from workbench.verify.ask.environment import Environment
+
+CONFIRMED = "confirmed by execution"
+
+
+@phase("replaying the run that was found")
+def decode(
+    pipeline: Pipeline,
+    system: System,
+    model: Model,
+    smv: SmvModel,
+    raw: RawTrace,
+    environment: Environment,
+    shows: str = "",
+    shortest: bool = False,
+) -> Trace:
+    """The engine's trace as a run of the pipeline, replayed.
+
+    Parameters
+    ----------
+    pipeline: over finite domains.
+    system: what was asked about.
+    model, smv: the cone the engine was given, and its text.
+    environment: what was assumed of the inputs.
+    shows, shortest: what the trace says of itself.
+    """
+    whole, pipeline = pipeline, flatten(pipeline)
+    inputs = [inputs_of(system, smv, state, environment) for state in raw.steps]
+    rounds = inputs if raw.loop is None else inputs + inputs[raw.loop :] * 2
+    bounds = {queue.name: queue.capacity for queue in model.queues}
+    simulator = _simulator(pipeline, model, bounds, len(rounds))
+    simulated = simulator.trace_to_overflow(inputs)
+    gap = _engine_gap(smv, raw, simulated)
+    if gap is None and raw.loop is not None:
+        gap = _open_loop(smv, simulator, inputs, raw.loop)
+    again = simulated if raw.loop is None else simulator.trace_to_overflow(rounds)
+    waiting = contents(pipeline, again)
+    replay = f"model gap at step {gap}"
+    if gap is None:
+        replay = _outside(environment, raw, executed(pipeline, bounds, rounds, again, waiting))
+    steps = tuple(
+        TraceStep(
+            heard(pipeline, given, step.pipes),
+            step.pipes,
+            step.queues,
+            step.overflows,
+            held,
+            given is END,
+            environment.outside(state),
+        )
+        for given, step, held, state in zip(inputs, simulated, waiting, raw.steps, strict=False)
+    )
+    varies = () if raw.loop is None else _varying(again, waiting, len(inputs), raw.loop)
+    domains = dict(pipeline.domains)
+    return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole)
+
+
+def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict[str, Waiting]]:
+    """The events waiting in every queue at the end of each step, oldest first.
+
+    A queue is first in, first out; an event that found no room is not among them.
+
+    Parameters
+    ----------
+    pipeline: flat.
+    steps: from the initial state on.
+    """
+    held = {queue: Waiting([]) for queue in pipeline.queues}
+    joins = [list(zip(node.queues, node.inputs, strict=True)) for node in pipeline.nodes if node.queues]
+    found = []
+    for step in steps:
+        for join in joins:
+            lines = {queue: held[queue].followed_by(events_of(step.pipes[pipe])) for queue, pipe in join}
+            # one queue is empty when the step is over, so it lost nothing: it tells how many fronts were consumed
+            taken = min((len(line) for queue, line in lines.items() if queue not in step.overflows), default=0)
+            held.update((queue, line[taken : taken + step.queues[queue]]) for queue, line in lines.items())
+        found.append(dict(held))
+    return found
+
+
+def heard(pipeline: Pipeline, given: Mapping[str, Value], pipes: Mapping[str, Value | None]) -> Mapping[str, Value]:
+    """What comes in at a step, without what oracles say in vain."""
+    vain = {name for name in given if name in pipeline.oracles and pipes[name] is None}
+    return {name: value for name, value in given.items() if name not in vain} if vain else given
+
+
+def events_of(carried: Value | None) -> list[Value]:
+    """What a pipe carries in a step, as a list."""
+    if carried is None:
+        return []
+    return carried if isinstance(carried, list) else [carried]
+
+
+def _varying(
+    steps: Sequence[Step], waiting: Sequence[Mapping[str, Waiting]], length: int, loop: int
+) -> tuple[str, ...]:
+    """The pipes and queues that show something else in the second round of a loop than in the first."""
+    found: dict[str, None] = {}
+    for first in range(loop, length):
+        second = first + length - loop
+        if second < len(steps):
+            pairs = ((steps[first].pipes, steps[second].pipes), (waiting[first], waiting[second]))
+            found |= {name: None for one, two in pairs for name in one if one[name] != two[name]}
+    return tuple(found)
+
+
+def _outside(environment: Environment, raw: RawTrace, replay: str) -> str:
+    """The replay's words with what the system that drives the inputs, if one does, says of its part of the run."""
+    if not any(environment.outside(state) for state in raw.steps):
+        return replay
+    if not environment.confirm(raw):
+        return "model gap: the system alone has no such run"
+    return f"{replay}, and a run of the system alone" if replay == CONFIRMED else replay
+
+
+def _simulator(pipeline: Pipeline, model: Model, bounds: Mapping[str, int], longest: int) -> Simulator:
+    """The whole system; queues outside the cone bound nothing, so they get room for the whole run.
+
+    Labels: a checked number that the property sees leaves its domain; any checked number does.
+    """
+    widest = max(width or 1 for width in pipeline.widths.values())
+    everything = outline(pipeline, {**dict.fromkeys(pipeline.queues, longest * widest), **bounds})
+    counted = everything.names().keys()
+    looked_at = {instance_of(v.name) for v in model.system.variables if v.name not in counted}
+    everything = everything.with_held(dict.fromkeys(looked_at & everything.holding.keys()))
+    escapes = escape_in(everything, set(everything.names()), Overflowing.CHECKED)
+    return Simulator(everything, [model.escapes, escapes])
+
+
+def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> Mapping[str, Value]:
+    """The events on the inputs in an engine state; what the property does not look at gets a default."""
+    end = system.end.now.name if system.end else ""
+    if end in smv.names and smv.value(end, state[smv.names[end]]):
+        return END
+    found: dict[str, Value] = {}
+    seen: list[bool] = []
+    unseen = []
+    for source in system.inputs:
+        name = source.present.name
+        if name not in smv.names:
+            unseen += [source] if source.heard is None else []
+            continue
+        present = bool(smv.value(name, state[smv.names[name]]))
+        seen += [present] if source.heard is None else []
+        if present:
+            found[source.name] = _value(source.value, source.domain.default, smv, state)
+    over = system.end.over.name if system.end else ""
+    if over in smv.names and smv.value(over, state[smv.names[over]]):
+        return found
+    # inputs outside the cone: as the environment demands, else silent
+    if environment.arrivals == "always" or (environment.arrivals == "synchronised" and any(seen)):
+        found.update((source.name, source.domain.default) for source in unseen)
+    return found
+
+
+def _value(symbols: Any, default: Value, smv: SmvModel, state: Mapping[str, str]) -> Value:
+    if isinstance(symbols, tuple):
+        return tuple(_value(s, d, smv, state) for s, d in zip(symbols, default, strict=True))
+    name = symbols.name
+    return smv.value(name, state[smv.names[name]]) if name in smv.names else default
+
+
+def _engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> int | None:
+    """The first step at which a variable differs between the engine and the direct evaluation."""
+    for position, (state, step) in enumerate(zip(raw.steps, simulated, strict=False)):
+        for name, value in step.state.items():
+            text = state.get(smv.names.get(name, ""))
+            if text is not None and smv.value(name, text) != value:
+                return position
+    return None
+
+
+def executed(
+    pipeline: Pipeline,
+    bounds: Mapping[str, int],
+    inputs: Sequence[Mapping[str, Value]],
+    expected: Sequence[Step],
+    waiting: Sequence[Mapping[str, Waiting]],
+) -> str:
+    """What running the inputs on the reference executor says of the steps expected, and of their `contents`."""
+    executor = Reference(pipeline, bounds)
+    for position, (given, step, held) in enumerate(zip(inputs, expected, waiting, strict=False)):
+        seen_escape, any_escape = step.labels
+        try:
+            record = executor.step(given)
+        except Overflow as error:
+            if error.queue in step.overflows or seen_escape:
+                return CONFIRMED
+            if any_escape:
+                return f"{CONFIRMED} up to step {position}, where a number the property does not see leaves its domain"
+            return f"model gap at step {position}"
+        # whatever waits comes to the head of its queue in the end, or waits before the last step, which may overflow
+        late = position >= len(expected) - 2
+        waits = executor.contents() == held if late else _alike(executor.lines, held)
+        if step.overflows or any_escape or not _same(record, step) or not waits:
+            return f"model gap at step {position}"
+    return CONFIRMED
+
+
+def _alike(lines: Mapping[str, Sequence[Value]], held: Mapping[str, Waiting]) -> bool:
+    """Whether the executor's queues have the same lengths and the same events at both ends."""
+    return all(held[queue].ends_as(line) for queue, line in lines.items())
+
+
+def _same(record: StepRecord, step: Step) -> bool:
+    """Whether the executor shows on every pipe and queue what the transition system does."""
+    for pipe, value in step.pipes.items():
+        maybe = record.pipes[pipe]
+        if bool(maybe.present) != (value is not None) or (maybe.present and maybe.value != value):
+            return False
+    return all(record.queues[queue] == length for queue, length in step.queues.items())
+
+
+def _open_loop(smv: SmvModel, simulator: Simulator, inputs: Sequence[Mapping[str, Value]], loop: int) -> int | None:
+    """A lasso must come back, in every variable the property depends on, to the state it loops to."""
+    steps = simulator.trace_to_overflow([*inputs, {}])
+    first, again = (
+        {name: value for name, value in steps[i].state.items() if name in smv.names} for i in (loop, len(inputs))
+    )
+    return None if first == again else len(inputs) - 1

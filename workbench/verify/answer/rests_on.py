@@ -1,0 +1,157 @@
+"""What a verdict rests on: the bounds, the numbers, and what was found out about them, as data and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from workbench.core.domain import Integer, Overflowing
+from workbench.core.term import FALSE
+from workbench.faults.unreliable import Unreliable
+from workbench.ir.reduce import Model
+from workbench.ir.system import System
+from workbench.verify.answer.verdict import Outcome
+
+
+class EngineRemarks(NamedTuple):
+    """What the engine said beside the property; None where it was not decided.
+
+    Attributes
+    ----------
+    overflow: whether a queue can overflow, or a checked number leave its domain.
+    wraps, clamps: whether modular arithmetic can wrap, saturating arithmetic be clamped.
+    late: the length of a run after which no output comes before an overflow.
+    about_overflow: the property itself is about overflow.
+    trivial: the property is the constant true.
+    """
+
+    outcome: Outcome
+    overflow: bool | None
+    wraps: bool | None
+    clamps: bool | None
+    late: int | None
+    about_overflow: bool
+    trivial: bool
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What a verdict rests on, as data; the sentences of `explain` say the same.
+
+    Attributes
+    ----------
+    trivial: it is true by construction, and rests on nothing.
+    queues: the capacities of the queues in its way.
+    overflow: whether one of them can overflow, or a checked number leave its domain; None where undecided.
+    asked: whether the property itself asks that.
+    for_every_n: it does not depend on values of type `int`.
+    wraps, clamps: whether modular arithmetic wraps, saturating arithmetic is clamped; None where undecided.
+    domains: the pipeline's own integer domains that it depends on.
+    """
+
+    trivial: bool
+    queues: Mapping[str, int]
+    overflow: bool | None
+    asked: bool
+    for_every_n: bool
+    wraps: bool | None
+    clamps: bool | None
+    domains: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "trivial": self.trivial,
+            "queues": dict(self.queues),
+            "overflow": self.overflow,
+            "for_every_N": self.for_every_n,
+            "wraps": self.wraps,
+            "saturates": self.clamps,
+            "domains": list(self.domains),
+        }
+
+
+def grounds(model: Model, findings: EngineRemarks, chosen: Integer) -> Grounds:
+    """The data of `explain`."""
+    return Grounds(
+        findings.trivial,
+        {queue.name: queue.capacity for queue in model.queues},
+        findings.overflow or (findings.about_overflow and findings.outcome is Outcome.FAILS),
+        findings.about_overflow,
+        chosen not in model.integers,
+        findings.wraps,
+        findings.clamps,
+        tuple(sorted(str(domain) for domain in model.integers - {chosen})),
+    )
+
+
+def beyond(model: Model) -> str:
+    """What the overflow flag of a model means."""
+    if model.queues and model.escapes is not FALSE:
+        return "a queue overflows, or a number leaves its checked domain"
+    return "a queue overflows" if model.queues else "a number leaves its checked domain"
+
+
+def explain(model: Model, findings: EngineRemarks, chosen: Integer) -> tuple[str, ...]:
+    """One sentence per bound the outcome depends on, most important first.
+
+    `chosen` is the domain that `int` stands for.
+    """
+    if findings.trivial:
+        return ("nothing: it is true by construction",)
+    found = _bounds(model, findings)
+    if findings.late and findings.outcome is Outcome.WITHIN_BOUNDS:
+        found.append(f"not live within these bounds: after some {findings.late} steps no output comes before that")
+    if chosen in model.integers:
+        found.append(f"N = {chosen.n}, {chosen.overflow} integers")
+    else:
+        found.append("every N: it does not depend on values of type int")
+    own = sorted(str(domain) for domain in model.integers - {chosen})
+    if own:
+        found.append(f"the pipeline's own domains: {', '.join(own)}")
+    return (*found, *_arithmetic(model, findings))
+
+
+def _bounds(model: Model, findings: EngineRemarks) -> list[str]:
+    said = {
+        True: f"{beyond(model)} on some input, and nothing is concluded from what follows",
+        None: f"it was not decided whether {beyond(model)}",
+        False: f"no run on which {beyond(model)}",
+    }[findings.overflow]
+    if not model.queues:
+        return [said] if findings.overflow is not False else []
+    sizes = {queue.capacity for queue in model.queues}
+    named = ", ".join(f"{queue.name}: {queue.capacity}" for queue in model.queues)
+    shown = f"Q = {sizes.pop()}" if len(sizes) == 1 else f"queues {named}"
+    if findings.about_overflow and model.escapes is FALSE:
+        return [shown]
+    return [f"{shown}: {said}"]
+
+
+def _arithmetic(model: Model, findings: EngineRemarks) -> list[str]:
+    """What the ends of the integer domains did."""
+
+    def sizes(kind: Overflowing, less: int) -> str:
+        return " or ".join(str(n - less) for n in sorted(d.n for d in model.integers if d.overflow is kind))
+
+    found = []
+    unbounded = "on some input: this says nothing about unbounded integers"
+    if findings.wraps:
+        found.append(f"arithmetic wraps modulo {sizes(Overflowing.MODULAR, 0)} {unbounded}")
+    elif findings.wraps is None:
+        found.append("it was not decided whether arithmetic wraps")
+    if findings.clamps:
+        found.append(f"arithmetic saturates at {sizes(Overflowing.SATURATING, 1)} {unbounded}")
+    return found
+
+
+def misfortunes(system: System) -> tuple[str, ...]:
+    """One sentence per fault that a system leaves open."""
+    oracles = [each for each in system.inputs if each.heard is not None and each.present.name in system.domains]
+    found = dict(each.of for each in oracles if each.of is not None)
+    return tuple(
+        f"fault: events of {name.rpartition('.')[0]} {processor.words}"
+        for name, processor in found.items()
+        if isinstance(processor, Unreliable)
+    )

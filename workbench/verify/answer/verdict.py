@@ -1,0 +1,265 @@
+"""Verdicts: what was decided, what it rests on, and the run that shows it."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import Domain, Map, Record, Tuple, Value
+from workbench.core.pipeline import Pipeline
+from workbench.errors import LimitMet
+from workbench.faults.struck import place, struck
+from workbench.processors.held.group import flatten
+
+if TYPE_CHECKING:
+    from workbench.smv.engines import Reached
+    from workbench.verify.answer.examine import Examined
+    from workbench.verify.answer.rests_on import Grounds
+
+
+MOST_WAITING = 100
+"""Of a queue that holds more events, JSON has so many of the oldest."""
+
+
+class Outcome(StrEnum):
+    """The four outcomes (design section 2) and the exit code of each."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    WITHIN_BOUNDS = "holds-within-bounds"
+    UNKNOWN = "unknown"
+
+    @property
+    def sign(self) -> str:
+        """One character for it."""
+        return {Outcome.HOLDS: "✓", Outcome.WITHIN_BOUNDS: "≈", Outcome.FAILS: "✗", Outcome.UNKNOWN: "?"}[self]
+
+    @property
+    def exit_code(self) -> int:
+        """0 holds (also within bounds), 1 fails, 3 unknown."""
+        return {Outcome.FAILS: 1, Outcome.UNKNOWN: 3}.get(self, 0)
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """One step of a run, over the user's names."""
+
+    inputs: Mapping[str, Value]
+    """Events on the inputs; an input that is absent carries none."""
+    pipes: Mapping[str, Value | None]
+    """Pipe to the value it carries, None when it carries no event."""
+    queues: Mapping[str, int]
+    """Queue to the number of events waiting at the end of the step."""
+    overflows: tuple[str, ...] = ()
+    """Queues at which an event arrived and found no room."""
+    contents: Mapping[str, Sequence[Value]] = field(default_factory=dict)
+    """Queue to the events waiting in it at the end of the step, oldest first; one inside a processor keeps none."""
+    ends: bool = False
+    """All input streams end at this step."""
+    outside: Mapping[str, str] = field(default_factory=dict)
+    """For a monitor: the variables of the system that it watches, as the engine prints their values."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run that shows something: a path, or a lasso whose last step is followed by step `loop`."""
+
+    steps: tuple[TraceStep, ...]
+    loop: int | None = None
+    shows: str = ""
+    """What the last step (or the loop) shows."""
+    shortest: bool = False
+    """Whether no shorter run shows it."""
+    replay: str = ""
+    """`confirmed by execution`, or `model gap at step k`; empty when it was not replayed."""
+    domains: Mapping[str, Domain] = field(default_factory=dict)
+    capacities: Mapping[str, int] = field(default_factory=dict)
+    """The queues that were bounded, with their capacities in events; others had room for the whole run."""
+    varies: tuple[str, ...] = ()
+    """Pipes and queues that the property does not look at and that change from one round of the loop to the next."""
+    pipeline: Pipeline | None = field(default=None, compare=False, repr=False)
+    """What was run: over finite domains, its groups in place."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A trace can be sent to another process; its pipeline cannot, since it holds functions."""
+        return {**self.__dict__, "pipeline": None}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the open inputs."""
+        if self.pipeline is not None:
+            return tuple(name for name, _ in self.pipeline.inputs)
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.inputs))
+
+    @property
+    def buffered(self) -> dict[str, str]:
+        """Queue to the pipe whose events wait in it."""
+        return buffered(flatten(self.pipeline)) if self.pipeline else {}
+
+    @property
+    def gap(self) -> bool:
+        """Whether the running pipeline disagreed with the model."""
+        return self.replay.startswith("model gap")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, everything that is needed to show the run (docs/counterexamples.md has the schema)."""
+        pipes = self.buffered
+        flat = flatten(self.pipeline) if self.pipeline else None
+        steps = [
+            {
+                "pipes": {n: plain(v, self.domains.get(n)) for n, v in s.pipes.items()},
+                "queues": dict(s.queues),
+                "contents": {
+                    queue: [plain(v, self.domains.get(pipes.get(queue, ""))) for v in values[:MOST_WAITING]]
+                    for queue, values in s.contents.items()
+                },
+                "overflows": list(s.overflows),
+                **({"ends": True} if s.ends else {}),
+                **_strikes(flat, s.pipes),
+                **({"system": dict(s.outside)} if s.outside else {}),
+            }
+            for s in self.steps
+        ]
+        return {
+            "steps": steps,
+            "loop": self.loop,
+            "shows": self.shows,
+            "shortest": self.shortest,
+            "replay": self.replay,
+            "inputs": list(self.inputs),
+            "outputs": dict(flat.outputs) if flat else {},
+            **({"oracles": {o: place(node) for o, node in flat.oracles.items()}} if flat and flat.oracles else {}),
+            "capacities": dict(self.capacities),
+            "varies": list(self.varies),
+        }
+
+
+def _strikes(flat: Pipeline | None, pipes: Mapping[str, Value | None]) -> dict[str, Any]:
+    """The faults that strike at a step, where any do."""
+    found = [] if flat is None else struck(flat, pipes)
+    faults = [{"pipe": each.pipe, "event": plain(each.event, each.domain), "what": each.what} for each in found]
+    return {"faults": faults} if faults else {}
+
+
+def buffered(flat: Pipeline) -> dict[str, str]:
+    """Queue to the pipe whose events wait in it."""
+    joins = (node for node in flat.nodes if node.queues)
+    return {queue: pipe for node in joins for queue, pipe in zip(node.queues, node.inputs, strict=True)}
+
+
+def plain(value: Value | None, domain: Domain | None) -> Any:
+    """A value as JSON data: records become objects, tuples lists."""
+    if value is None:
+        return None
+    if isinstance(value, list):  # what a wide pipe carries
+        return [plain(event, domain) for event in value]
+    if isinstance(domain, Record):
+        fields = zip(domain.labels, value, domain.fields, strict=True)
+        return {label: plain(v, d) for label, v, d in fields}
+    if isinstance(domain, Map):
+        return {key: plain(item, domain.value) for key, item in domain.shown(value)}
+    if isinstance(domain, Tuple):
+        return [plain(v, d) for v, d in zip(value, domain.fields, strict=True)]
+    return value
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer to one property of one pipeline.
+
+    Attributes
+    ----------
+    rests_on: one sentence per assumption or bound the outcome depends on, most important first.
+    witness: a run to an overflow, where the outcome is `holds-within-bounds`.
+    wraps: whether a reachable run wraps modular arithmetic that the property sees; None when not known.
+    for_every_n: the property does not look at data, so the outcome is the same for every N.
+    length: the number of steps, where the property asks for the longest of something.
+    grounds: what `rests_on` says, as data.
+    reached, advice: where it was not decided, how far each engine got and what to try next.
+    examined: what was found when the verdict's grounds were examined (`verify.examine`).
+    """
+
+    pipeline: str
+    property: str
+    outcome: Outcome
+    engine: str
+    seconds: float
+    cpu_seconds: float
+    q: int | Mapping[str, int]
+    n: int | None
+    integers: str
+    rests_on: tuple[str, ...]
+    counterexample: Trace | None = None
+    witness: Trace | None = None
+    reason: str = ""
+    wraps: bool | None = None
+    for_every_n: bool = False
+    reachable_states: int | None = None
+    phase: str = ""
+    """What was being done when it was given up, where the outcome is `unknown`."""
+    system: str = ""
+    """The file of the SMV system that the pipeline monitors, if it does."""
+    length: int | None = None
+    grounds: Grounds | None = None
+    examined: tuple[Examined, ...] = ()
+    reached: tuple[Reached, ...] = ()
+    advice: tuple[str, ...] = ()
+
+    @builtins.property  # the class has a field of that name
+    def run(self) -> Trace | None:
+        """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
+        return self.counterexample or self.witness
+
+    def given_up(self, met: LimitMet) -> Verdict:
+        """This, of what is undecided because a limit was met."""
+        return replace(self, reason=met.what, phase=met.phase, advice=(met.hint,))
+
+    def to_html(self) -> str:
+        """A page that needs nothing but itself, on which the run can be walked through (`verify.explorer`)."""
+        from workbench.show.explorer import explorer
+
+        return explorer([self])
+
+    def to_json(self) -> dict[str, Any]:
+        """The object `--json` prints (design section 9)."""
+        trace = self.counterexample
+        found: dict[str, Any] = {
+            "pipeline": self.pipeline,
+            "property": self.property,
+            "verdict": str(self.outcome),
+            "engine": self.engine,
+            "seconds": round(self.seconds, 4),
+            "cpu_seconds": round(self.cpu_seconds, 4),
+            "Q": self.q if isinstance(self.q, int) else dict(self.q),
+            "N": self.n,
+            "integers": self.integers,
+            "for_every_N": self.for_every_n,
+            "wraps": self.wraps,
+            "assumptions": list(self.rests_on),
+        }
+        if self.system:
+            found["system"] = self.system
+        if self.grounds is not None:
+            found["rests_on"] = self.grounds.to_json()
+        if self.examined:
+            found["rests_on_checked"] = [item.to_json() for item in self.examined]
+        if self.reason:
+            found["reason"] = self.reason
+        if self.phase:
+            found["phase"] = self.phase
+        if self.outcome is Outcome.UNKNOWN:
+            found |= {"reached": [str(each) for each in self.reached], "advice": list(self.advice)}
+        if self.length is not None:
+            found["length"] = self.length
+        if self.reachable_states is not None:
+            found["reachable_states"] = self.reachable_states
+        if trace is not None:
+            whole = trace.to_json()
+            found["counterexample"] = [step["pipes"] for step in whole["steps"]]
+            found["trace"] = whole
+        if self.witness is not None:
+            found["witness"] = self.witness.to_json()
+        return found

@@ -1,0 +1,166 @@
+"""Expressions over pipe and queue names (`y.present`, `y.value`, `queue(add.left).length`) as terms of a system.
+
+A pipe that carries no event has no value. A condition of `ctl` and `ltl` that looks at values is therefore false
+where one of its pipes carries none, and `always` speaks of the steps at which all pipes whose values it mentions
+carry an event. Of a pipe that carries several events at a step, `always` means each of them, `ctl` and `ltl` some.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.core.domain import Bool, Domain, Enum
+from workbench.core.fields import parts, within
+from workbench.core.function import LIBRARY, Function
+from workbench.core.ops import EQ, conjunction, disjunction, either, negate
+from workbench.core.term import TRUE, Term, const, is_symbolic
+from workbench.errors import LanguageError, did_you_mean
+from workbench.ir.system import System
+from workbench.language import syntax as s
+from workbench.language.evaluate import Evaluator, at, walk
+from workbench.language.properties import dotted
+from workbench.language.types import constants
+from workbench.verify.ask.formula import BOOLEAN, Formula, atom, build
+from workbench.verify.ask.properties import queue_named
+
+CONNECTIVES = {"and": "and", "or": "or", "not": "not", "->": "implies"}
+TEMPORAL = {"R": "V"}
+"""SMV's names for operators that have another one here."""
+
+
+class Labels(Evaluator):
+    """Evaluates expressions over the labels of one system."""
+
+    def __init__(self, system: System) -> None:
+        parts = (part for domain in system.domains_of_pipes.values() for part in within(domain))
+        labels = constants(part for part in parts if isinstance(part, Enum))
+        super().__init__({}, LIBRARY, labels)
+        self.system = system
+        self.pipes = {**{name: name for name in system.pipes}, **dict(system.outputs)}
+        self.mentioned: list[Term] = []
+        """Presence of the events whose values were asked for."""
+        self.chosen: dict[str, int] = {}
+        """Which event is meant of each wide pipe whose value was asked for."""
+
+    def invariant(self, e: s.Expression) -> Term:
+        """The condition of an `always`."""
+        guarded: Term = conjunction(
+            either(negate(conjunction(mentioned)), term) if mentioned else term for mentioned, term in self._cases(e)
+        )
+        return guarded
+
+    def formula(self, e: s.Expression) -> Formula:
+        """A CTL or LTL formula."""
+        if isinstance(e, s.Temporal):
+            return build(TEMPORAL.get(e.operator, e.operator), *map(self.formula, e.operands))
+        if isinstance(e, s.Operation) and CONNECTIVES.get(e.operator) in BOOLEAN:
+            return build(CONNECTIVES[e.operator], *map(self.formula, e.operands))
+        return atom(disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e)))
+
+    def _cases(self, e: s.Expression) -> list[tuple[list[Term], Term]]:
+        """The condition for each choice of one event per pipe it mentions: their presence, and the condition."""
+        self.chosen = {}
+        found = []
+        while True:
+            self.mentioned = []
+            term = self._condition(e)
+            found.append((self.mentioned, term))
+            last = next((p for p in self.chosen if self.chosen[p] + 1 < self.system.pipes[p].width), None)
+            if last is None:
+                return found
+            # counting: the first pipe that has a further event takes it, and those before it start again
+            for pipe in self.chosen:
+                self.chosen[pipe] = self.chosen[pipe] + 1 if pipe == last else 0
+                if pipe == last:
+                    break
+
+    def cases(self, e: s.Expression, given: tuple[s.Expression, ...] = ()) -> tuple[tuple[str, Term], ...]:
+        """What must come true somewhere, or the expression holds for want of cases.
+
+        These are the left sides of the implications it consists of, and that pipes carry the values it looks at.
+        """
+        if isinstance(e, s.Temporal) and e.operator in ("AG", "G"):
+            return self.cases(e.operands[0], given)
+        if isinstance(e, s.Operation) and e.operator == "and":
+            return tuple(case for part in e.operands for case in self.cases(part, given))
+        if isinstance(e, s.Operation) and e.operator == "->":
+            return self.cases(e.operands[1], (*given, e.operands[0]))
+        if any(isinstance(part, s.Temporal) for whole in given for part in walk(whole)):
+            return ()
+        self.mentioned = []
+        terms = [self._condition(part) for part in given]
+        temporal = any(isinstance(part, s.Temporal) for part in walk(e))
+        if not temporal:
+            self._condition(e)
+        if not given and not self.mentioned:
+            return ()
+        words = " and ".join(f"'{part}'" for part in given) or "the pipes it looks at carry events"
+        return ((words, conjunction([*self.mentioned, *terms])),)
+
+    def _condition(self, e: s.Expression) -> Term:
+        value = self.value(e)
+        if isinstance(value, bool):
+            value = const(value, Bool())
+        if not isinstance(value, Term) or not isinstance(value.domain, Bool):
+            raise LanguageError(f"'{e}' is not a condition", where=e.where, hint="compare it, e.g. y >= 0")
+        return value
+
+    def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
+        with at(e.where):
+            return function.build(*arguments) if is_symbolic(tuple(arguments)) else function(*arguments)
+
+    def value(self, e: s.Expression) -> Any:
+        path = dotted(e)
+        if path is not None and (isinstance(e, s.Field) or e.name not in self.labels):  # type: ignore[attr-defined]
+            return self._pipe(e, path.split("."))
+        if isinstance(e, s.Field) and isinstance(e.value, s.Call) and e.value.name == "queue":
+            return self._queue(e)
+        return super().value(e)
+
+    def _pipe(self, e: s.Expression, parts: list[str]) -> Any:
+        if parts == ["overflow"] and "overflow" not in self.pipes:
+            return disjunction(q.overflow for q in self.system.queues.values()) if self.system.queues else False
+        for size in range(len(parts), 0, -1):
+            name = self.pipes.get(".".join(parts[:size]))
+            if name is not None:
+                return self._label(e, name, parts[size:])
+        known = [*self.pipes, *self.labels]
+        raise LanguageError(
+            f"pipeline {self.system.name} has no pipe '{dotted(e)}'",
+            where=e.where,
+            hint=did_you_mean(parts[0] if len(parts) < 3 else ".".join(parts[:-1]), known, "pipes: "),
+        )
+
+    def _label(self, e: s.Expression, pipe: str, rest: list[str]) -> Any:
+        found = self.system.pipes[pipe]
+        if rest == ["present"]:
+            return found.present
+        slot = found.slots[self.chosen.setdefault(pipe, 0) if found.width > 1 else 0]
+        if slot.present not in self.mentioned and slot.present is not TRUE:
+            self.mentioned.append(slot.present)
+        value, domain = slot.value, self.system.domains_of_pipes[pipe]
+        for label in rest[1:] if rest[:1] == ["value"] else rest:
+            value, domain = _part(e, pipe, value, domain, label)
+        return value
+
+    def _queue(self, e: s.Field) -> Any:
+        assert isinstance(e.value, s.Call)
+        name = dotted(e.value.arguments[0]) if len(e.value.arguments) == 1 else None
+        if name is None or e.name not in ("length", "full"):
+            raise LanguageError(
+                f"'{e}' is not a label of a queue",
+                where=e.where,
+                hint="write queue(add.left).length or .full",
+            )
+        with at(e.where):
+            queue = queue_named(self.system, name)
+        return queue.length if e.name == "length" else EQ(queue.length, queue.capacity)
+
+
+def _part(e: s.Expression, pipe: str, value: Any, domain: Domain, label: str) -> tuple[Any, Domain]:
+    names = [name for name, _ in parts(domain)]
+    if label not in names:
+        fields = ", ".join(names) if names else "present, value"
+        raise LanguageError(f"pipe '{pipe}' ({domain}) has no '{label}'", where=e.where, hint=f"it has: {fields}")
+    position = names.index(label)
+    return value[position], parts(domain)[position][1]

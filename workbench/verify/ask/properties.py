@@ -1,0 +1,327 @@
+"""Properties: what can be asked of a pipeline, turned into questions about its transition system.
+
+`liveness` is AG EF some output; `response` is GF inputs -> GF outputs; they differ, and both say what is meant
+where the paper's liveness fails merely because the environment may stop sending. Properties that are invariants
+are asked as invariants (design section 5, rule 5).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from workbench.core.domain import BOOL, Bool, Range
+from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, both, conjunction, disjunction, either, ite, negate
+from workbench.core.term import TRUE, Term, leaves, var
+from workbench.errors import PipelineError, TypingError
+from workbench.ir.reduce import FLAG, observe
+from workbench.ir.system import Pipe, Queue, StateVariable, System, packed
+from workbench.smv.engines import QueryKind
+from workbench.verify.ask.formula import Formula, atom, build
+
+SILENCE = "silence"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A property of one system, ready to be asked.
+
+    Attributes
+    ----------
+    system: the pipeline's system, with an observer where the property needs one.
+    kind, formula: what the engine decides.
+    stutter: whether steps without input are left out of the model: the property does not speak of them, or they
+        cannot change whether it holds.
+    ends: whether the streams may end, where a processor acts at their end.
+    about_overflow: the property itself speaks of overflow, so it is not weakened by it.
+    failure: what a counterexample shows, in words.
+    in_bounds: for a property that promises something to come, that it comes before any overflow does; asked
+        besides, to say how far the bounds reach.
+    kleene: also ask the pessimistic formula, which can hold although a queue overflows.
+    compares: it compares two pipelines that may have much in common, which is looked for (`ir.correspond`).
+    exercised: conditions of which each must come true on some run, or the property holds for want of cases; with
+        their words.
+    """
+
+    system: System
+    kind: QueryKind
+    formula: Formula
+    stutter: bool = True
+    ends: bool = True
+    about_overflow: bool = False
+    failure: str = ""
+    in_bounds: Callable[[Term], Formula] | None = None
+    kleene: bool = False
+    compares: bool = False
+    exercised: tuple[tuple[str, Term], ...] = ()
+
+
+@dataclass(frozen=True)
+class Property:
+    """A named property; `question` is given the system of a pipeline."""
+
+    name: str
+    question: Callable[[System], Question]
+    explanation: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def outputs(system: System) -> list[Term]:
+    """When each output carries an event."""
+    return [system.pipes[pipe].present for _, pipe in system.outputs]
+
+
+def arrivals(system: System) -> list[Term]:
+    """When an event arrives on each input."""
+    return [i.present for i in system.arrivals]
+
+
+def speaking(system: System) -> tuple[tuple[str, Term], ...]:
+    """What a property of outputs is about: that some output carries an event."""
+    return (("an output carries an event", disjunction(outputs(system))),)
+
+
+def waiting(system: System) -> tuple[tuple[str, Term], ...]:
+    """What a property of queues is about: that an event waits."""
+    if not system.queues:
+        return ()
+    return (("an event waits in a queue", disjunction(GT(q.length, 0) for q in system.queues.values())),)
+
+
+def liveness() -> Property:
+    """From every reachable state some continuation emits an output (AG EF out)."""
+
+    def question(system: System) -> Question:
+        some: Term = disjunction(outputs(system))
+        text = "from here no continuation of the input emits an output"
+
+        def in_bounds(overflow: Term) -> Formula:
+            soon = build("EF", atom(AND(some, NOT(overflow))))
+            return build("AG", build("or", atom(overflow), soon))
+
+        formula = build("AG", build("EF", atom(some)))
+        spoken = speaking(system)
+        return Question(system, "ctl", formula, ends=False, failure=text, in_bounds=in_bounds, exercised=spoken)
+
+    return Property("liveness", question, "AG EF some output")
+
+
+def response() -> Property:
+    """Events for ever on every input give outputs for ever (GF in -> GF out)."""
+
+    def question(system: System) -> Question:
+        def often(terms: list[Term]) -> Formula:
+            found = build("G", build("F", atom(terms[0])))
+            for term in terms[1:]:
+                found = build("and", found, build("G", build("F", atom(term))))
+            return found
+
+        formula = build("implies", often(arrivals(system)), often(outputs(system)))
+        text = "the loop feeds every input for ever, and an output falls silent"
+        return Question(system, "ltl", formula, ends=False, failure=text, exercised=speaking(system))
+
+    return Property("response", question, "GF every input -> GF every output")
+
+
+def bounded_liveness(k: int) -> Property:
+    """Never more than k steps in a row with an input event and without an output."""
+    if k < 0:
+        raise PipelineError(f"bounded-liveness needs a number of steps that is not negative, not {k}")
+
+    def question(system: System) -> Question:
+        silent = both(disjunction(arrivals(system)), negate(disjunction(outputs(system))))
+        text = f"more than {k} steps with input and without output"
+        watched, count = _silence(system, k, silent) if k else (system, 0)
+        broken = both(silent, GE(count, k))
+        return Question(watched, "invar", atom(NOT(broken)), failure=text, exercised=speaking(system))
+
+    return Property(f"bounded-liveness({k})", question, f"at most {k} silent steps in a row")
+
+
+def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
+    """The system with an observer that counts silent steps up to k, unless it has that already; and its count."""
+    known = {variable.name: variable.domain for variable in system.variables}
+    first = f"{SILENCE}:count"
+    observer = SILENCE if first not in known or known[first] == Range(0, k) else f"{SILENCE}_{k}"
+    count = var(f"{observer}:count", Range(0, k))
+    if count.name in known:
+        return system, count
+    speaks = disjunction(outputs(system))
+    after = ite(speaks, 0, ite(both(silent, LT(count, k)), count + 1, count))
+    return observe(system, observer, [StateVariable(count.name, Range(0, k), 0, after)], []), count
+
+
+def no_overflow() -> Property:
+    """No event ever arrives at a full queue."""
+
+    def question(system: System) -> Question:
+        happened = var(f"{FLAG}:happened", BOOL)
+        found = [both(q.overflow, NOT(happened)) for q in system.queues.values()]
+        formula = atom(NOT(disjunction(found))) if found else atom(TRUE)
+        text = "an event arrives at a full queue"
+        return Question(system, "invar", formula, about_overflow=True, failure=text, exercised=waiting(system))
+
+    return Property("no-overflow", question, "no event arrives at a full queue")
+
+
+def no_full_queues() -> Property:
+    """The paper's condition: no queue ever holds as many events as it can (TIME 2021, section 4.2)."""
+
+    def question(system: System) -> Question:
+        full = [EQ(q.length, q.capacity) for q in system.queues.values()]
+        formula = atom(NOT(disjunction(full))) if full else atom(TRUE)
+        # what holds nothing is full before the first event, too
+        stutter = all(q.capacity > 0 for q in system.queues.values())
+        text = "a queue is full at the end of a step"
+        return Question(system, "invar", formula, stutter=stutter, failure=text, exercised=waiting(system))
+
+    return Property("no-full-queues", question, "no queue holds its capacity (TIME 2021, 4.2)")
+
+
+Exercised = Callable[[System], tuple[tuple[str, Term], ...]]
+"""The `exercised` conditions of a question."""
+
+
+def no_cases(system: System) -> tuple[tuple[str, Term], ...]:
+    """None are known."""
+    del system
+    return ()
+
+
+def always(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
+    """An invariant of every step that carries an input event, as a term over the system's labels."""
+
+    def question(system: System) -> Question:
+        failure = f"'{text}' is false"
+        return Question(system, "invar", atom(make(system)), failure=failure, exercised=cases(system))
+
+    return Property(f"always {text}", question, "an invariant")
+
+
+def never_false() -> Property:
+    """No output ever says false: what a monitor promises (TIME 2021, section 4.3)."""
+
+    def question(system: System) -> Question:
+        said = [either(negate(slot.present), slot.value) for pipe in _verdicts(system) for slot in pipe.slots]
+        return Question(system, "invar", atom(conjunction(said)), failure="the monitor says false")
+
+    return Property("never-false", question, "no output ever says false")
+
+
+def often_true() -> Property:
+    """Every output says true again and again, for ever (GF out)."""
+
+    def question(system: System) -> Question:
+        parts = [build("G", build("F", atom(says_true(pipe)))) for pipe in _verdicts(system)]
+        formula = parts[0]
+        for part in parts[1:]:
+            formula = build("and", formula, part)
+        text = "from some step on the monitor never says true"
+        return Question(system, "ltl", formula, stutter=False, ends=False, failure=text)
+
+    return Property("often-true", question, "GF every output says true")
+
+
+def silent() -> Property:
+    """No output ever carries an event."""
+
+    def question(system: System) -> Question:
+        spoken = disjunction(outputs(system))
+        return Question(system, "invar", atom(negate(spoken)), failure="an output carries an event")
+
+    return Property("silent", question, "no output ever carries an event")
+
+
+def says_true(pipe: Pipe) -> Term:
+    """When one of the events that a Boolean pipe carries at a step is true."""
+    found: Term = disjunction(both(slot.present, slot.value) for slot in pipe.slots)
+    return found
+
+
+def _verdicts(system: System) -> list[Pipe]:
+    """What each output can carry at a step; it must be Boolean."""
+    for name, pipe in system.outputs:
+        domain = system.domains_of_pipes[pipe]
+        if not isinstance(domain, Bool):
+            raise TypingError(
+                f"output '{name}' of {system.name} carries {domain}, not truth values",
+                hint="a monitor ends in streams of bool: compare the values, e.g. out <= 3",
+            )
+    return [system.pipes[pipe] for _, pipe in system.outputs]
+
+
+def temporal(kind: QueryKind, make: Callable[[System], Formula], text: str, cases: Exercised = no_cases) -> Property:
+    """A CTL or LTL formula over the system's labels, asked of the unreduced model."""
+
+    def question(system: System) -> Question:
+        return Question(
+            system,
+            kind,
+            make(system),
+            stutter=False,
+            failure=f"the run violates {text}",
+            kleene=kind == "ctl",
+            exercised=cases(system),
+        )
+
+    return Property(f"{kind}({text})", question, f"a {kind.upper()} formula")
+
+
+def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Property:
+    """Two pipes carry the same event, or none, at every step (TIME 2021, section 4.1)."""
+
+    def question(system: System) -> Question:
+        a, b = system.pipes[left], system.pipes[right]
+        exercised = (f"'{left}' and '{right}' carry an event", both(a.present, b.present))
+        if approximates:
+            exercised = (f"'{right}' says true", says_true(b))
+        return Question(
+            system,
+            "invar",
+            atom(_agree(system, left, right, approximates=approximates)),
+            failure=f"'{left}' and '{right}' differ",
+            compares=True,
+            exercised=(exercised,),
+        )
+
+    name = "approximates" if approximates else "stepwise-equal"
+    return Property(f"{name}({left}, {right})", question)
+
+
+def _agree(system: System, left: str, right: str, *, approximates: bool) -> Term:
+    a, b = packed(system.pipes[left].slots), packed(system.pipes[right].slots)
+    agree: list[Term] = []
+    for x, y in itertools.zip_longest(a, b):
+        if x is None or y is None:
+            agree.append(negate((x or y).present))
+            continue
+        if approximates:
+            same: Term = either(negate(y.value), x.value)
+        else:
+            same = conjunction(EQ(m, n) for m, n in zip(leaves(x.value), leaves(y.value), strict=True))
+        agree.append(AND(EQ(x.present, y.present), either(negate(x.present), same)))
+    together: Term = conjunction(agree)
+    return together
+
+
+def conjoined(name: str, parts: list[Property]) -> Property:
+    """Several invariants asked as one."""
+
+    def question(system: System) -> Question:
+        asked = [part.question(system) for part in parts]
+        terms = [q.formula.term for q in asked]
+        exercised = tuple(dict.fromkeys(case for q in asked for case in q.exercised))
+        return replace(asked[0], formula=atom(conjunction(terms)), failure=asked[0].failure, exercised=exercised)
+
+    return Property(name, question)
+
+
+def queue_named(system: System, name: str) -> Queue:
+    """The queue of that name; PipelineError listing those there are."""
+    if name not in system.queues:
+        known = ", ".join(system.queues) or "none"
+        raise PipelineError(f"{system.name} has no queue '{name}'", hint=f"queues: {known}")
+    return system.queues[name]

@@ -1,0 +1,420 @@
+"""Buffers: the smallest capacity of each queue of a pipeline, with a proof on both sides.
+
+A capacity c is proven to be enough by a model checker, and not to be more than enough by a shortest input stream that
+overflows c - 1 on the reference executor. Of a queue that no capacity bounds a pumping stream is given. How long a
+queue gets in a run with unbounded queues depends on the input alone, so the smallest capacities of the queues do not
+depend on each other (docs/buffers.md has the proofs).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from workbench.budget import Budget, share
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import scalars
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.processor import END
+from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
+from workbench.processors.held.group import flatten, with_room
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.replay import CONFIRMED, contents, heard
+from workbench.verify.answer.rests_on import misfortunes
+from workbench.verify.answer.verdict import Trace, TraceStep
+from workbench.verify.buffers.pending import waiting
+from workbench.verify.buffers.pumping import Pump
+from workbench.verify.buffers.region import Regions
+from workbench.verify.buffers.search import Found, InputSteps, QueueSearch, upstream
+
+MOST = 64
+"""The largest capacity that is asked about when nothing else is said."""
+ROUNDS = 4
+"""How often the cycle of a pumping stream is run to confirm it."""
+
+
+class QueueStatus(StrEnum):
+    """What is known of a queue, and the exit code it asks for."""
+
+    BOUNDED = "bounded"
+    UNBOUNDED = "unbounded"
+    UNKNOWN = "unknown"
+
+    @property
+    def exit_code(self) -> int:
+        """0: a capacity is enough; 1: none is; 3: not decided."""
+        return {QueueStatus.UNBOUNDED: 1, QueueStatus.UNKNOWN: 3}.get(self, 0)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """What is known of one queue.
+
+    Attributes
+    ----------
+    capacity: the smallest one that never overflows, in events; None where there is none or it is not known.
+    at_least: no smaller capacity is enough; None where none at all is.
+    for_every_n: the answer does not depend on the size of the domain that `int` stands for.
+    event_bits: bits of one event.
+    witness: bounded or unknown: a run that overflows `at_least` - 1. Unbounded: the pumping stream, whose `loop` is
+        the first step of the cycle.
+    growth: by how many events each round of the cycle makes an unbounded queue longer.
+    rests_on: one sentence per assumption.
+    reason: why the status is unknown.
+    inside: it is inside a processor, which counts what waits and keeps none of it.
+    """
+
+    queue: str
+    status: QueueStatus
+    capacity: int | None
+    at_least: int | None
+    for_every_n: bool
+    event_bits: int
+    witness: Trace | None
+    growth: int
+    rests_on: tuple[str, ...]
+    engine: str
+    seconds: float
+    reason: str = ""
+    inside: bool = False
+
+    @property
+    def transient_capacity(self) -> int | None:
+        """What an executor without steps needs: it holds an event while it passes, so one slot more."""
+        return None if self.capacity is None else self.capacity + (not self.inside)
+
+    @property
+    def bits(self) -> int | None:
+        """Memory of the queue in bits."""
+        return None if self.capacity is None else self.capacity * self.event_bits
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        found: dict[str, Any] = {
+            "queue": self.queue,
+            "status": str(self.status),
+            "capacity": self.capacity,
+            "transient_capacity": self.transient_capacity,
+            "at_least": self.at_least,
+            "for_every_N": self.for_every_n,
+            "bits": self.bits,
+            "growth": self.growth,
+            "engine": self.engine,
+            "seconds": round(self.seconds, 4),
+            "assumptions": list(self.rests_on),
+            "witness": None if self.witness is None else self.witness.to_json(),
+        }
+        if self.reason:
+            found["reason"] = self.reason
+        return found
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The queues of a pipeline, in topological order."""
+
+    pipeline: str
+    queues: tuple[Buffer, ...]
+    n: int
+    integers: str
+    most: int
+    seconds: float
+
+    @property
+    def capacities(self) -> dict[str, int]:
+        """The queues whose smallest capacity is proven, with that capacity."""
+        return {b.queue: b.capacity for b in self.queues if b.capacity is not None}
+
+    @property
+    def total_bits(self) -> int | None:
+        """Memory of all queues in bits; None when the capacity of one is not known or not bounded."""
+        sizes = [b.bits for b in self.queues]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    @property
+    def gap(self) -> str:
+        """Where model and execution disagree, which is a defect of workbench; else empty."""
+        return next(
+            (
+                f"{b.queue}: {b.reason or (b.witness.replay if b.witness else '')}"
+                for b in self.queues
+                if (b.witness and b.witness.gap) or b.reason.startswith("model gap")
+            ),
+            "",
+        )
+
+    @property
+    def exit_code(self) -> int:
+        """3 when nothing can be trusted (a model gap), 1 when a queue is unbounded, 3 when one is unknown, else 0."""
+        codes = {b.status.exit_code for b in self.queues}
+        return 3 if self.gap else next((code for code in (1, 3) if code in codes), 0)
+
+    def bounding(self, pipeline: Pipeline) -> Pipeline:
+        """The pipeline with the proven capacities, which executors then enforce; it keeps its own for other queues."""
+        return pipeline.with_capacities({**pipeline.capacities, **self.capacities})
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `--json` prints."""
+        return {
+            "pipeline": self.pipeline,
+            "queues": [b.to_json() for b in self.queues],
+            "total_bits": self.total_bits,
+            "N": self.n,
+            "integers": self.integers,
+            "max": self.most,
+            "seconds": round(self.seconds, 4),
+        }
+
+
+def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MOST) -> Buffers:
+    """The smallest capacity of each queue of a pipeline.
+
+    Parameters
+    ----------
+    settings: domain, inputs, engine and limits, of which each queue gets its share; its `q` plays no part, nor do
+        capacities that the pipeline has.
+    most: the largest capacity to ask about, in events.
+
+    Raises
+    ------
+    Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
+    EngineError, EngineMissing: the engine cannot be used. Limits and crashes make a queue unknown.
+    """
+    if most < 0:
+        raise PipelineError(f"the largest capacity to ask about cannot be negative: {most}")
+    settings = settings or Settings()
+    try:
+        return _buffers(pipeline, settings, most)
+    except DomainError as error:  # a constant beyond N: most queues do not depend on values, and then on no N
+        if error.needs is None or error.needs <= settings.n:
+            raise
+        found = buffers(pipeline, replace(settings, n=error.needs), most)
+        if any(item.status is not QueueStatus.UNKNOWN and not item.for_every_n for item in found.queues):
+            raise
+        return found
+
+
+def _buffers(pipeline: Pipeline, settings: Settings, most: int) -> Buffers:
+    start = time.monotonic()
+    found: list[Buffer] = []
+    flat: Pipeline | None = None
+    try:
+        with Budget(settings.seconds, settings.memory_mb):
+            flat = flatten(pipeline.resolve(settings.domain)).with_capacities({})
+            _each(flat, settings, most, found)
+    except LimitMet as met:  # between two queues
+        if flat is None:
+            raise
+        found += [_undecided(flat, queue, met) for _, queue in _queues(flat)[len(found) :]]
+    elapsed = time.monotonic() - start
+    return Buffers(pipeline.name, tuple(found), settings.n, str(settings.integers), most, elapsed)
+
+
+def _queues(flat: Pipeline) -> list[tuple[Node, str]]:
+    """All queues with their processors, those inside them too."""
+    return [(node, queue) for node in flat.nodes for queue in (*node.queues, node.pending) if queue]
+
+
+def _undecided(flat: Pipeline, queue: str, met: LimitMet) -> Buffer:
+    pipe = flat.sources.get(queue)
+    bits = event_bits(flat.domains[pipe]) if pipe else 0
+    return Buffer(queue, QueueStatus.UNKNOWN, None, 0, False, bits, None, 0, (), "none", 0.0, met.what, pipe is None)
+
+
+def _each(flat: Pipeline, settings: Settings, most: int, found: list[Buffer]) -> None:
+    """Find the queues, each asked about with what is proven of those before it."""
+    names = _queues(flat)
+    regions = Regions(flat)
+    for node, queue in names:
+        proven = {each.queue: each.capacity for each in found if each.capacity is not None}
+        inside = queue == node.pending
+        if not inside and node.pending and node.processor.room is None:  # its queues do not depend on it
+            regions = Regions(with_room(flat, {node.pending: 1}))
+        try:
+            with share(len(names) - len(found)):
+                if inside:
+                    found.append(_inside(flat, queue, proven, settings, most))
+                else:
+                    found.append(_buffer(regions, queue, proven, settings, most))
+        except LimitMet as met:
+            found.append(_undecided(flat, queue, met))
+        if inside:
+            capacity = found[-1].capacity
+            flat = flat if capacity is None else with_room(flat, {queue: capacity})
+            regions = Regions(flat)
+
+
+def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
+    start, pipeline = time.monotonic(), regions.pipeline
+    boundless = [n.pending for n in upstream(pipeline, queue).nodes if n.pending and n.processor.room is None]
+    if boundless:
+        found = Found(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
+    else:
+        found = (
+            regions.found(queue, proven, settings, most) or QueueSearch(pipeline, queue, proven, settings, most).run()
+        )
+    status, growth = QueueStatus.UNKNOWN, 0
+    witness = None
+    if found.pumping:
+        status, growth = QueueStatus.UNBOUNDED, found.pumping[1].growth
+        witness = pumping(pipeline, queue, *found.pumping)
+    elif not found.reason:
+        status = QueueStatus.BOUNDED
+    if witness is None and found.at_least:
+        witness = overflowing(pipeline, queue, found.at_least - 1, found.reaching, shortest=found.shortest)
+    return Buffer(
+        queue=queue,
+        status=status,
+        capacity=found.at_least if status is QueueStatus.BOUNDED else None,
+        at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
+        for_every_n=_for_every_n(found, settings),
+        event_bits=event_bits(pipeline.domains[pipeline.sources[queue]]),
+        witness=witness,
+        growth=growth,
+        rests_on=_rests_on(found, settings),
+        engine=found.engine,
+        seconds=time.monotonic() - start,
+        reason="" if found.pumping else found.reason,
+    )
+
+
+def _inside(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
+    """What is known of a queue inside a processor; its positions need no memory but their number."""
+    start = time.monotonic()
+    found = waiting(pipeline, queue, proven, settings, most)
+    status = (
+        QueueStatus.UNBOUNDED if found.pumping else QueueStatus.UNKNOWN if found.enough is None else QueueStatus.BOUNDED
+    )
+    verdict, witness = found.verdict, found.witness
+    if found.pumping:
+        inputs, pump = found.pumping
+        room = (ROUNDS + 1) * (found.at_least + pump.growth)
+        witness = pumping(with_room(found.part, {queue: room}), queue, inputs, pump)
+    return Buffer(
+        queue=queue,
+        status=status,
+        capacity=found.enough,
+        at_least=None if found.pumping else found.at_least,
+        for_every_n=verdict is not None and verdict.for_every_n,
+        event_bits=0,
+        witness=witness,
+        growth=found.pumping[1].growth if found.pumping else 0,
+        rests_on=verdict.rests_on[1:] if verdict else (),
+        engine=verdict.engine if verdict else "none needed",
+        seconds=time.monotonic() - start,
+        reason=found.reason,
+        inside=True,
+    )
+
+
+def _for_every_n(found: Found, settings: Settings) -> bool:
+    return bool(found.argument) or (found.model is not None and settings.domain not in found.model.integers)
+
+
+def event_bits(domain: Domain) -> int:
+    """Bits that hold one event of a finite domain, each scalar part on its own."""
+    return sum(((part.size or 1) - 1).bit_length() for _, part in scalars(domain))
+
+
+def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
+    model = found.model
+    if found.argument:
+        return (f"counting: {found.argument}", "every N: it does not depend on values of type int")
+    if model is None:
+        return ()
+    said = ["every N: it does not depend on values of type int"]
+    if settings.domain in model.integers:
+        said = [f"N = {settings.n}, {settings.integers} integers"]
+        if found.wraps:
+            said.append(
+                f"arithmetic wraps modulo {settings.n} on some input: this says nothing about unbounded integers"
+            )
+        elif found.wraps is None:
+            said.append("it was not decided whether arithmetic wraps")
+    own = sorted(str(domain) for domain in model.integers - {settings.domain})
+    if own:
+        said.append(f"the pipeline's own domains: {', '.join(own)}")
+    said += misfortunes(model.system)
+    if found.region:
+        said.append(f"it is enough for any events on '{found.region}', which all of the queue's events come from")
+    said.append(settings.environment.describe())
+    end = model.system.end
+    if end and end.now.name in model.system.domains:
+        ends = "do not end" if settings.environment.fair else "may end at any step"
+        said.append(f"the input streams {ends}")
+    return tuple(said)
+
+
+# --- runs that show it, on the reference executor ---------------------------------------------------------------
+
+
+def overflowing(pipeline: Pipeline, queue: str, capacity: int, inputs: InputSteps, *, shortest: bool = False) -> Trace:
+    """The run of a flat pipeline at whose last step the queue, of this capacity, overflows; replayed.
+
+    All other queues have room for everything.
+    """
+    steps = _recorded(pipeline, inputs)
+    if len(steps) == len(inputs):
+        last = steps[-1]
+        held = {**last.contents, queue: last.contents[queue][:capacity]}
+        steps[-1] = replace(last, queues={**last.queues, queue: capacity}, overflows=(queue,), contents=held)
+    shows = f"an event arrives at queue({queue}), which holds {capacity} already"
+    replay = _first_overflow(pipeline, queue, capacity, inputs)
+    return Trace(tuple(steps), None, shows, shortest, replay, dict(pipeline.domains), {queue: capacity}, (), pipeline)
+
+
+def pumping(pipeline: Pipeline, queue: str, inputs: InputSteps, pump: Pump) -> Trace:
+    """The run of a flat pipeline that makes the queue longer with each round of its cycle; replayed."""
+    prefix, cycle = inputs[: pump.prefix], inputs[pump.prefix : pump.prefix + pump.cycle]
+    steps = _recorded(pipeline, (*prefix, *cycle * ROUNDS))
+    events = "event" if pump.growth == 1 else "events"
+    shows = f"each round leaves {pump.growth} more {events} in queue({queue})"
+    replay = _grows(steps, queue, pump)
+    domains = dict(pipeline.domains)
+    return Trace(tuple(steps[: len(inputs)]), pump.prefix, shows, False, replay, domains, {}, (queue,), pipeline)
+
+
+def _recorded(pipeline: Pipeline, inputs: Sequence[Mapping[str, Value]]) -> list[TraceStep]:
+    """What the executor shows with unbounded queues, up to where a number leaves its checked domain."""
+    executor = Reference(pipeline, {})
+    steps: list[TraceStep] = []
+    for events in inputs:
+        try:
+            record = executor.step(events)
+        except Overflow:
+            break
+        pipes = {name: maybe.value if maybe.present else None for name, maybe in record.pipes.items()}
+        given = heard(pipeline, events, pipes)
+        steps.append(TraceStep(given, pipes, record.queues, (), {}, events is END))
+    held = contents(pipeline, steps)
+    return [replace(step, contents=waiting) for step, waiting in zip(steps, held, strict=True)]
+
+
+def _escaped(step: int) -> str:
+    return f"{CONFIRMED} up to step {step}, where a number that the queue does not depend on leaves its domain"
+
+
+def _first_overflow(pipeline: Pipeline, queue: str, capacity: int, inputs: InputSteps) -> str:
+    executor = Reference(pipeline, {queue: capacity})
+    for step, events in enumerate(inputs):
+        try:
+            executor.step(events)
+        except Overflow as error:
+            if error.queue != queue:
+                return _escaped(step)
+            return CONFIRMED if step == len(inputs) - 1 else f"model gap at step {step}"
+    return f"model gap at step {len(inputs) - 1}"
+
+
+def _grows(steps: Sequence[TraceStep], queue: str, pump: Pump) -> str:
+    lengths = [0, *(step.queues[queue] for step in steps)]
+    for end in range(pump.prefix + pump.cycle, pump.prefix + ROUNDS * pump.cycle + 1, pump.cycle):
+        if end >= len(lengths):
+            return _escaped(len(steps))
+        if lengths[end] - lengths[end - pump.cycle] != pump.growth:
+            return f"model gap at step {end - 1}"
+    return CONFIRMED

@@ -1,0 +1,120 @@
+"""The smallest capacity of a queue inside a processor: of the positions that wait in `until`, `globally`, ...
+
+Nothing is stored for a position, so such a queue is a counter, and it is asked about as a property is: does it
+overflow? A run that makes it longer and otherwise comes back to where it was can be repeated for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from workbench.core.domain import BOOL
+from workbench.core.ops import NOT, both
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import var
+from workbench.ir.compose import outline
+from workbench.ir.reduce import FLAG
+from workbench.ir.simulate import Simulator
+from workbench.ir.system import System, instance_of
+from workbench.processors.held.group import with_room
+from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.verdict import Outcome, Trace, Verdict
+from workbench.verify.ask.formula import atom
+from workbench.verify.ask.properties import Property, Question
+from workbench.verify.buffers.pumping import Pump, cone
+from workbench.verify.buffers.search import InputSteps, upstream
+
+
+@dataclass(frozen=True)
+class InnerQueue:
+    """What was found out about one queue inside a processor.
+
+    Attributes
+    ----------
+    part: the pipeline up to this processor.
+    enough: the smallest capacity that is proven to be enough; None where there is none, or it is not known.
+    at_least: a capacity that is needed.
+    verdict: the one that says so.
+    overflowing: the verdict on the next smaller capacity, with the run that overflows it.
+    pumping: a run that can be repeated for ever, and how.
+    reason: why nothing is known.
+    """
+
+    part: Pipeline
+    enough: int | None = None
+    at_least: int = 1
+    verdict: Verdict | None = None
+    overflowing: Verdict | None = None
+    pumping: tuple[InputSteps, Pump] | None = None
+    reason: str = ""
+
+    @property
+    def witness(self) -> Trace | None:
+        """The run that overflows the next smaller capacity."""
+        return self.overflowing.counterexample if self.overflowing else None
+
+
+def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> InnerQueue:
+    """The smallest capacity of this queue of a flat and resolved pipeline; other queues have their proven ones."""
+    part = upstream(pipeline, queue)
+    others = {*part.queues, *(node.pending for node in part.nodes if node.pending)} - {queue}
+    if unknown := sorted(others - set(proven)):
+        return InnerQueue(part, reason=f"it depends on queues that have no proven capacity: {', '.join(unknown)}")
+    part = with_room(part, {name: proven[name] for name in others})
+    q = {name: proven[name] for name in part.queues}
+    settings = replace(settings, q=q)
+    fits, short, too_short = 1, 0, None
+    while (verdict := _asked(part, queue, fits, settings)).outcome is Outcome.FAILS:
+        short, too_short = fits, verdict
+        if pumping := _pump(part, queue, q, verdict):
+            return InnerQueue(part, None, short + 1, verdict, verdict, pumping)
+        if fits >= most:
+            text = f"{fits + 1} positions can wait, and no stream was found that makes ever more wait"
+            return InnerQueue(part, None, fits + 1, verdict, verdict, reason=text)
+        fits = min(most, 2 * fits)
+    while verdict.outcome is Outcome.HOLDS and fits - short > 1:
+        middle = (short + fits) // 2
+        between = _asked(part, queue, middle, settings)
+        if between.outcome is Outcome.HOLDS:
+            fits, verdict = middle, between
+        else:
+            short, too_short = middle, between
+    if verdict.outcome is Outcome.HOLDS:
+        return InnerQueue(part, fits, fits, verdict, too_short)
+    reason = verdict.reason or "a number can leave its checked domain, and nothing is concluded from what follows"
+    return InnerQueue(part, None, short + 1, verdict, too_short, reason=reason)
+
+
+def _asked(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
+    """Whether never more positions wait than this."""
+
+    def question(system: System) -> Question:
+        happened = var(f"{FLAG}:happened", BOOL)
+        asked = NOT(both(system.queues[queue].overflow, NOT(happened)))
+        text = f"more than {capacity} positions wait in queue({queue})"
+        return Question(system, "invar", atom(asked), about_overflow=True, failure=text)
+
+    return check(with_room(part, {queue: capacity}), Property(f"{queue} has room", question), settings)
+
+
+def _pump(part: Pipeline, queue: str, q: Mapping[str, int], verdict: Verdict) -> tuple[InputSteps, Pump] | None:
+    """The first moments of a counterexample between which the queue only gets longer, and all else comes back."""
+    assert verdict.counterexample is not None
+    inputs = [step.inputs for step in verdict.counterexample.steps if not step.ends]
+    widest = max(width or 1 for width in part.widths.values() if width)
+    system = cone(outline(part, {**q, queue: widest * len(inputs)}), queue)
+    owner = instance_of(system.queues[queue].length.name)
+    control = [i for i, variable in enumerate(system.variables) if instance_of(variable.name) != owner]
+    simulator, lengths, states = Simulator(system), [0], []
+    for events in inputs:
+        states.append(tuple(simulator.state[i] for i in control))
+        lengths.append(simulator.step(events).queues[queue])
+    states.append(tuple(simulator.state[i] for i in control))
+    for end in range(1, len(states)):
+        for start in reversed(range(end)):
+            if lengths[start + 1] < lengths[start]:
+                break
+            if states[start] == states[end] and lengths[end] > lengths[start]:
+                return tuple(inputs[:end]), Pump(start, end - start, lengths[end] - lengths[start])
+    return None

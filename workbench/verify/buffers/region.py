@@ -1,0 +1,117 @@
+"""Queues of long pipelines, asked about on a part: what lies between a queue and a pipe that all its events come from.
+
+If nothing but the events of one pipe decides what a queue holds, then a capacity that is enough for any events on that
+pipe is enough for those that come. Whether it is the smallest is seen on one run of the whole pipeline, with an event
+on each input at every step: where that reaches the capacity, both sides are proven, at a cost for the model checker
+that does not depend on how long the pipeline is. Where it does not, all that lies before the queue is asked about.
+Capacities proven of queues in the part may be too small for some events on the pipe, but not for those that come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+
+from workbench.core.domain import Integer
+from workbench.core.pipeline import Node, Pipeline
+from workbench.errors import Overflow
+from workbench.ir.compose import compose
+from workbench.ir.system import System
+from workbench.run.reference.executor import Reference
+from workbench.verify.answer.check import Settings
+from workbench.verify.ask.environment import Environment
+from workbench.verify.buffers.search import Found, InputSteps, QueueSearch, upstream
+
+LONG = 12
+"""From this many processors before a queue on; with fewer, all of them are asked about, which gives a shortest run."""
+
+
+class Regions:
+    """The parts of a flat pipeline, resolved to finite domains, without capacities."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self.makers = {pipe: node for node in pipeline.nodes for pipe in node.outputs}
+
+    def found(self, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Found | None:
+        """What the part between a pipe and the queue says, where that is the whole answer, for every N."""
+        before = upstream(self.pipeline, queue)
+        if len(before.nodes) < LONG or before.late or before.oracles:
+            return None
+        source = self._source(before.nodes[-1])
+        if source is None or before.widths[source] != 1 or self._depends_on_integers(source):
+            return None
+        part = self._part(before, source)
+        free = replace(settings, environment=Environment())
+        found = QueueSearch(part, queue, proven, free, most).run()
+        if found.at_most is None or found.reason or found.model is None or found.model.integers:
+            return None
+        lengths = [held[queue] for held in self._busy]
+        if max(lengths, default=-1) < found.at_most:
+            return None
+        reaching: InputSteps = ()
+        if found.at_most:
+            reaching = (self._events,) * (1 + lengths.index(found.at_most))
+        return replace(found, at_least=found.at_most, reaching=reaching, shortest=False, region=source)
+
+    def _source(self, last: Node) -> str | None:
+        """The nearest pipe, not read by the processor itself alone, that every path to this processor goes through."""
+        common: set[str] | None = None
+        for pipe in last.inputs:
+            common = self._through[pipe] if common is None else common & self._through[pipe]
+        order = [name for name, _ in self.pipeline.inputs] + [p for node in self.pipeline.nodes for p in node.outputs]
+        return next((pipe for pipe in reversed(order) if pipe in (common or ())), None)
+
+    @cached_property
+    def _through(self) -> dict[str, set[str]]:
+        """Per pipe, itself and the pipes that every path to it goes through."""
+        found = {name: {name} for name, _ in self.pipeline.inputs}
+        for node in self.pipeline.nodes:
+            shared = set.intersection(*(found[pipe] for pipe in node.inputs))
+            found.update((pipe, shared | {pipe}) for pipe in node.outputs)
+        return found
+
+    def _part(self, before: Pipeline, source: str) -> Pipeline:
+        """The processors behind a pipe, which becomes the input."""
+        reached, nodes = {source}, []
+        wanted = self._needed(before.nodes[-1], source)
+        for node in before.nodes:
+            if wanted.intersection(node.outputs) or node is before.nodes[-1]:
+                reached.update(node.outputs)
+                nodes.append(node)
+        return Pipeline(before.name, ((source, before.domains[source]),), tuple(nodes), before.outputs)
+
+    def _needed(self, last: Node, source: str) -> set[str]:
+        """The pipes from which `last` is reached, back to the source and without it."""
+        found, todo = set(last.inputs) - {source}, [pipe for pipe in last.inputs if pipe != source]
+        while todo:
+            fresh = {pipe for pipe in self.makers[todo.pop()].inputs if pipe != source} - found
+            found |= fresh
+            todo += fresh
+        return found
+
+    def _depends_on_integers(self, pipe: str) -> bool:
+        """Whether integers decide when the pipe carries an event, or can leave a checked domain on the way."""
+        names = self._system.cone((self._system.pipes[pipe].present,))
+        domains = self._system.domains
+        return any(isinstance(domains[name], Integer) for name in names if name in domains)
+
+    @cached_property
+    def _system(self) -> System:
+        return compose(self.pipeline, 1)
+
+    @cached_property
+    def _events(self) -> dict[str, object]:
+        return {name: domain.default for name, domain in self.pipeline.inputs}
+
+    @cached_property
+    def _busy(self) -> list[Mapping[str, int]]:
+        """The lengths of all queues on a run with events on all inputs at every step, until a number overflows."""
+        executor = Reference(self.pipeline, {})
+        found: list[Mapping[str, int]] = []
+        with suppress(Overflow):
+            for _ in range(len(self.pipeline.nodes) + LONG):
+                found.append(executor.step(self._events).queues)
+        return found

@@ -1,0 +1,298 @@
+"""The search for the smallest capacity of one queue, with a model checker.
+
+A queue is asked about on a model of its own: what decides its length, with every other queue that matters at a capacity
+proven before, or open (`ir.relax`) where none is. Nothing therefore overflows but the queue in question, and what
+the model rules out is ruled out for unbounded queues. A run that the engine finds is run again with room for
+everything; only what then happens counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from workbench.budget import phase, share
+from workbench.core.domain import BOOL, Value
+from workbench.core.ops import AND, GT, NOT, disjunction
+from workbench.core.pipeline import Node, Pipeline
+from workbench.core.term import FALSE, Term, var
+from workbench.errors import LimitMet
+from workbench.ir.compose import compose, outline
+from workbench.ir.reduce import Model, focus
+from workbench.ir.relax import look_ahead, opened, queue_instance
+from workbench.ir.system import System
+from workbench.smv.engines import Answer, EngineLimits
+from workbench.smv.printer import SmvModel, print_model
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.replay import inputs_of
+from workbench.verify.ask.formula import atom
+from workbench.verify.buffers.pumping import Course, Pump
+from workbench.verify.decide.deciders import get_decider
+from workbench.verify.decide.decision import limits_left
+from workbench.verify.decide.part import Asked, Part
+
+InputSteps = tuple[Mapping[str, Value], ...]
+GROWTH = 4
+"""By how much the next capacity that is asked about is larger than the last one."""
+TOGETHER = 8
+"""How many lengths are asked about at once: they share the reachable states."""
+
+
+class GivenUp(Exception):
+    """The search ends without an answer; the reason is for the user."""
+
+
+class Longer(NamedTuple):
+    """The engine's answer to whether a queue can be longer than a length, and by which run."""
+
+    truth: bool
+    inputs: InputSteps
+
+
+@dataclass
+class Found:
+    """What is known of one queue; it grows while the search runs.
+
+    Attributes
+    ----------
+    at_least: the greatest length that some run reaches.
+    at_most: a length that no run exceeds, None where none is known.
+    reaching: a run to that length.
+    shortest: whether no shorter run reaches it.
+    pumping: a run that can be pumped, and how.
+    model: the last model that was asked.
+    wraps: whether arithmetic that decides the length can wrap; None where that was not decided.
+    argument: what proves that no event ever waits, where that is not the engine.
+    region: the pipe behind which the queue was asked about, for any events on it; empty: from the inputs on.
+    reason: why the search was given up.
+    gap: whether a run of the model did not do what the model says, which is a defect.
+    """
+
+    at_least: int = 0
+    at_most: int | None = None
+    reaching: InputSteps = ()
+    shortest: bool = True
+    pumping: tuple[InputSteps, Pump] | None = None
+    model: Model | None = None
+    wraps: bool | None = False
+    engine: str = "none needed"
+    argument: str = ""
+    region: str = ""
+    reason: str = ""
+    gap: bool = False
+
+
+NEVER_AHEAD = "its events derive one by one from those that they meet, so none of them ever waits"
+
+
+def never_ahead(pipeline: Pipeline, queue: str) -> bool:
+    """Whether counting shows that no event ever waits in this queue of a flat pipeline.
+
+    A processor that emits at most one event for each front makes no more events than it takes. So no pipe carries
+    more events than one that it derives from through such processors. A join takes as many fronts as its slowest
+    input has events: if a queue's pipe derives from the pipes of all other inputs, it is the slowest. This needs no
+    bound on any queue in between.
+    """
+    node = next(node for node in pipeline.nodes if queue in node.queues)
+    system = compose(pipeline, 1)
+    makers = {pipe: maker for maker in pipeline.nodes for pipe in maker.outputs}
+    sources, todo = {pipeline.sources[queue]}, [pipeline.sources[queue]]
+    while todo:
+        pipe = todo.pop()
+        if pipe in makers and _at_most_one(pipeline, system, makers[pipe], pipe):
+            fresh = set(makers[pipe].inputs) - sources
+            sources |= fresh
+            todo += fresh
+    return sources.issuperset(node.inputs)
+
+
+def _at_most_one(pipeline: Pipeline, system: System, maker: Node, pipe: str) -> bool:
+    """Whether a processor emits an event on a pipe only when it takes a front, and then not more than one."""
+    if any(pipeline.widths[each] != 1 for each in (pipe, *maker.inputs)):
+        return False
+    takes: Term = system.pipes[maker.inputs[0]].slots[0].present
+    if maker.queues:
+        takes = var(f"{queue_instance(maker)}:fires", BOOL)
+    emits = system.names()[system.pipes[pipe].slots[0].present.name]
+    return emits is takes or (emits.op is AND and takes in emits.args)
+
+
+def upstream(pipeline: Pipeline, queue: str) -> Pipeline:
+    """The part of a flat pipeline that ends with the processor of this queue."""
+    last = next(node for node in pipeline.nodes if queue in (*node.queues, node.pending))
+    wanted, kept = set(last.inputs), [last]
+    for node in reversed(pipeline.nodes):
+        if node is not last and wanted.intersection(node.outputs):
+            wanted.update(node.inputs)
+            kept.append(node)
+    nodes: tuple[Node, ...] = tuple(reversed(kept))
+    inputs = tuple(each for each in pipeline.inputs if each[0] not in pipeline.oracles or each[0] in wanted)
+    return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),))
+
+
+class QueueSearch:
+    """The search for one queue.
+
+    Parameters
+    ----------
+    pipeline: flat and resolved.
+    queue: the queue.
+    proven: capacities known to be enough, of other queues.
+    settings: how to ask; what is left to the work that this belongs to limits it.
+    most: the largest capacity to ask about.
+    """
+
+    def __init__(
+        self, pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int
+    ) -> None:
+        self.pipeline = upstream(pipeline, queue)
+        self.queue = queue
+        self.proven = {name: size for name, size in proven.items() if name in self.pipeline.queues}
+        self.open = {name for name in self.pipeline.queues if name not in self.proven and name != queue}
+        self.taken = look_ahead(self.pipeline)
+        self.settings = settings
+        self.most = most
+        self.room = 1
+        """The capacity of open queues: with more, the model allows fewer runs that there are not."""
+        self.found = Found()
+
+    def run(self) -> Found:
+        """Everything that can be found out within the limits."""
+        try:
+            with share(1), phase(f"looking for the capacity of queue '{self.queue}'"):
+                self._bracket()
+                self._narrow()
+        except GivenUp as end:
+            self.found.reason = str(end)
+        except LimitMet as met:
+            self.found.reason = met.what
+        return self.found
+
+    # --- steps of the search ------------------------------------------------------------------------------
+
+    def _bracket(self) -> None:
+        """Larger and larger capacities, until one is enough or a run can be pumped."""
+        capacity = 0
+        while True:
+            (answer,) = self._ask(capacity, [capacity])
+            if not answer.truth:
+                self.found.at_most = capacity
+                return
+            longer = self._learn(capacity, answer)
+            if self.found.pumping or self.found.argument:
+                return
+            if not longer:
+                continue
+            if capacity >= self.most:
+                raise GivenUp(
+                    f"{self.found.at_least} events can wait, and no stream was found that makes ever more wait"
+                )
+            capacity = min(self.most, max(1, GROWTH * capacity))
+
+    def _narrow(self) -> None:
+        """The smallest capacity between one that overflows and one that is enough."""
+        found = self.found
+        while found.at_most is not None and found.at_least < found.at_most:
+            lengths = _spread(found.at_least, found.at_most - 1)
+            for length, answer in zip(lengths, self._ask(found.at_most, lengths), strict=True):
+                if not answer.truth:
+                    found.at_most = min(found.at_most, length)
+                elif length >= found.at_least:
+                    self._learn(length, answer)
+
+    def _learn(self, length: int, answer: Longer) -> bool:
+        """Take in a run on which the model says the queue gets longer than `length`; whether it really does."""
+        sizes = {name: max(size, 1) for name, size in self.proven.items()}
+        widths = {name: self.pipeline.widths[pipe] or 1 for name, pipe in self.pipeline.sources.items()}
+        room = {name: widths[name] * len(answer.inputs) for name in self.open}
+        room |= {**sizes, self.queue: length + widths[self.queue]}
+        course = Course(self.pipeline, self.queue, answer.inputs, room)
+        reached = max(course.lengths)
+        if reached > self.found.at_least:
+            self.found.at_least = reached
+            self.found.reaching = answer.inputs[: course.lengths.index(reached)]
+            self.found.shortest = reached > length
+        pump = course.pump()
+        if pump is not None:
+            self.found.pumping = answer.inputs[: pump.prefix + pump.cycle], pump
+        if reached > length:
+            return True
+        others = sorted(self.open.intersection(course.moments))
+        if not others:
+            self.found.gap = True
+            raise GivenUp(f"model gap: a run of the model does not make more than {length} events wait")
+        if never_ahead(self.pipeline, self.queue):
+            self.found.at_most, self.found.argument = 0, NEVER_AHEAD
+            return False
+        self.room *= 2
+        if self.room > self.most:
+            raise GivenUp(f"it depends on queues that have no proven capacity: {', '.join(others)}")
+        return False
+
+    # --- the engine ---------------------------------------------------------------------------------------
+
+    def _ask(self, capacity: int, lengths: Sequence[int]) -> list[Longer]:
+        """Whether the queue can get longer than each of these lengths, none of them above `capacity`."""
+        system, asked = self._system(capacity, lengths)
+        # no other queue overflows, so none needs the flag, but those inside processors, whose room is given
+        inside = {name: system.queues[name] for name in self.pipeline.rooms}
+        model = focus(replace(system, queues=inside), asked)
+        self.found.model = model
+        env = self.settings.environment
+        assume = tuple(env.assumptions(model.system, stutter_reduced=True))
+        smv = print_model(
+            model.system,
+            assume=assume,
+            header=[f"{self.pipeline.name}: can queue({self.queue}) hold more than {', '.join(map(str, lengths))}?"],
+        )
+        never = asked
+        if model.overflow is not FALSE:  # nothing is concluded once a number has left its checked domain
+            beyond = disjunction([model.escapes, *(queue.overflow for queue in model.queues)])
+            never = [*(AND(term, NOT(model.overflow)) for term in asked), beyond]
+        questions = {str(number): Asked("invar", atom(NOT(term))) for number, term in enumerate(never)}
+        if model.wraps is not FALSE:
+            questions["wraps"] = Asked("invar", atom(NOT(model.wraps)), side=True)
+        part = Part(model, smv, questions, assume)
+        result = get_decider(self.settings.engine).decide(part, self._limits())
+        self.found.engine = result.engine
+        if "wraps" in questions and self.found.wraps is not True:
+            truth = result.answers["wraps"].truth
+            self.found.wraps = None if truth is None else not truth
+        answers = [result.answers[str(number)] for number in range(len(asked))]
+        overflows = all(answer.truth is False for answer in answers)
+        if not overflows and model.overflow is not FALSE and result.answers[str(len(asked))].truth is not True:
+            full = f"queue {', '.join(queue.name for queue in model.queues)} can overflow" if model.queues else ""
+            what = full or "a number can leave its checked domain"
+            raise GivenUp(f"{what}, and nothing is concluded from what follows")
+        return [self._longer(system, smv, answer) for answer in answers]
+
+    def _system(self, capacity: int, lengths: Sequence[int]) -> tuple[System, list[Term]]:
+        open_ = {name: max(self.room, self.taken[name]) for name in self.open}
+        sizes = {**open_, **self.proven, self.queue: capacity}
+        system = outline(self.pipeline, sizes)
+        queue = system.queues[self.queue]
+        asked = [queue.overflow if length == capacity else GT(queue.length, length) for length in lengths]
+        return opened(self.pipeline, system, self.open), asked
+
+    def _limits(self) -> EngineLimits:
+        left = limits_left()
+        if left.seconds == 0.0:
+            raise GivenUp(left.time)
+        return left
+
+    def _longer(self, system: System, smv: SmvModel, answer: Answer) -> Longer:
+        if answer.truth is None:
+            raise GivenUp(answer.reason)
+        if answer.truth or answer.trace is None:
+            return Longer(not answer.truth, ())
+        env = self.settings.environment
+        return Longer(True, tuple(inputs_of(system, smv, state, env) for state in answer.trace.steps))
+
+
+def _spread(low: int, high: int) -> list[int]:
+    """At most `TOGETHER` lengths from `low` to `high`, spread evenly."""
+    count = high - low + 1
+    if count <= TOGETHER:
+        return list(range(low, high + 1))
+    return sorted({low + (i * count) // TOGETHER for i in range(TOGETHER)})

@@ -1,0 +1,107 @@
+"""From relations to rules: each relation replaces one of its monomials by the others.
+
+A rule must make monomials smaller in an order that products keep, or rewriting might not end: the lexicographic one of
+the numbers in them, then that of their bits. In which order the numbers are is for the relations to choose, as long as
+they agree. And the monomial that is replaced, of one number at most, must be there once (or minus once), since nothing
+can be divided by 2 modulo an even N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Polynomial, Rules
+
+
+def as_rules(
+    relations: Iterable[Polynomial], known: Mapping[Monomial, Polynomial], generators: Generators, order: Ranking
+) -> dict[Monomial, Polynomial]:
+    """The known rules, and rules that follow from the relations: what is replaced by which polynomial.
+
+    Relations that no monomial of can be replaced are left out; that is sound, and only proves less. What is chosen for
+    the order is added to it.
+
+    Raises
+    ------
+    Exhausted
+    """
+    rules = Rules(generators, known)
+    waiting = list(relations)
+    stuck: list[Polynomial] = []
+    while waiting:
+        row = rules.reduce(waiting.pop())
+        found = _replaceable(row, order, generators)
+        if found:
+            waiting += rules.add(*found)
+            waiting += stuck
+            stuck.clear()
+        elif row:
+            stuck.append(row)
+    return rules.rules
+
+
+def _replaceable(row: Polynomial, order: Ranking, generators: Generators) -> tuple[Monomial, Polynomial] | None:
+    """A monomial of the row that may be replaced, the fewer generators the better, and by what."""
+    greatest: dict[Monomial, Monomial] = {}
+    for monomial in row:
+        numbers, bits = generators.split(monomial)
+        if numbers not in greatest or _rank(bits) > _rank(generators.split(greatest[numbers])[1]):
+            greatest[numbers] = monomial
+    for numbers, monomial in sorted(greatest.items(), key=lambda item: len(item[1])):
+        if abs(row[monomial]) != 1 or len(monomial) > Rules.LONGEST:
+            continue
+        if order.lift(numbers, [other for other in greatest if other != numbers]):
+            return monomial, {m: -factor * row[monomial] for m, factor in row.items() if m != monomial}
+    return None
+
+
+def _rank(bits: Monomial) -> tuple[int, Monomial]:
+    return len(bits), bits
+
+
+class Ranking:
+    """Which number is above which others."""
+
+    def __init__(self, below: Mapping[int, set[int]] | None = None) -> None:
+        self._below = {number: set(others) for number, others in (below or {}).items()}
+
+    def copy(self) -> Ranking:
+        """The same order, to be added to."""
+        return Ranking(self._below)
+
+    def lift(self, numbers: Monomial, others: Sequence[Monomial]) -> bool:
+        """Put a product of numbers above other products, if that is possible.
+
+        The first is put above all other numbers; where the products have it too, it is left to the rest of them.
+        """
+        if not numbers:
+            return not others
+        for first in dict.fromkeys(numbers):
+            rest = _without(numbers, first)
+            alike = [_without(other, first) for other in others if first in other]
+            tried = self.copy()
+            below = {number for other in (numbers, *others) for number in other} - {first}
+            if tried._put(first, below) and (not alike or tried.lift(rest, alike)):
+                self._below = tried._below
+                return True
+        return False
+
+    def _put(self, number: int, below: set[int]) -> bool:
+        if any(number in self._reached(other) for other in below):
+            return False
+        self._below.setdefault(number, set()).update(below)
+        return True
+
+    def _reached(self, number: int) -> set[int]:
+        found: set[int] = set()
+        todo = [number]
+        while todo:
+            fresh = self._below.get(todo.pop(), set()) - found
+            found |= fresh
+            todo += fresh
+        return found
+
+
+def _without(numbers: Monomial, number: int) -> Monomial:
+    place = numbers.index(number)
+    return numbers[:place] + numbers[place + 1 :]

@@ -1,0 +1,204 @@
+"""Relations between the variables of a state that hold in every reachable one.
+
+A relation is a sum of multiples of monomials that is 0: exactly, or modulo N where it speaks of integers modulo N. At
+first all are taken that hold in the initial state. From these, those are kept that hold after every step from a state
+in which all of them hold, again and again, until none is lost: then they hold for ever. A round is linear algebra.
+
+Linear relations: M. Karr, Affine relationships among variables of a program (Acta Informatica 6, 1976); polynomial ones
+and arithmetic of words: M. Müller-Olm, H. Seidl, Analysis of modular arithmetic (TOPLAS 29, 2007). Here guards are part
+of it: a bit for each value of a small variable, and products with such a bit.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from fractions import Fraction
+from typing import NamedTuple
+
+from workbench.core.domain import Bool
+from workbench.core.term import Term
+from workbench.ir.system import StateVariable, System
+from workbench.run.compiled.code.step import encode
+from workbench.verify.decide.algebra.orient import Ranking, as_rules
+from workbench.verify.decide.algebra.polynomial import (
+    UNIT,
+    Exhausted,
+    Generators,
+    Monomial,
+    Polynomial,
+    Rules,
+    constant,
+    plus,
+)
+from workbench.verify.decide.algebra.space import Vector, integral, kernel
+from workbench.verify.decide.algebra.translate import CoefficientRing, Translation, by_cases, codes_of, ring
+
+MOST = 1000
+"""How many monomials relations are looked for among."""
+
+
+class MonomialKind(IntEnum):
+    """Which monomials relations are made of; each kind has those of the ones before."""
+
+    LINEAR = 1
+    """Variables, and the bits of small ones."""
+    GUARDED = 2
+    """Products of a bit with a bit or a variable."""
+    QUADRATIC = 3
+    """Products of two variables, and of a bit with them."""
+
+
+class Aspect(NamedTuple):
+    """What a generator says of a state variable: its number, or whether it has one value (`code`)."""
+
+    variable: StateVariable
+    code: int | None
+    initial: int
+
+
+class Relations:
+    """The relations that always hold between the variables of a system.
+
+    Parameters
+    ----------
+    assume: conditions on the inputs that hold at every step.
+    known: relations of the same system, made with the same generators, to which these are added.
+
+    Attributes
+    ----------
+    aspects: what the generators of the state are.
+    rules: the relations as rules, by ring: each monomial equals the polynomial that replaces it.
+
+    Raises
+    ------
+    Exhausted: there are too many monomials, or the generators' work or time is used up.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        assume: Sequence[Term],
+        generators: Generators,
+        kind: MonomialKind,
+        known: Relations | None = None,
+    ) -> None:
+        self._system, self._generators = system, generators
+        self._assume = [system.inlined(condition) for condition in assume]
+        following = system.inlined(tuple(variable.next for variable in system.variables))
+        self._following = dict(zip(system.variables, following, strict=True))
+        self.aspects = self._aspects_of_state()
+        self._known = known.rules if known else {}
+        self._known_order: Ranking = known.order if known else Ranking()
+        self._spaces = {over: self._at_first(over, kind) for over in self._rings()}
+        self._orient()
+        while self._refine():
+            self._orient()
+
+    def prove(self, term: Term) -> bool:
+        """Whether these relations show that a condition is true at every step.
+
+        Raises
+        ------
+        Exhausted
+        """
+        wrong = plus(constant(1), self._translation.truth(self._system.inlined(term)), -1)
+        return not self._translation.under_guards(self._translation.times(self._allowed(), wrong, None))
+
+    # --- monomials
+
+    def _aspects_of_state(self) -> dict[int, Aspect]:
+        """What there are generators for."""
+        found = {}
+        for v in self._system.variables:
+            initial = int(encode(v.domain, v.initial))
+            if isinstance(v.domain, Bool):
+                found[self._generators.bit(v.name)] = Aspect(v, 1, initial)
+            elif by_cases(v.domain):
+                for code in codes_of(v.domain)[1]:
+                    found[self._generators.bit(code, v.name)] = Aspect(v, code, int(initial == code))
+            else:
+                found[self._generators.number(v.name)] = Aspect(v, None, initial)
+        return found
+
+    def _rings(self) -> list[CoefficientRing]:
+        """Exact relations first, and those modulo each N there is."""
+        modular = (ring(v.domain) for v in self._system.variables)
+        return [None, *dict.fromkeys(over for over in modular if over is not None)]
+
+    def _at_first(self, over: CoefficientRing, kind: MonomialKind) -> list[Vector]:
+        """What holds in the initial state."""
+        replaced = Rules(self._generators, self._known.get(over, {}))
+        monomials = [monomial for monomial in self._monomials(over, kind) if not replaced.apply_to(monomial)]
+        if len(monomials) > MOST:
+            raise Exhausted(f"{len(monomials)} monomials are more than the {MOST} that are looked at")
+        return [self._difference(monomial) for monomial in monomials]
+
+    def _monomials(self, over: CoefficientRing, kind: MonomialKind) -> list[Monomial]:
+        """The monomials of this kind, but for 1."""
+        bits = [(g,) for g, aspect in self.aspects.items() if aspect.code is not None]
+        numbers: dict[CoefficientRing, list[Monomial]] = {}
+        for generator, aspect in self.aspects.items():
+            if aspect.code is None:
+                numbers.setdefault(ring(aspect.variable.domain), []).append((generator,))
+        own = numbers.get(over, [])
+        found = [*bits, *numbers.get(None, []), *own]
+        if kind >= MonomialKind.GUARDED:
+            found += self._products(itertools.chain(itertools.combinations(bits, 2), itertools.product(own, bits)))
+        if kind >= MonomialKind.QUADRATIC:
+            squares = self._products(itertools.combinations_with_replacement(own, 2))
+            found += [*squares, *self._products(itertools.product(squares, bits))]
+        return list(dict.fromkeys(found))
+
+    def _products(self, pairs: Iterable[tuple[Monomial, Monomial]]) -> list[Monomial]:
+        products = (self._generators.product(a, b) for a, b in pairs)
+        return [product for product in products if product is not None]
+
+    def _difference(self, monomial: Monomial) -> Vector:
+        """That a monomial is what it is at first."""
+        initial = math.prod(self.aspects[generator].initial for generator in monomial)
+        return {monomial: Fraction(1), UNIT: Fraction(-initial)} if initial else {monomial: Fraction(1)}
+
+    # --- rounds
+
+    def _orient(self) -> None:
+        """Make the relations that there are now the rules of translation."""
+        self.order: Ranking = self._known_order.copy()
+        self.rules: dict[CoefficientRing, dict[Monomial, Polynomial]] = {}
+        for over, space in self._spaces.items():  # the exact ones come first, and hold in every ring
+            known = {**self.rules.get(None, {}), **self._known.get(over, {})}
+            self.rules[over] = as_rules(integral(space, self._generators), known, self._generators, self.order)
+        rules = {over: Rules(self._generators, of) for over, of in self.rules.items()}
+        self._translation = Translation(self._generators, rules)
+
+    def _refine(self) -> bool:
+        """Drop what a step may break; whether anything was dropped."""
+        allowed = self._allowed()
+        after = {generator: self._after(aspect) for generator, aspect in self.aspects.items()}
+        lost = False
+        for over, space in self._spaces.items():
+            images: dict[Monomial, Polynomial] = {UNIT: allowed}
+            for monomial in {m for row in space for m in row}:
+                for start in range(len(monomial) - 1, -1, -1):
+                    part, rest = monomial[start:], monomial[start + 1 :]
+                    if part not in images:
+                        images[part] = self._translation.times(images[rest], after[part[0]], over)
+            self._spaces[over] = kernel(space, images, self._generators)
+            lost |= len(self._spaces[over]) < len(space)
+        return lost
+
+    def _after(self, aspect: Aspect) -> Polynomial:
+        """What a generator is after a step."""
+        value = self._translation(self._following[aspect.variable])
+        if aspect.code is None or isinstance(aspect.variable.domain, Bool):
+            return self._translation.number(value)
+        return self._translation.is_equal(value, aspect.code)
+
+    def _allowed(self) -> Polynomial:
+        """1 where the inputs are as assumed, else 0."""
+        found = constant(1)
+        for condition in self._assume:
+            found = self._translation.times(found, self._translation.truth(condition), None)
+        return found

@@ -1,0 +1,299 @@
+"""Who decides: one engine, several in turn (`auto`), or all of them against each other (`all`).
+
+Engines under `engines` read SMV text, the explicit one explores the system itself; here they look alike.
+
+`auto` begins with BDDs, which decide most models at once. What they have not decided in a short while goes to algebra,
+to the explicit search, to the SAT solver, and at last to the BDDs again, for all the time that is left (`TURNS`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from workbench.budget import phase
+from workbench.core.domain import Bool, Range
+from workbench.errors import EngineDisagreement, EngineMissing, FormulaTooLong
+from workbench.smv.engines import ENGINES, INCOMPLETE, Answer, Engine, EngineLimits, get_engine
+from workbench.smv.engines.base import Reached, patience, unshown
+from workbench.verify.decide.decision import Decider, Decision
+from workbench.verify.decide.part import Part
+
+EXPLICIT, ALGEBRA = "explicit", "algebra"
+NAMES = ("auto", "all", EXPLICIT, ALGEBRA, *ENGINES)
+"""What can be asked for."""
+
+
+class SmvDecider:
+    """An engine that reads SMV text."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.name = engine.name
+
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
+        """See `Decider.decide`."""
+        try:
+            result = self.engine.check(part.task(count_states=count_states), limits)
+        except FormulaTooLong as error:  # a limit of its own
+            return Decision({role: Answer(None, reason=error.what) for role in part.asked}, self.name)
+        answers = {
+            role: replace(answer, shortest=self._shortest(part, role))
+            for role, answer in zip(part.asked, result.answers, strict=True)
+        }
+        return Decision(answers, result.engine, result.cpu_seconds, result.wall_seconds, result.reachable_states)
+
+    def _shortest(self, part: Part, role: str) -> bool:
+        """Whether its counterexample is a shortest one: all but IC3 go step by step, and pynusmv's AG does too."""
+        asked = part.asked[role]
+        if asked.kind == "invar":
+            return self.name != "ic3"
+        return asked.formula.op == "AG" and self.name == "pynusmv"
+
+
+class Turn(NamedTuple):
+    """When an engine has its turn in `auto`, it gets a share of the time left, or so many seconds if less."""
+
+    engine: str
+    share: float
+    seconds: float
+
+
+TURNS = (
+    Turn("bdd", 0.5, 3.0),
+    Turn("algebra", 0.25, 10.0),
+    Turn("explicit", 0.25, 60.0),
+    Turn("bmc", 0.25, 60.0),
+    Turn("bdd", 1.0, float("inf")),
+)
+"""The BDDs' second turn begins anew; it lasts at least half of the time after their first."""
+
+FAR = 256
+EARLY = Turn("explicit", 0.25, 5.0)
+"""The first turn where a counter has more values, or there are more counters: sets of states would grow by one of them
+at a time."""
+
+
+class AutoDecider:
+    """One engine after the other, until everything but side questions is decided."""
+
+    name = "auto"
+
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
+        """See `Decider.decide`."""
+        begin = time.monotonic()
+        found = Decision(dict.fromkeys(part.asked, Answer(None)), "")
+        tried: list[str] = []
+        for decider, turn in _turns(part):
+            left = None if limits.seconds is None else limits.seconds - (time.monotonic() - begin)
+            decided = all(found.answers[role].truth is not None for role in part.required)
+            if tried and ((left is not None and left <= 0) or (decided and decider.name == tried[0])):
+                break  # who has said that it is false has had its time for a counterexample
+            given = limits.within(_least(turn, left))
+            rest = part.without([role for role, answer in found.answers.items() if not answer.open])
+            with phase(f"deciding with {decider.name}"):
+                found = _joined(part, found, decider.decide(rest, given, count_states=count_states), decider.name)
+            tried.append(decider.name)
+            if not any(found.answers[role].open for role in part.required):
+                return replace(_besides(part, found, limits), wall_seconds=time.monotonic() - begin)
+        return replace(_exhausted(found, limits, tried, begin), wall_seconds=time.monotonic() - begin)
+
+
+def _besides(part: Part, found: Decision, limits: EngineLimits) -> Decision:
+    """What was decided, and what the SAT solver soon finds out about side questions that were given up."""
+    rest = part.without([role for role, answer in found.answers.items() if answer.truth is not None])
+    if not rest.asked:
+        return found
+    try:
+        more = get_decider("bmc").decide(rest, limits.within(_least(Turn("bmc", 0.25, patience(0)), limits.seconds)))
+    except EngineMissing:
+        return found
+    joined = _joined(part, found, more, "bmc")
+    return replace(joined, engine=found.engine or joined.engine)
+
+
+def _turns(part: Part) -> Iterator[tuple[Decider, Turn]]:
+    """Who has a turn to decide a part, as far as it is installed.
+
+    Raises
+    ------
+    EngineMissing: there are no BDDs, and the others have had their turns.
+    """
+    incomplete: EngineMissing | None = None
+    counters = [v.domain.size or 0 for v in part.model.system.variables if isinstance(v.domain, Range | Bool)]
+    far = max((len(counters), *counters)) > FAR
+    for turn in (EARLY, *TURNS) if far else TURNS:
+        try:
+            yield get_decider("complete" if turn.engine == "bdd" else turn.engine), turn
+        except EngineMissing as error:
+            incomplete = error if turn.engine == "bdd" else incomplete
+    if incomplete:  # what came before did not decide it, and something else would
+        raise incomplete
+
+
+def _least(turn: Turn, left: float | None) -> float | None:
+    if left is None:
+        return None if turn.seconds == float("inf") else turn.seconds
+    return min(turn.seconds, left * turn.share)
+
+
+def _joined(part: Part, found: Decision, more: Decision, name: str) -> Decision:
+    """What was decided before, and what one more engine adds."""
+    answers = dict(found.answers)
+    for role, answer in more.answers.items():
+        known = answers[role]
+        if {known.truth, answer.truth} == {True, False}:
+            raise _disagreement(part, role, (found.engine, known), (name, answer))
+        if known.truth is None and answer.truth is None:
+            said = f"{known.reason}; " if known.reason else ""
+            met = answer.reached or (Reached(name, answer.reason, further=False),)
+            answers[role] = Answer(None, reason=f"{said}{name}: {answer.reason}", reached=_latest(known.reached, met))
+        elif known.truth is None or not answer.open:
+            answers[role] = answer
+    useful = [more.engine] if any(answers[role] is answer for role, answer in more.answers.items()) else []
+    names = [name for name in (found.engine, *useful) if name]
+    return Decision(
+        answers,
+        ", ".join(dict.fromkeys(names)),
+        found.cpu_seconds + more.cpu_seconds,
+        reachable_states=more.reachable_states if found.reachable_states is None else found.reachable_states,
+    )
+
+
+def _latest(*reached: tuple[Reached, ...]) -> tuple[Reached, ...]:
+    """How far each engine got; of one that was asked twice, the last time."""
+    return tuple({each.engine: each for some in reached for each in some}.values())
+
+
+def _exhausted(found: Decision, limits: EngineLimits, tried: list[str], begin: float) -> Decision:
+    """What to say where nobody decided; a limit of time is the user's, not the one of a turn."""
+    names = ", ".join(dict.fromkeys(tried))
+    answers = {
+        role: unshown(f"tried {names}") if answer.truth is False and answer.open else answer
+        for role, answer in found.answers.items()
+    }
+    if limits.seconds is not None and time.monotonic() - begin >= 0.9 * limits.seconds:
+        for role, answer in answers.items():
+            if answer.truth is None:
+                answers[role] = replace(answer, reason=f"{limits.time} (tried {names})")
+    return replace(found, answers=answers, engine=found.engine or names)
+
+
+class AllDecider:
+    """Every engine that is installed, one checking the other.
+
+    Each gets the same time; those that may go on for ever get no more than four times what the others took.
+    """
+
+    name = "all"
+
+    def decide(self, part: Part, limits: EngineLimits, *, count_states: bool = False) -> Decision:
+        """See `Decider.decide`.
+
+        Raises
+        ------
+        Disagreement: two engines give different answers, or count different numbers of states.
+        """
+        begin = time.monotonic()
+        deciders = list(_installed())
+        found: dict[str, Decision] = {}
+        for position, decider in enumerate(deciders):
+            left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
+            share = None if left is None else left / (len(deciders) - position)
+            if decider.name in (*INCOMPLETE, ALGEBRA):
+                longest = max((each.wall_seconds for each in found.values()), default=0.0)
+                share = min(max(5.0, 4 * longest), share or math.inf)
+            given = limits.within(share)
+            with phase(f"deciding with {decider.name}"):
+                found[decider.name] = decider.decide(part, given, count_states=count_states)
+            _refuse_disagreement(part, found, decider.name)
+        return Decision(
+            {role: _best([each.answers[role] for each in found.values()], found) for role in part.asked},
+            _agreement(part, found),
+            sum(each.cpu_seconds for each in found.values()),
+            time.monotonic() - begin,
+            next((each.reachable_states for each in found.values() if each.reachable_states is not None), None),
+        )
+
+
+def _installed() -> Iterator[Decider]:
+    for name in (EXPLICIT, *ENGINES, ALGEBRA):
+        try:
+            yield get_decider(name)
+        except EngineMissing:
+            continue
+
+
+def _refuse_disagreement(part: Part, found: dict[str, Decision], latest: str) -> None:
+    """Compare what the latest engine said with what the others did."""
+    new = found[latest]
+    for name, old in found.items():
+        for role in part.asked:
+            truths = old.answers[role].truth, new.answers[role].truth
+            if None not in truths and truths[0] is not truths[1]:
+                raise _disagreement(part, role, (name, old.answers[role]), (latest, new.answers[role]))
+        counts = old.reachable_states, new.reachable_states
+        if None not in counts and counts[0] != counts[1]:
+            said = f"{name} counts {counts[0]} reachable states and {latest} {counts[1]}"
+            raise EngineDisagreement(said, model=part.smv.text)
+
+
+def _disagreement(part: Part, role: str, *said: tuple[str, Answer]) -> EngineDisagreement:
+    query = part.queries[role]
+    both = " and ".join(f"{name} says {str(answer.truth).lower()}" for name, answer in said)
+    return EngineDisagreement(f"{both}: is {query.kind.upper()} {query.formula} true?", model=part.smv.text)
+
+
+def _best(answers: list[Answer], found: dict[str, Decision]) -> Answer:
+    """The answer with the shortest run, if there is one; else why nobody decided."""
+    decided = [answer for answer in answers if answer.truth is not None]
+    if not decided:
+        reasons = (f"{name}: {answer.reason}" for name, answer in zip(found, answers, strict=True))
+        return Answer(None, reason="; ".join(reasons), reached=_latest(*(answer.reached for answer in answers)))
+    return min(decided, key=lambda answer: (answer.trace is None, not answer.shortest))
+
+
+def _agreement(part: Part, found: dict[str, Decision]) -> str:
+    """Who decided all that was asked, and who did not."""
+    done = [n for n, each in found.items() if all(each.answers[role].truth is not None for role in part.required)]
+    silent = [name for name in found if name not in done]
+    agree = f"{', '.join(done)} {'agree' if len(done) > 1 else 'alone'}" if done else "nobody decided"
+    return agree + (f" ({', '.join(silent)} did not decide)" if silent and done else "")
+
+
+def get_decider(name: str) -> Decider:
+    """What decides by that name (`NAMES`; `complete` is the best engine that decides everything).
+
+    Raises
+    ------
+    EngineMissing: it is not installed, or there is none of that name.
+    """
+    if name in _OWN:
+        return _OWN[name]()
+    if name not in (*ENGINES, "complete"):
+        raise EngineMissing(f"there is no engine '{name}'", hint=f"engines: {', '.join(NAMES)}")
+    return SmvDecider(get_engine("auto" if name == "complete" else name))
+
+
+def _explicit() -> Decider:
+    from workbench.verify.decide.explicit import ExplicitDecider
+
+    return ExplicitDecider()
+
+
+def _algebra() -> Decider:
+    from workbench.verify.decide.algebra import AlgebraDecider
+
+    return AlgebraDecider()
+
+
+_OWN: dict[str, Callable[[], Decider]] = {
+    AutoDecider.name: AutoDecider,
+    AllDecider.name: AllDecider,
+    EXPLICIT: _explicit,
+    ALGEBRA: _algebra,
+}
+"""Each is imported when it has its turn, which in most checks is never."""

@@ -1,0 +1,296 @@
+"""The loops of the compiled search: the only module that imports numba.
+
+Rule: nothing here knows a pipeline, so numba compiles it once and keeps the result on disk. What knows one is called
+by its address: the function `expand` of `native`.
+
+The set of states found is an array of words, of one of three kinds:
+
+- `BITMAP`: a bit for every state that there can be;
+- `WORDS`: a hash table with linear probing of states of one word, relative to the initial state, so that 0 is empty;
+- `INDEX`: a hash table of numbers of states, plus 1, in the lower half of an entry; the upper half is that of the hash,
+  so what differs in it need not be looked up.
+
+A slot is the upper bits of a hash.
+"""
+
+# mypy: allow-untyped-defs
+# numba finds the types: words are int64, numbers of states int32, all arrays contiguous.
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from workbench.run.compiled.code.llvm import LANES
+from workbench.verify.decide.explicit import graph
+
+BITMAP, WORDS, INDEX = 0, 1, 2
+
+MIX = np.uint64(0x9E3779B97F4A7C15)
+"""2**64 / the golden ratio: multiplying by it spreads neighbouring words (Knuth, TAOCP 3, section 6.4)."""
+LOW = np.int64(2**32 - 1)
+
+AHEAD = 32
+"""By how many steps the slot of a state is fetched before it is looked at, so that memory is seldom waited for."""
+
+graphs = SimpleNamespace(
+    **{
+        function.__name__: numba.njit(cache=True, nogil=True)(function)
+        for function in (
+            graph.transpose, graph.spread, graph.first_bad, graph.components, graph.cover, graph.walk,
+        )
+    }
+)  # fmt: skip
+"""The functions of `graph`, compiled."""
+
+
+@intrinsic
+def _call(_, address, words, stride, count, inputs, moves, after, plane, flags):
+    """Call `expand` by its address; arrays by theirs."""
+    given = (address, words, stride, count, inputs, moves, after, plane, flags)
+
+    def generate(context, builder, _, args):
+        number = ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [number] * 8)
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        return context.get_dummy_value()
+
+    return types.void(*(types.int64 for _ in given)), generate
+
+
+@intrinsic
+def _fetch(_, address):  # noqa: ARG001
+    """Begin to fetch the memory at an address."""
+
+    def generate(context, builder, _, args):
+        place = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [place.type] + [ir.IntType(32)] * 3)
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        writing, near, data = (ir.Constant(ir.IntType(32), value) for value in (1, 3, 1))
+        builder.call(function, [place, writing, near, data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@numba.njit(cache=True, nogil=True)
+def expand(address, states, first, count, inputs, after, flags):
+    """Put the steps of `count` states into the buffers; how far apart the moves of a state are there.
+
+    States are taken `LANES` at a time. What lies behind the last one has no meaning, and neither have its steps.
+    """
+    apart = (count + LANES - 1) // LANES * LANES
+    _call(
+        address, states.ctypes.data + 8 * first, states.shape[1], apart, inputs.ctypes.data, inputs.shape[1],
+        after.ctypes.data, after.shape[1], flags.ctypes.data,
+    )  # fmt: skip
+    return apart
+
+
+@numba.njit(cache=True, nogil=True)
+def _hash(array, column):
+    """The hash of a state of any number of words."""
+    mixed = np.uint64(array[0, column]) * MIX
+    for i in range(1, array.shape[0]):
+        mixed = ((mixed >> np.uint64(29)) ^ mixed ^ np.uint64(array[i, column])) * MIX
+    if array.shape[0] > 1:
+        mixed = ((mixed >> np.uint64(32)) ^ mixed) * MIX
+    return mixed
+
+
+@numba.njit(cache=True, nogil=True)
+def _word_slot(key, shift):
+    return np.int64((np.uint64(key) * MIX) >> shift)
+
+
+@numba.njit(cache=True, nogil=True)
+def _slot(kind, states, number, shift):
+    if kind == INDEX:
+        return np.int64(_hash(states, number) >> shift)
+    return _word_slot(states[0, number] ^ states[0, 0], shift)
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(index, shift, states, after, k):
+    """The slot of a state in a table of the kind `INDEX`, or the empty one where it belongs."""
+    mask = np.int64(index.size - 1)
+    mixed = _hash(after, k)
+    upper = np.int64(mixed) & ~LOW
+    slot = np.int64(mixed >> shift)
+    while index[slot] != 0:
+        if index[slot] & ~LOW == upper:
+            number = (index[slot] & LOW) - 1
+            same = True
+            for i in range(states.shape[0]):
+                same = same and states[i, number] == after[i, k]
+            if same:
+                break
+        slot = (slot + 1) & mask
+    return slot
+
+
+@numba.njit(cache=True, nogil=True)
+def explore(
+    address, inputs, block, after, flags, kind, table, shift, states, parents, size, done, last, room, wanted, hits
+):  # fmt: skip
+    """Look at the steps of the states from number `done` on, up to `last` while there is room for their successors.
+
+    The new number of states, and of those that were looked at. `hits` gets, per label of the mask `wanted`, the first
+    step at which it is true: the number of the state and of the move.
+    """
+    moves = inputs.shape[1]
+    while done < min(last, size) and size + block * moves <= room:
+        count = min(block, size - done)
+        apart = expand(address, states, done, count, inputs, after, flags)
+        if wanted:
+            wanted = _note(flags, count, apart, moves, done, wanted, hits)
+        if kind == BITMAP:
+            size = _into_bitmap(after, count, apart, moves, done, table, states, parents, size)
+        elif kind == WORDS:
+            size = _into_words(after, count, apart, moves, done, table, shift, states, parents, size)
+        else:
+            size = _into_index(after, count, apart, moves, done, table, shift, states, parents, size)
+        done += count
+    return size, done
+
+
+@numba.njit(cache=True, nogil=True)
+def _note(flags, count, apart, moves, first, wanted, hits):
+    """Write down the first steps at which wanted labels are true; the labels still wanted."""
+    seen = np.int64(0)
+    for m in range(moves):
+        for k in range(m * apart, m * apart + count):
+            seen |= flags[k]
+    if not seen & wanted:
+        return wanted
+    for j in range(count):
+        for m in range(moves):
+            flag = flags[m * apart + j] & wanted
+            for bit in range(hits.shape[0]):
+                if flag >> bit & 1:
+                    hits[bit, 0] = first + j
+                    hits[bit, 1] = m
+            wanted &= ~flag
+    return wanted
+
+
+@numba.njit(cache=True, nogil=True)
+def _into_bitmap(after, count, apart, moves, first, table, states, parents, size):
+    for j in range(count):
+        for m in range(moves):
+            word = after[0, m * apart + j]
+            place = np.uint64(word) >> np.uint64(6)
+            bit = np.int64(1) << (word & 63)
+            old = table[place]
+            if old & bit == 0:
+                table[place] = old | bit
+                states[0, size] = word
+                parents[size] = first + j
+                size += 1
+    return size
+
+
+@numba.njit(cache=True, nogil=True)
+def _into_words(after, count, apart, moves, first, table, shift, states, parents, size):
+    initial = states[0, 0]
+    mask = np.int64(table.size - 1)
+    begin = table.ctypes.data
+    ahead = max(1, AHEAD // moves)
+    for j in range(-ahead, count):
+        near = j + ahead
+        if near < count:
+            for m in range(moves):
+                _fetch(begin + 8 * _word_slot(after[0, m * apart + near] ^ initial, shift))
+        if j < 0:
+            continue
+        for m in range(moves):
+            word = after[0, m * apart + j]
+            key = word ^ initial
+            if key == 0:
+                continue
+            slot = _word_slot(key, shift)
+            while table[slot] != key:
+                if table[slot] == 0:
+                    table[slot] = key
+                    states[0, size] = word
+                    parents[size] = first + j
+                    size += 1
+                    break
+                slot = (slot + 1) & mask
+    return size
+
+
+@numba.njit(cache=True, nogil=True)
+def _into_index(after, count, apart, moves, first, table, shift, states, parents, size):
+    begin = table.ctypes.data
+    ahead = max(1, AHEAD // moves)
+    for j in range(-ahead, count):
+        near = j + ahead
+        if near < count:
+            for m in range(moves):
+                _fetch(begin + 8 * np.int64(_hash(after, m * apart + near) >> shift))
+        if j < 0:
+            continue
+        for m in range(moves):
+            k = m * apart + j
+            slot = _find(table, shift, states, after, k)
+            if table[slot] == 0:
+                for i in range(states.shape[0]):
+                    states[i, size] = after[i, k]
+                parents[size] = first + j
+                size += 1
+                table[slot] = np.int64(_hash(after, k)) & ~LOW | size
+    return size
+
+
+@numba.njit(cache=True, nogil=True)
+def fill(kind, table, shift, states, size):
+    """Put all states into an empty hash table."""
+    mask = np.int64(table.size - 1)
+    begin = table.ctypes.data
+    for number in range(-AHEAD, size):
+        near = number + AHEAD
+        if near < size:
+            _fetch(begin + 8 * _slot(kind, states, near, shift))
+        if number < (0 if kind == INDEX else 1):  # a table of words has no place for the initial state
+            continue
+        slot = _slot(kind, states, number, shift)
+        entry = states[0, number] ^ states[0, 0]
+        if kind == INDEX:
+            entry = np.int64(_hash(states, number)) & ~LOW | (number + 1)
+        while table[slot] != 0:
+            slot = (slot + 1) & mask
+        table[slot] = entry
+
+
+@numba.njit(cache=True, nogil=True)
+def join(after, flags, count, apart, moves, first, table, shift, states, starts, ends, labels):
+    """Add the edges of the states from number `first` on to the graph; the new number of edges.
+
+    A step with the same end and labels as the one before is the same edge.
+    """
+    edge = starts[first]
+    for j in range(count):
+        begin = edge
+        for m in range(moves):
+            k = m * apart + j
+            end = (table[_find(table, shift, states, after, k)] & LOW) - 1
+            if edge == begin or ends[edge - 1] != end or labels[edge - 1] != flags[k]:
+                ends[edge] = end
+                labels[edge] = flags[k]
+                edge += 1
+        starts[first + j + 1] = edge
+    return edge
+
+
+@numba.njit(cache=True, nogil=True)
+def count_moves(flags, count, apart, moves, void, counts):
+    """Count, per move, the states in which it is not void."""
+    for m in range(moves):
+        for j in range(count):
+            counts[m] += 1 - (flags[m * apart + j] >> void & 1)

@@ -1,0 +1,118 @@
+"""The moves of the environment: every choice of all inputs that its assumptions allow."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.evaluate import compile_terms
+from workbench.core.fold import variables
+from workbench.core.ops import as_term, conjunction
+from workbench.core.term import Term, leaves, var
+from workbench.errors import Refused
+from workbench.ir.system import Input, System
+from workbench.run.compiled.code.step import encode
+
+MOST_MOVES = 2**16
+"""Most moves per state; with more of them, sets of states (BDDs) are the better means."""
+MOST_CASES = 64
+"""Most values of what the assumptions look at in a state."""
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The choices of the environment.
+
+    Attributes
+    ----------
+    names: the input leaves.
+    chosen: per move, the value of each leaf.
+    valuations: per move, in how many ways NuSMV can choose the inputs: with any values of absent ones.
+    """
+
+    names: tuple[str, ...]
+    domains: tuple[Domain, ...]
+    chosen: tuple[tuple[Value, ...], ...]
+    valuations: tuple[int, ...]
+
+    def columns(self) -> list[list[int]]:
+        """Per leaf, its number in each move."""
+        return [[encode(domain, move[i]) for move in self.chosen] for i, domain in enumerate(self.domains)]
+
+    def values(self, move: int) -> dict[str, Value]:
+        """The value of each leaf in a move."""
+        return dict(zip(self.names, self.chosen[move], strict=True))
+
+
+def moves(system: System, assume: Sequence[Term]) -> Moves:
+    """Every move that the assumptions allow in some state, reachable or not.
+
+    Raises
+    ------
+    Refused: there are too many.
+    """
+    leaves_of: list[_Leaves | _Other] = [_Leaves(source, system.free) for source in system.inputs]
+    covered = {leaf.name for source in system.inputs for leaf in leaves((source.present, source.value))}
+    leaves_of += [_Other(name, domain) for name, domain in system.free.items() if name not in covered]
+    count = math.prod(each.count for each in leaves_of)
+    if count > MOST_MOVES:
+        raise Refused(f"a state has {count} choices of inputs; more than {MOST_MOVES} are too many to try one by one")
+    allowed = _allowed(system, assume)
+    chosen, valuations = [], []
+    for options in itertools.product(*(each.options() for each in leaves_of)):
+        given = {name: value for values, _ in options for name, value in values.items()}
+        move = tuple(given[name] for name in system.free)
+        if allowed(move):
+            chosen.append(move)
+            valuations.append(math.prod(weight for _, weight in options))
+    return Moves(tuple(system.free), tuple(system.free.values()), tuple(chosen), tuple(valuations))
+
+
+def _allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Value, ...]], bool]:
+    """Whether a move is allowed in some state, by the values of what the assumptions look at there."""
+    inputs = [var(name, domain) for name, domain in system.free.items()]
+    looked_at = {name: domain for name, domain in variables(assume).items() if name not in system.free}
+    unknown = looked_at.keys() - {variable.name for variable in system.variables}
+    cases = math.prod(domain.size or MOST_CASES + 1 for domain in looked_at.values())
+    if unknown or cases > MOST_CASES:
+        raise Refused(f"what may come depends on too much: {', '.join(looked_at)}")
+    states = [var(name, domain) for name, domain in looked_at.items()]
+    condition: Any = compile_terms([as_term(conjunction(assume), BOOL)], [*inputs, *states])
+    choices = list(itertools.product(*(list(domain.values()) for domain in looked_at.values())))
+    return lambda move: any(condition(*move, *case)[0] for case in choices)
+
+
+class _Other:
+    """A choice of the environment that is no event: each value stands for itself."""
+
+    def __init__(self, name: str, domain: Domain) -> None:
+        self.name, self.domain = name, domain
+        self.count = domain.size or MOST_MOVES + 1
+
+    def options(self) -> Iterator[tuple[dict[str, Value], int]]:
+        """Each choice, and the number of valuations that it stands for."""
+        return (({self.name: value}, 1) for value in self.domain.values())
+
+
+class _Leaves:
+    """The leaves of one input that the system looks at."""
+
+    def __init__(self, source: Input, free: Mapping[str, Domain]) -> None:
+        self.present = source.present.name if source.present.name in free else None
+        names = [leaf.name for leaf in leaves(source.value) if leaf.name in free]
+        self.values = {name: free[name] for name in names}
+        self.size = math.prod(domain.size or MOST_MOVES + 1 for domain in self.values.values())
+        self.count = self.size + (self.present is not None)
+
+    def options(self) -> Iterator[tuple[dict[str, Value], int]]:
+        """Each choice, and the number of valuations that it stands for."""
+        there = {} if self.present is None else {self.present: True}
+        if self.present is not None:
+            absent = {name: domain.default for name, domain in self.values.items()}
+            yield {self.present: False, **absent}, self.size
+        for chosen in itertools.product(*(domain.values() for domain in self.values.values())):
+            yield there | dict(zip(self.values, chosen, strict=True)), 1

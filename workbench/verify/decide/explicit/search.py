@@ -1,0 +1,153 @@
+"""Breadth-first search: what both implementations offer, and the one in plain Python.
+
+States are numbered in the order in which they are found, so a state's number says how far it is from the initial
+state (number 0) compared to others, and the first hit of a label has a shortest path.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from workbench.verify.decide.explicit import graph
+from workbench.verify.decide.explicit.graph import Graph
+from workbench.verify.decide.explicit.space import Space
+
+
+class Edge(NamedTuple):
+    """A step: the number of the state, and of the move made in it."""
+
+    state: int
+    move: int
+
+
+class Exploration(Protocol):
+    """The reachable states of a space, as far as they are known."""
+
+    @property
+    def size(self) -> int:
+        """States found."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all states are known, and all their steps have been looked at."""
+
+    def advance(self, states: int) -> None:
+        """Look at the steps of (about) that many more states."""
+
+    def hit(self, label: int) -> Edge | None:
+        """The first step at which a label is true, among those looked at."""
+
+    def count_moves(self) -> list[int]:
+        """Per move, in how many states it is not void. Needs a complete search."""
+
+    def graph(self) -> Graph:
+        """All states and the steps between them. Needs a complete search."""
+
+    def state(self, number: int) -> int:
+        """The packed state of this number."""
+
+    def path(self, state: int) -> list[int]:
+        """The numbers of the states on a shortest path from the initial state."""
+
+
+class Stepper:
+    """The steps of single states, in plain Python."""
+
+    def __init__(self, space: Space) -> None:
+        scope: dict[str, Any] = {}
+        exec(compile(space.source, "<step>", "exec"), scope)
+        self._expand = scope["expand"]
+        self._inputs, self._void = space.moves.columns(), space.void
+        many = len(space.moves.chosen)
+        self._after, self._flags = [0] * many, [0] * many
+
+    def steps(self, word: int) -> list[tuple[int, int]]:
+        """Per move, the next word and the labels."""
+        self._expand((word,), 1, self._inputs, self._after, self._flags)
+        return list(zip(self._after, self._flags, strict=True))
+
+    def move(self, word: int, after: int, labels: int | None = None) -> int:
+        """The first move from one word to another that is not void; with exactly these labels, if they are given."""
+        return next(
+            move
+            for move, (found, flags) in enumerate(self.steps(word))
+            if found == after and not flags >> self._void & 1 and labels in (None, flags)
+        )
+
+
+class PlainSearch:
+    """The search in plain Python, for models of some ten thousand states and for words of any length."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self._steps = Stepper(space).steps
+        self._numbers = {space.initial: 0}
+        self._words = [space.initial]
+        self._parents = [0]
+        self._done = 0
+        self._hits: dict[int, Edge] = {}
+        self._hit_bits = 0
+
+    @property
+    def size(self) -> int:
+        """States found."""
+        return len(self._words)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all steps of all states have been looked at."""
+        return self._done == len(self._words)
+
+    def advance(self, states: int) -> None:
+        """Look at the steps of that many more states."""
+        for number in range(self._done, self._done + states):
+            if number == len(self._words):
+                break
+            for move, (word, flags) in enumerate(self._steps(self._words[number])):
+                fresh = flags & ~self._hit_bits
+                if fresh:
+                    self._note(fresh, Edge(number, move))
+                if word not in self._numbers:
+                    self._numbers[word] = len(self._words)
+                    self._words.append(word)
+                    self._parents.append(number)
+            self._done = number + 1
+
+    def _note(self, labels: int, step: Edge) -> None:
+        self._hit_bits |= labels
+        for label in range(labels.bit_length()):
+            if labels >> label & 1:
+                self._hits[label] = step
+
+    def hit(self, label: int) -> Edge | None:
+        """The first step at which a label is true, among those looked at."""
+        return self._hits.get(label)
+
+    def count_moves(self) -> list[int]:
+        """See `Exploration.count_moves`."""
+        counts = [0] * len(self.space.moves.chosen)
+        for word in self._words:
+            for move, (_, flags) in enumerate(self._steps(word)):
+                counts[move] += not flags >> self.space.void & 1
+        return counts
+
+    def graph(self) -> Graph:
+        """See `Exploration.graph`."""
+        starts, ends, labels = [0], [], []
+        for word in self._words:
+            for after, flags in dict.fromkeys(self._steps(word)):
+                ends.append(self._numbers[after])
+                labels.append(flags)
+            starts.append(len(ends))
+        return Graph(starts, ends, labels, lambda size: [0] * size, graph, self.space.void)
+
+    def state(self, number: int) -> int:
+        """The packed state of this number."""
+        return self._words[number]
+
+    def path(self, state: int) -> list[int]:
+        """The numbers of the states on a shortest path from the initial state."""
+        found = [state]
+        while found[-1]:
+            found.append(self._parents[found[-1]])
+        return found[::-1]

@@ -1,0 +1,287 @@
+"""Binding the inputs of a pipeline to an SMV system: which expression gives each, of which type, and whether it fits.
+
+What the system gives must lie in the input's domain. Where the types do not say so, the engine is asked, on the system
+alone: nothing wraps, and an error names the value and the step of a run in which it comes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from workbench.core.domain import Bool, Domain, Enum, Integer, Range
+from workbench.core.fields import scalars
+from workbench.core.pipeline import Pipeline
+from workbench.errors import (
+    DomainError,
+    EngineError,
+    InputError,
+    Location,
+    Refused,
+    TypingError,
+    WorkbenchError,
+    did_you_mean,
+)
+from workbench.show.timeline import show_smv
+from workbench.smv.engines import EngineLimits, Query, Task, TaskResult, complete_engine
+from workbench.smv.system import SmvSystem, expression
+from workbench.smv.terms import CAST_LIMIT, constant, type_of, word_width
+from workbench.verify.monitor.driven import Driven, Wire
+
+LARGEST_WORD = 12
+"""Bits of a word that is converted to a number."""
+
+
+class Undecided(EngineError):
+    """The inputs could not be bound within the limits, or the engine crashed over it."""
+
+
+def drive(
+    source: SmvSystem,
+    pipeline: Pipeline,
+    bind: Mapping[str, str] | None = None,
+    when: Mapping[str, str] | None = None,
+    engine: str = "auto",
+    limits: EngineLimits = EngineLimits(),  # noqa: B008 - immutable
+) -> Driven:
+    """The environment in which `source` drives the inputs of a pipeline over finite domains.
+
+    Parameters
+    ----------
+    bind: input (or `input.field`) to an SMV expression over the states of the system; an input that is not
+        named is bound to the variable or definition of its own name.
+    when: input to a condition on states: the steps at which it carries an event; by default every step.
+
+    Raises
+    ------
+    InputError: an input has nothing to be bound to, or something else is bound. LanguageError: no expression.
+    TypingError: an expression gives values of another kind. DomainError: it gives a value outside of the domain.
+    EngineError: the system is defective, or has no (fair) run. Undecided: a limit was met.
+    """
+    wanted = _bound(source, pipeline, dict(bind or {}), dict(when or {}))
+    driver = _Driver(source, engine, limits)
+    wires = driver.wires(wanted)
+    words = "; ".join(_words(name, wanted) for name, _ in pipeline.arrivals)
+    return Driven(
+        source=source, name=driver.name, module=driver.module, wires=wires, definitions=driver.definitions,
+        words=words, engine=engine, limits=limits,
+    )  # fmt: skip
+
+
+class _Wanted(NamedTuple):
+    """A leaf of an input, before it is typed: `of` is the input, `shown` the name people know it by."""
+
+    of: str
+    shown: str
+    local: str
+    domain: Domain
+    text: str
+
+
+def _bound(
+    source: SmvSystem, pipeline: Pipeline, bind: dict[str, str], when: dict[str, str]
+) -> list[tuple[_Wanted, list[_Wanted]]]:
+    """Per input its presence and its parts."""
+    found = []
+    inputs = [name for name, _ in pipeline.arrivals]
+    for name, domain in pipeline.arrivals:
+        condition = when.pop(name, "TRUE")
+        presence = _Wanted(name, f"the presence of {name}", f"{name}:present", Bool(),
+                           expression(condition, f"when {name}", source))  # fmt: skip
+        parts = []
+        for path, part in scalars(domain):
+            label = ".".join((name, *path))
+            text = bind.pop(label) if label in bind else _by_name(source, label)
+            local = f"{name}:{'.'.join(('value', *path))}"
+            parts.append(_Wanted(name, label, local, part, expression(text, label, source)))
+        found.append((presence, parts))
+    for left in (*bind, *when):
+        raise InputError(
+            f"pipeline {pipeline.name} has no input '{left}' that could be bound",
+            hint=did_you_mean(left, inputs, "its inputs: "),
+        )
+    return found
+
+
+def _by_name(source: SmvSystem, name: str) -> str:
+    if name in source.names:
+        return name
+    close = difflib.get_close_matches(name, source.names, n=1)
+    likely = f"'{close[0]}'" if close else "an expression over " + (", ".join(source.names) or "its states")
+    raise InputError(
+        f"the system {source.path} has no variable or definition '{name}' for the input of that name",
+        hint=f"bind it, for example to {likely}: --bind '{name}={close[0] if close else '...'}'",
+    )
+
+
+def _words(name: str, wanted: Sequence[tuple[_Wanted, list[_Wanted]]]) -> str:
+    presence, parts = next(found for found in wanted if found[0].of == name)
+    said = ", ".join(p.shown if p.text == p.shown else f"{p.shown} := {p.text}" for p in parts)
+    return said if presence.text == "TRUE" else f"{said} when {presence.text}"
+
+
+class _Driver:
+    """Finds out, by asking the engine, what type each expression has and whether its values fit."""
+
+    def __init__(self, source: SmvSystem, engine: str, limits: EngineLimits) -> None:
+        self.source, self.engine, self.limits = source, complete_engine(engine), limits
+        self.name, self.module = source.fresh("system"), source.fresh("System")
+        self.definitions: dict[str, str] = {}
+
+    def wires(self, wanted: Sequence[tuple[_Wanted, list[_Wanted]]]) -> tuple[Wire, ...]:
+        leaves_of = [leaf for presence, parts in wanted for leaf in (presence, *parts)]
+        # whatever is wrong with the system itself comes first; CTL looks for fair runs, too
+        self._checked("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
+        names = {leaf.local: self._named(leaf) for leaf in leaves_of}
+        if self._fits([(leaf, names[leaf.local]) for leaf in leaves_of]):
+            return tuple(Wire(leaf.local, leaf.domain, leaf.text, names[leaf.local]) for leaf in leaves_of)
+        return tuple(self._fitted(leaf, names[leaf.local], names[f"{leaf.of}:present"]) for leaf in leaves_of)
+
+    def _named(self, leaf: _Wanted) -> str:
+        """How a model speaks of an expression: a name of the system as it is, anything else by a DEFINE."""
+        if leaf.text in ("TRUE", "FALSE"):
+            return leaf.text
+        first = leaf.text.partition(".")[0]
+        if re.fullmatch(r"[\w$#.]+", leaf.text) and first in self.source.names:
+            return f"{self.name}.{leaf.text}"
+        what = "when" if leaf.local.endswith(":present") else "is"
+        name = self.source.fresh(re.sub(r"\W", "_", f"{leaf.of if what == 'when' else leaf.shown}_{what}"))
+        while name in self.definitions:
+            name = self.source.fresh(f"{name}_")
+        self.definitions[name] = f"({leaf.text})"
+        try:
+            self._ask("", f"({self.name}.{name} = {self.name}.{name}) & FALSE")
+        except Undecided:
+            raise
+        except EngineError as error:
+            message = re.sub(r"^(TYPE ERROR : )?line \d+ ?: ", "", error.what).partition("\n")[0]
+            raise TypingError(
+                f"'{leaf.text}' for {leaf.shown}: {message}",
+                where=self.source.path,
+                hint=f"it is read in the main module, which has {', '.join(self.source.names)}",
+            ) from error
+        return f"{self.name}.{name}"
+
+    def _fits(self, leaves_of: Sequence[tuple[_Wanted, str]]) -> bool:
+        """Whether the types alone say that these values lie in their domains: NuSMV then takes the assignment."""
+        fit = self.source.fresh("fit")
+        lines = []
+        for number, (leaf, given) in enumerate(leaves_of):
+            labels = {label: label for label in getattr(leaf.domain, "labels", ())}
+            lines.append(f"VAR {fit}{number} : {type_of(leaf.domain, labels)}; ASSIGN {fit}{number} := {given};")
+        return self._accepts("\n".join(lines), "FALSE")
+
+    def _fitted(self, leaf: _Wanted, given: str, present: str) -> Wire:
+        """A leaf that may need a conversion, or a proof that its values lie in its domain."""
+        if self._fits([(leaf, given)]):
+            return Wire(leaf.local, leaf.domain, leaf.text, given)
+        if isinstance(leaf.domain, Enum):
+            inside = f"{given} in {{{', '.join(leaf.domain.labels)}}}"
+            self._typed(leaf, f"CONSTANTS {', '.join(leaf.domain.labels)};", inside, "its constants")
+            self._stays(leaf, inside, given, present)
+            return self._wire(leaf, f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
+        if isinstance(leaf.domain, Integer | Range):
+            number = given if self._accepts("", f"({given} + 0 = 0) & FALSE") else self._word(leaf, given)
+            self._typed(leaf, "", f"{number} >= 0", "numbers")
+            if self._accepts("", f"({given} -> TRUE) & FALSE"):
+                raise self._mistyped(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
+            inside = f"{number} >= {leaf.domain.lo} & {number} <= {leaf.domain.hi}"
+            self._stays(leaf, inside, given, present)
+            return self._wire(leaf, _number(leaf.domain, number, inside))
+        raise self._mistyped(leaf, "truth values", "compare it, e.g. count > 0")
+
+    def _word(self, leaf: _Wanted, given: str) -> str:
+        """A word as a number, which takes a case for each of its values."""
+        if self._accepts("", f"({given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
+            raise Refused(
+                f"'{leaf.text}' is a word of more than {LARGEST_WORD} bits, too many for {leaf.domain}",
+                where=self.source.path,
+                hint=f"bind some of its bits: {leaf.text}[3:0]",
+            )
+        return f"toint({given})"
+
+    @staticmethod
+    def _wire(leaf: _Wanted, given: str) -> Wire:
+        return Wire(leaf.local, leaf.domain, leaf.text, given)
+
+    def _typed(self, leaf: _Wanted, sections: str, formula: str, what: str) -> None:
+        try:
+            self._ask(sections, f"({formula}) & FALSE")
+        except Undecided:
+            raise
+        except EngineError as error:
+            raise self._mistyped(leaf, what, error.what.removeprefix("the formula is not correct: ")) from error
+
+    def _mistyped(self, leaf: _Wanted, what: str, hint: str) -> TypingError:
+        return TypingError(
+            f"{_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' does not give {what}",
+            where=self.source.path,
+            hint=hint,
+        )
+
+    def _stays(self, leaf: _Wanted, inside: str, given: str, present: str) -> None:
+        """That the values stay in the domain whenever the input carries an event."""
+        constants = f"CONSTANTS {', '.join(leaf.domain.labels)};" if isinstance(leaf.domain, Enum) else ""
+        answer = self._checked(constants, Query("invar", f"{present} -> ({inside})"), (given,)).answers[0]
+        if answer.trace is not None:
+            value, step = show_smv(answer.trace.steps[-1][given]), len(answer.trace.steps) - 1
+            raise DomainError(
+                f"{_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' is {value} in step {step} of a run",
+                where=self.source.path,
+                hint=_wider(leaf.domain),
+            )
+
+    def _accepts(self, sections: str, formula: str) -> bool:
+        try:
+            self._ask(sections, formula)
+        except Undecided:
+            raise
+        except EngineError:
+            return False
+        return True
+
+    def _ask(self, sections: str, formula: str) -> None:
+        """Have the engine read the system with more sections in main; EngineError if it does not."""
+        self._checked(sections, Query("invar", formula))
+
+    def _checked(self, sections: str, query: Query, watch: tuple[str, ...] = ()) -> TaskResult:
+        text = f"{self.source.part(self.module, self.definitions)}\nMODULE main\nVAR {self.name} : {self.module};\n"
+        try:
+            result = self.engine.check(Task(f"{text}{sections}\n", (query,), watch=watch), self.limits)
+        except EngineError as error:
+            raise _located(error, self.source, self.name) from error
+        if result.answers[0].open:
+            raise Undecided(f"binding the inputs: {result.answers[0].reason}", where=self.source.path)
+        return result
+
+
+def _carrier(leaf: _Wanted) -> str:
+    return leaf.shown if leaf.local.endswith(":present") else f"input '{leaf.shown}'"
+
+
+def _number(domain: Integer | Range, number: str, inside: str) -> str:
+    """A number as a value of a domain; outside of it, where no run comes, it is the default."""
+    if not word_width(domain):
+        return f"case {inside} : {number}; TRUE : {domain.default}; esac"
+    if domain.hi >= CAST_LIMIT:
+        raise Refused(f"a conversion to {domain} has too many cases for the model", hint="use fewer values")
+    rows = [f"{number} = {value} : {constant(domain, value, {})};" for value in domain.values() if value]
+    return f"case {' '.join(rows)} TRUE : {constant(domain, 0, {})}; esac"
+
+
+def _wider(domain: Domain) -> str:
+    if isinstance(domain, Integer):
+        return "choose a larger -N, or bind another expression"
+    return "widen the type of the input, or bind another expression"
+
+
+def _located(error: EngineError, source: SmvSystem, instance: str) -> WorkbenchError:
+    """The engine's message at its place in the user's file, in the names of that file."""
+    where: Location | str = source.path
+    lines = source.text.splitlines()
+    if isinstance(error.where, Location) and 0 < error.where.line <= len(lines):
+        where = Location(source.path, error.where.line, 1, lines[error.where.line - 1])
+    what = re.sub(rf"file \S+: |\b{re.escape(instance)}\.(?=[A-Za-z_])", "", error.what)
+    return EngineError(what, where=where, hint=error.hint)

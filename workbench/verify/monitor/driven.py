@@ -1,0 +1,146 @@
+"""Inputs driven by an SMV system (design section 7; TIME 2021, section 4.3, Figure 6).
+
+The system and the pipeline are printed into one model, in which one step of the system is one step of the pipeline: an
+input is a definition over the system's state instead of a free variable. `binding` finds these definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from workbench.core.domain import Domain
+from workbench.core.ops import disjunction, either, negate
+from workbench.core.term import leaves
+from workbench.errors import Refused
+from workbench.ir.system import Instance, System
+from workbench.smv.engines import EngineLimits, RawTrace
+from workbench.smv.printer import SmvModel, Surroundings, print_model
+from workbench.smv.system import SmvSystem
+from workbench.verify.ask.environment import Environment
+from workbench.verify.ask.formula import build
+from workbench.verify.ask.properties import Question
+from workbench.verify.monitor.path import follows
+
+
+class Wire(NamedTuple):
+    """One scalar part of an input: what gives it.
+
+    `local` is the qualified name of the leaf in the pipeline's system, `text` the SMV expression over the states of the
+    system, `given` the same over the instance of the system in a model, and fitted to the domain.
+    """
+
+    local: str
+    domain: Domain
+    text: str
+    given: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Driven(Environment):
+    """An environment that is an SMV system.
+
+    Attributes
+    ----------
+    wires: what gives each scalar part of each input, and whether the input carries an event.
+    definitions: the DEFINEs that the system gets for that.
+    words: what is bound to what, for people.
+    """
+
+    source: SmvSystem
+    name: str
+    module: str
+    wires: tuple[Wire, ...]
+    definitions: Mapping[str, str] = field(hash=False)
+    words: str = ""
+    engine: str = "auto"
+    limits: EngineLimits = field(default_factory=EngineLimits)
+
+    @property
+    def driven(self) -> bool:
+        """The system is known as text only."""
+        return True
+
+    @property
+    def reducible(self) -> bool:
+        """Steps without input stay in the model: the system moves on."""
+        return False
+
+    @property
+    def may_end(self) -> bool:
+        """A system runs for ever."""
+        return False
+
+    def describe(self, question: Question | None = None) -> str:
+        """For people: what the verdict rests on."""
+        runs = ", over its fair runs" if self.source.fairness else ""
+        if question is not None and question.kind == "invar" and self.source.fairness:
+            runs = ", over all its runs (COMPASSION is left out)"
+        return f"inputs from {self.source.path}{runs}: {self.words}"
+
+    def adapt(self, question: Question) -> Question:
+        """The same question, about the steps that carry an input event, over the fair runs of the system.
+
+        An invariant is asked of the fair runs with CTL. CTL does not see COMPASSION, and LTL would take long for what
+        seldom makes a difference: such a system is asked for the invariant on all of its runs.
+        """
+        formula = question.formula
+        if question.kind == "ctl" and self.source.fairness == "compassion":
+            raise Refused(
+                f"the system {self.source.path} has COMPASSION, which CTL does not see",
+                hint="ask an invariant or an LTL formula",
+            )
+        if question.kind != "invar":
+            return question
+        arrives = disjunction([*(i.present for i in question.system.arrivals), question.system.waits])
+        if question.stutter and formula.term is not None and not self._always_present:
+            formula = replace(formula, term=either(negate(arrives), formula.term))
+        if self.source.fairness == "justice":
+            return replace(question, kind="ctl", formula=build("AG", formula))
+        return replace(question, formula=formula)
+
+    @property
+    def _always_present(self) -> bool:
+        return any(wire.local.endswith(":present") and wire.text == "TRUE" for wire in self.wires)
+
+    def print(self, system: System, *, stutter_reduced: bool, ends: bool, header: Sequence[str]) -> SmvModel:
+        """The model of the system and the pipeline; every input is in it, so that traces show them all."""
+        names = {i.name for i in system.inputs}
+        inputs = [Instance(i.name, f"Input {i.name}", self._comment(i.name), ()) for i in system.inputs]
+        whole = replace(
+            system,
+            free={leaf.name: leaf.domain for i in system.inputs for leaf in leaves((i.present, i.value))}
+            | dict(system.free),
+            instances=(*inputs, *(i for i in system.instances if i.name not in names)),
+        )
+        around = Surroundings(
+            self.source.part(self.module, self.definitions),
+            self.name,
+            self.module,
+            {wire.local: wire.given for wire in self.wires} | ({system.end.now.name: "FALSE"} if system.end else {}),
+            self.source.words,
+        )
+        model = print_model(whole, header=header, surroundings=around)
+        _refuse_renamed(model)
+        return model
+
+    def _comment(self, name: str) -> str:
+        return "; ".join(w.text for w in self.wires if w.local.startswith(f"{name}:") and w.text != "TRUE")
+
+    def outside(self, state: Mapping[str, str]) -> dict[str, str]:
+        """The variables of the system in an engine's state."""
+        prefix = f"{self.name}."
+        own = {name.removeprefix(prefix): text for name, text in state.items() if name.startswith(prefix)}
+        return {n: text for n, text in own.items() if n.rpartition(".")[2] not in self.source.transient}
+
+    def confirm(self, raw: RawTrace) -> bool:
+        """Whether the states of the system in this trace are a run of the system alone."""
+        trace = RawTrace(tuple(self.outside(state) for state in raw.steps), raw.loop)
+        return follows(self.source.text, trace, self.engine, self.limits)
+
+
+def _refuse_renamed(model: SmvModel) -> None:
+    for label, smv in model.terms.labels.items():
+        if label != smv:
+            raise Refused(f"the constant '{label}' cannot be used in a model", hint="give it another name")
