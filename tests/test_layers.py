@@ -34,7 +34,6 @@ AT_MODULE_LEVEL = {
     ("run/compiled/gpu/cuda.py", "numpy"),
     ("run/compiled/code/kernels.py", "numba"),
     ("run/compiled/code/kernels.py", "numpy"),
-    ("events/columns.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
     ("conformance/generate/domains.py", "hypothesis"),
     ("conformance/generate/construction.py", "hypothesis"),

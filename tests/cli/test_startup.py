@@ -37,7 +37,7 @@ def after(*commands: list[str]) -> dict[str, tuple[int, set[str]]]:
 
 def parts(modules: set[str]) -> set[str]:
     """The packages of workbench among the modules, less what writes files."""
-    files = {"workbench.events", "workbench.events.whole", "workbench.events.files", "workbench.run"}
+    files = {"workbench.events", "workbench.events.files", "workbench.run"}
     return {name.split(".")[1] for name in modules - files if name.startswith("workbench.")}
 
 

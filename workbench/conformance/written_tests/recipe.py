@@ -17,6 +17,7 @@ from workbench.core.domain import Integer, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import WorkbenchError
+from workbench.language import Loaded
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,15 @@ class Recipe:
         return cls(identifier(name), result, text=text, doc=doc)
 
     @classmethod
+    def of_subject(cls, subject: Pipeline | Loaded, integers: Integer) -> Recipe:
+        """A pipeline: from its text where it has one, else by the Python program that builds it."""
+        if isinstance(subject, Pipeline):
+            return cls.of_pipeline(subject.resolve(integers))
+        return cls.of_text(
+            subject.source.text, subject.name, subject.params, integers, subject.added, sound=subject.sound
+        )
+
+    @classmethod
     def of_file(cls, path: str, name: str, params: Mapping[str, Value], integers: Integer | None) -> Recipe:
         """A pipeline of a file, read again each time; a path that is not absolute is seen from the test's folder."""
         given = "".join(f", {key}={written(value)}" for key, value in params.items())
@@ -74,7 +84,7 @@ class Recipe:
         if unsourced := re.search(r"unknown\('([^']*)'\)", text):
             raise WorkbenchError(
                 f"pipeline {pipeline.name} cannot be written as a program: its function '{unsourced[1]}' has no source",
-                hint="give the text of its .pipe file: Case(verdict, [Recipe.of_text(text, name, {}, integers)])",
+                hint="check the pipeline of a file, read_file(path).get(name): then its text is written",
             )
         lines = text.splitlines()
         last = lines.pop().removeprefix("pipeline = ")

@@ -22,7 +22,7 @@ from workbench.run.threaded.certificate import Certificate, by_structure, domain
 from workbench.run.threaded.pipelined import as_processor, shown
 from workbench.show.timeline import render_timeline
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.equivalence import equivalent
+from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
 
