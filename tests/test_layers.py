@@ -21,6 +21,7 @@ LAYERS = [
 
 PLACES = {
     "budget": "errors",
+    "stored": "errors",
     "extensions": "errors",
     "builder": "processors",
     "show": "verify",
