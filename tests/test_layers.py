@@ -36,6 +36,7 @@ AT_MODULE_LEVEL = {
     ("run/compiled/code/kernels.py", "numpy"),
     ("events/columns.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
+    ("conformance/compare/plans.py", "hypothesis"),
     ("conformance/generate/domains.py", "hypothesis"),
     ("conformance/generate/construction.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),

@@ -14,7 +14,7 @@ from workbench.builder import Builder, pipeline
 from workbench.conformance.compare.differential import pulled, received
 from workbench.conformance.compare.schedules import Schedule
 from workbench.conformance.generate.pipelines import pipelines_and_traces
-from workbench.conformance.written_tests.python_source import body
+from workbench.conformance.generate.python_source import body
 from workbench.core import function as f
 from workbench.core.domain import INT, Integer, Overflowing
 from workbench.core.function import user_function
