@@ -42,6 +42,8 @@ _HOME = {
     "workbench.language": ("parse", "parse_property", "read_file"),
     "workbench.language.faults": ("faulty",),
     "workbench.ir.compose": ("compose",),
+    "workbench.show.explorer": ("explorer",),
+    "workbench.show.timeline": ("render_timeline",),
     "workbench.run.compiled.gpu.batch": ("Batch",),
     "workbench.run.compiled.gpu.parallel": ("ParallelGpu",),
     "workbench.run.compiled.parallel.executor": ("Parallel",),

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from workbench.core.ops import Operator
 
 
+OVERLOADS: dict[str, Callable[[Any, Any], Any]] = {}
+"""What Python's operators do with terms, by their signs; `core.ops`, which builds on terms, fills it."""
+
+
+def _overloaded(sign: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """A method for a term on the left of an operator, and one for a term on the right."""
+    return lambda self, other: OVERLOADS[sign](self, other), lambda self, other: OVERLOADS[sign](other, self)
+
+
 class Term:
     """An expression over a domain. Build with `const`, `var` and the functions of `core.ops`."""
 
@@ -62,47 +71,13 @@ class Term:
             hint="in a processor's step use ite, both, either and negate instead of if, and, or, not",
         )
 
-    def __add__(self, other: Any) -> Any:
-        return _ops().ADD(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _ops().ADD(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _ops().SUB(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _ops().SUB(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _ops().MUL(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _ops().MUL(other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _ops().DIV(self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _ops().DIV(other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _ops().MOD(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _ops().MOD(other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return _ops().LT(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _ops().LE(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _ops().GT(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _ops().GE(self, other)
+    __add__, __radd__ = _overloaded("+")
+    __sub__, __rsub__ = _overloaded("-")
+    __mul__, __rmul__ = _overloaded("*")
+    __floordiv__, __rfloordiv__ = _overloaded("//")
+    __mod__, __rmod__ = _overloaded("%")
+    __lt__, __le__ = _overloaded("<")[0], _overloaded("<=")[0]
+    __gt__, __ge__ = _overloaded(">")[0], _overloaded(">=")[0]
 
 
 class Name(str):
@@ -203,12 +178,6 @@ def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
         made.labels = shape.labels
         return made
     return Entries.of(shape.domain, items) if isinstance(shape, Entries) else tuple(items)
-
-
-def _ops() -> Any:
-    from workbench.core import ops
-
-    return ops
 
 
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Term] = weakref.WeakValueDictionary()
