@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -20,7 +20,35 @@ def commands() -> list[Sequence[str]]:
     return [("command", "what it is for"), *((f"[`workbench {n}`](#{n})", line) for n, line in helps().items())]
 
 
-TABLES: dict[str, Callable[[], list[Sequence[str]]]] = {"commands": commands}
+def backends() -> list[Sequence[str]]:
+    """What runs pipelines, with the options that are its own."""
+    from workbench.run.table import backend_rows
+
+    rows = [row for row in backend_rows().values() if row.runs]
+    return [
+        ("`--backend`", "what", "options of its own", "needs"),
+        *((f"`{r.name}`", r.what, _code(o.flag for o in r.options), _code(r.needs)) for r in rows),
+    ]
+
+
+def contenders() -> list[Sequence[str]]:
+    """What `conform` compares."""
+    from workbench.conformance.compare.contenders import contenders
+    from workbench.run.table import backend_row
+
+    head = ("backend", "what is compared with the reference executor")
+    return [head, *((f"`{name}`", backend_row(name).compared) for name in contenders())]
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+TABLES: dict[str, Callable[[], list[Sequence[str]]]] = {
+    "commands": commands,
+    "backends": backends,
+    "contenders": contenders,
+}
 
 
 def drawn(name: str) -> str:

@@ -105,7 +105,7 @@ def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_p
     assert all(o.holds for o in mended)
 
 
-REASON = "{} is not supported by backend 'numba': it is plain Python; available on: reference, threaded."
+REASON = "{} is not supported by backend 'numba': it is plain Python; available on: reference, threaded, spark."
 
 
 IN_PLACE = """

@@ -132,12 +132,6 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def given(args: argparse.Namespace, *names: str) -> str:
-    """Those of the options that are on the command line: `--seed, --rate`."""
-    values = ((name, getattr(args, name)) for name in names)
-    return ", ".join(f"--{name}" for name, value in values if value is not None and value is not False and value != [])
-
-
 def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Loaded:
     """The pipeline an argument names, with `--param` values and `--fault`s.
 

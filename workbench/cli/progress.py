@@ -6,6 +6,7 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Self
 
 from workbench.budget import work
@@ -15,9 +16,9 @@ _INTERVAL = 0.2
 
 
 class Progress:
-    """Shows a text, the phase and the elapsed seconds on stderr, if it is a terminal; cleared at the end."""
+    """Shows a text, or what a function returns, the phase and the elapsed seconds on stderr, if it is a terminal."""
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str | Callable[[], str] = "") -> None:
         self.text = text
         self._work = work()
         self._done = threading.Event()
@@ -43,7 +44,8 @@ class Progress:
             self._shown = True
             wait = _INTERVAL
             width = shutil.get_terminal_size().columns - 12
-            text = f"{self.text}, {self._work.phase}".removesuffix(", ").removeprefix(", ")
+            told = self.text() if callable(self.text) else self.text
+            text = f"{told}, {self._work.phase}".removesuffix(", ").removeprefix(", ")
             sys.stderr.write(f"\r\x1b[K{text[:width]}  {time.monotonic() - begin:.0f} s")
             sys.stderr.flush()
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
-from functools import partial
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli import options as o
 from workbench.cli import run_queues
 from workbench.errors import InputError, WorkbenchError
 
@@ -17,13 +15,13 @@ if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
 
 
-def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
+def execute(args: argparse.Namespace, pipeline: Pipeline, make: Callable[[Pipeline], Any]) -> int:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
     from workbench.core.domain import Texts
     from workbench.core.program import Port, Ports
     from workbench.events.formats import read_events
     from workbench.events.output import output_format, write_events
-    from workbench.run.compiled.gpu.batch import Batch
+    from workbench.run.table import given
 
     class Labels(Texts):
         """Texts; in JSON also numbers and truth values, which stand for their texts."""
@@ -31,15 +29,13 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
         def __contains__(self, value: Any) -> bool:
             return isinstance(value, str | int | float)
 
-    _check(args)
+    if other := given(args, "steps", "threads", "reassociate"):
+        raise InputError(f"{other} and --key do not go together")
     key = args.key
     ports = pipeline.ports
     if key in ports.shown:
         raise InputError(f"an output of pipeline {pipeline.name} is called '{key}', as the column of keys is")
-    make = partial(Batch, device="auto" if args.backend == "gpu" else "cpu")
     batch = run_queues.allocated(make, pipeline, args)
-    if args.backend == "gpu" and "CPU" in batch.device:
-        print(f"workbench: runs on {batch.device}", file=sys.stderr)
     own = ports.domains
     keys = Port(key, own.get(key, Labels()))
     rows = Ports("rows", ports.inputs if key in own else (keys, *ports.inputs), (keys, *ports.outputs))
@@ -63,11 +59,3 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
             for i in range(max(map(len, made.values()), default=0)):
                 writer.write({key: [value], **{name: each[i : i + 1] for name, each in made.items()}})
     return 0
-
-
-def _check(args: argparse.Namespace) -> None:
-    """Refuse what does not go together."""
-    if args.backend not in ("numba", "gpu"):
-        raise InputError(f"the {args.backend} backend runs one trace", hint="add --backend gpu or --backend numba")
-    if other := o.given(args, "steps", "fault", "seed", "rate", "threads", "reassociate"):
-        raise InputError(f"{other} and --key do not go together")

@@ -6,7 +6,7 @@ reason that the processor's class declares (`Processor.refusal`). Nothing is ref
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,9 +16,7 @@ from workbench.core.processor import Maybe
 from workbench.core.program import Program
 from workbench.errors import Refused
 from workbench.processors.held.group import flatten
-
-BACKENDS = ("reference", "threaded", "numba", "smv")
-"""The names of what can run or model a pipeline; a new backend adds its own."""
+from workbench.run.table import backend_row, backend_rows
 
 Steps = Iterable[Mapping[str, Value]]
 """A trace of inputs: per step, input name to its event; an absent input has none in this step."""
@@ -64,14 +62,14 @@ class Backend(Protocol):
         """Back to the state before the first event."""
 
 
-def check_support(pipeline: Pipeline, backend: str, known: Sequence[str] = BACKENDS) -> None:
+def check_support(pipeline: Pipeline, backend: str) -> None:
     """Raise Refused if `backend` cannot run `pipeline`, naming the processor and who can run it."""
-    flat = flatten(pipeline)
+    flat, like = flatten(pipeline), backend_row(backend).like
     for node in flat.nodes:
         processor = flat.typed[node.name]
-        reason = processor.refusal(backend)
+        reason = processor.refusal(like)
         if reason:
-            others = [name for name in known if not processor.refusal(name)]
+            others = [row.name for row in backend_rows().values() if not processor.refusal(row.like)]
             raise Refused(
                 f"`{processor}` (processor '{node.name}') is not supported by backend '{backend}': {reason}; "
                 f"available on: {', '.join(others) or 'no backend'}.",

@@ -296,14 +296,14 @@ def test_refusals_come_before_the_first_event():
     opaque = builder.build(Window(4, ApplyFunction(root))(x))
     Reference(opaque)
     message = (
-        r"`Window\(4, ApplyFunction\(sqrt\)\)` \(processor 'window'\) is not supported by backend 'smv': function "
-        r"'sqrt' has no translation and its domain int is not finite; available on: reference\."
+        r"`Window\(4, ApplyFunction\(sqrt\)\)` \(processor 'window'\) is not supported by backend 'model': function "
+        r"'sqrt' has no translation and its domain int is not finite; available on: reference, threaded, spark\."
     )
     with pytest.raises(Refused, match=message):
-        check_support(opaque, "smv", ("reference", "smv"))
+        check_support(opaque, "model")
     small = Builder("p")
     root = user_function(lambda a: int(a**0.5), result=Integer(4), name="sqrt")
-    check_support(small.build(ApplyFunction(root)(small.input("x", Integer(4)))), "smv")
+    check_support(small.build(ApplyFunction(root)(small.input("x", Integer(4)))), "model")
 
 
 def test_refusals_reach_into_groups():
@@ -311,7 +311,7 @@ def test_refusals_reach_into_groups():
     inner = builder.build(ApplyFunction(user_function(lambda x: abs(x), result=INT))(builder.input("x")).named("size"))
     outer = Builder("q")
     with pytest.raises(Refused, match=r"processor 'p.size'"):
-        check_support(outer.build(outer.add(inner, [outer.input("x")])), "smv")
+        check_support(outer.build(outer.add(inner, [outer.input("x")])), "model")
 
 
 def test_the_reference_executor_is_a_backend(squares):

@@ -34,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--backend", action="append", default=[], metavar="NAME",
-        help="reference (its specification, and pulled), threaded, numba, parallel, gpu, model (default: all; repeat)",
+        help="one of those that `workbench run` has, or model (default: all that can be compared; repeat)",
     )  # fmt: skip
     parser.add_argument("--examples", type=o.positive, default=EXAMPLES, metavar="N", help="traces (default: 100)")
     parser.add_argument("--steps", type=o.positive, default=24, metavar="N", help="the most steps of one (default: 24)")

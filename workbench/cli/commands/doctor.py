@@ -79,6 +79,7 @@ def look() -> Iterator[Item]:
     hint = "" if new else f"use Python {'.'.join(map(str, OLDEST))} or newer"
     yield Item("workbench", "Python", new, platform.python_version(), hint)
     yield from _engines()
+    yield from _backends()
     yield _program("drawing", "graphviz", ["dot", "-V"], "install graphviz (Debian: apt-get install graphviz)")
     yield _program("extras", "Java", ["java", "-version"], "install a Java runtime, 17 or newer; Spark needs it")
     for package, extra, purpose in EXTRAS:
@@ -101,6 +102,17 @@ def _engines() -> Iterator[Item]:
                 hint = error.hint
         detail = f"{found.version} {found.path}".strip() if found.usable else found.reason
         yield Item("engines", found.name, found.usable, detail, hint)
+
+
+def _backends() -> Iterator[Item]:
+    from importlib.util import find_spec
+
+    from workbench.run.table import backend_rows
+
+    for row in backend_rows().values():
+        missing = [name for name in row.needs if find_spec(name) is None and shutil.which(name) is None]
+        detail = f"missing: {', '.join(missing)}" if missing else row.what
+        yield Item("backends", row.name, not missing, detail, "; ".join(dict.fromkeys(row.needs[n] for n in missing)))
 
 
 def _program(group: str, name: str, command: list[str], hint: str) -> Item:

@@ -8,26 +8,20 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.cli import options as o
-from workbench.cli import run_queues, run_spark
-from workbench.errors import InputError
+from workbench.cli import run_queues
+from workbench.run.table import Start, backend_options, backend_row, refuse_foreign
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.run.base import StepRecord
-    from workbench.run.compiled.execute.executor import Compiled
+    from workbench.run.base import Backend, StepRecord
     from workbench.run.reference.executor import Reference
     from workbench.run.reference.random_faults import RandomFaults
 
-    Backend = Reference | Compiled
-
-BACKENDS = ("reference", "threaded", "numba", "gpu", "spark")
 RATE = 0.1
 BATCH = 4096
 """Steps that a compiled backend takes at a time, where nobody waits for the output of each."""
@@ -46,70 +40,59 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="a .csv, .jsonl or .parquet file (also .gz), or -; for spark also a folder",
     )
     parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first bytes)")
-    parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0], help="what runs it (default: reference)")
-    parser.add_argument(
-        "--threads", type=o.positive, metavar="N",
-        help="of the threaded backend (default: one per core), and of numba (default: 1): a long stream in blocks",
-    )  # fmt: skip
-    parser.add_argument(
-        "--reassociate", action="store_true",
-        help="numba in several threads may add and multiply floats in another order; results differ by rounding",
-    )  # fmt: skip
-    parser.add_argument(
-        "--key", metavar="COLUMN", help="a trace for each value of this column, with the backends numba, gpu and spark"
-    )
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="a .csv, .jsonl or .parquet file (default: standard output)"
     )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
-    parser.add_argument(
-        "--seed", type=int, metavar="N",
-        help="let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--rate", type=float, metavar="P", help="the probability that a fault strikes when it can (default: 0.1)"
-    )
     o.domain_options(parser, n=None)
-    run_spark.options(parser)
+    parser.register("type", "positive", o.positive)
+    backend_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     pipeline = _domain(o.load(args.file, args.param, args.fault).pipeline, args)
+    from workbench.cli.progress import Progress
+
+    row = backend_row(args.backend)
+    refuse_foreign(row, args)
+    with contextlib.ExitStack() as closing:
+        faults = _faults(args, pipeline)
+        start = Start(args, faults, closing, _say, Progress)
+        make, keyed = row.make, row.keyed
+        if row.whole is not None:
+            row.whole(pipeline, start)
+        elif args.key is not None and keyed is not None:
+            from workbench.cli import run_traces
+
+            run_traces.execute(args, pipeline, lambda given: keyed(given, start))
+        elif make is not None:
+            _run(args, pipeline, lambda given: make(given, start), faults)
+    return 0
+
+
+def _run(
+    args: argparse.Namespace, pipeline: Pipeline, make: Callable[[Pipeline], Backend], faults: RandomFaults | None
+) -> None:
     from workbench.events.formats import read_events
     from workbench.events.output import output_format, write_events
 
-    if args.backend == "spark":
-        return run_spark.execute(args, pipeline)
-    run_spark.refuse_options(args)
-    if args.key is not None:
-        from workbench.cli import run_traces
-
-        return run_traces.execute(args, pipeline)
-    faults = _faults(args, pipeline)
-    if args.threads is not None and args.backend not in ("threaded", "numba"):
-        raise InputError(f"the {args.backend} backend has no threads", hint="add --backend threaded or --backend numba")
-    if args.reassociate and (args.backend != "numba" or args.threads in (None, 1)):
-        raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
     events = read_events(args.input, pipeline, format=args.format)
     written = output_format(args.output, args.format, args.input)
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
     # nothing is written before the input is known to be there
     events = _started(events)
-    with (
-        run_queues.told(pipeline),
-        _backend(args, pipeline, faults) as backend,
-        write_events(args.output, pipeline, format=written, idle=args.steps) as writer,
-    ):
-        for outputs in _outputs(backend, events, faults, live=live):
-            writer.write(outputs)
-            if live:
-                sys.stdout.flush()
-        last = backend.end()
-        if any(last.values()):
-            writer.write(last)
-    return 0
+    with run_queues.told(pipeline):
+        backend = run_queues.allocated(make, pipeline, args)
+        with write_events(args.output, pipeline, format=written, idle=args.steps) as writer:
+            for outputs in _outputs(backend, events, faults, live=live):
+                writer.write(outputs)
+                if live:
+                    sys.stdout.flush()
+            last = backend.end()
+            if any(last.values()):
+                writer.write(last)
 
 
 def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -117,58 +100,21 @@ def _started(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     return itertools.chain(list(itertools.islice(events, 1)), events)
 
 
-@contextlib.contextmanager
-def _backend(args: argparse.Namespace, pipeline: Pipeline, faults: RandomFaults | None) -> Iterator[Backend]:
-    if args.backend == "numba":
-        if args.threads not in (None, 1):
-            from workbench.run.compiled.parallel.executor import Parallel
-
-            make = partial(Parallel, threads=args.threads, reassociate=args.reassociate)
-            yield run_queues.allocated(make, pipeline, args)
-        else:
-            from workbench.run.compiled.execute.executor import Compiled
-
-            yield run_queues.allocated(Compiled, pipeline, args)
-    elif args.backend == "gpu":
-        from workbench.run.compiled.execute.executor import Compiled
-        from workbench.run.compiled.gpu.batch import gpu_name
-
-        if gpu_name():
-            from workbench.run.compiled.gpu.parallel import ParallelGpu
-
-            yield run_queues.allocated(ParallelGpu, pipeline, args)
-        else:
-            print("workbench: runs on the CPU, since no NVIDIA GPU answers", file=sys.stderr)
-            yield run_queues.allocated(Compiled, pipeline, args)
-    elif args.backend == "threaded":
-        from workbench.run.threaded.executor import Threaded
-        from workbench.run.threaded.manager import ThreadManager
-
-        with ThreadManager(os.cpu_count() if args.threads is None else args.threads) as manager:
-            yield Threaded(pipeline, manager, oracle=faults)
-    else:
-        from workbench.run.reference.executor import Reference
-
-        yield Reference(pipeline, oracle=faults)
-
-
 def _outputs(
     backend: Backend, events: Iterator[dict[str, Any]], faults: RandomFaults | None, *, live: bool
 ) -> Iterator[Mapping[str, list[Any]]]:
     """What comes out in each step; where somebody waits for it, before the next step is read."""
-    from workbench.run.reference.executor import Reference
-
-    if not isinstance(backend, Reference):
+    if hasattr(backend, "outputs"):
         yield from _compiled(backend, events, 1 if live else LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
         return
     several = None if live or faults else getattr(backend, "records", None)
     for record in several(events) if several else map(backend.step, events):
         yield record.outputs
         if faults:
-            _say(backend, record)
+            _tell_strikes(cast("Reference", backend), record)
 
 
-def _compiled(backend: Compiled, events: Iterator[dict[str, Any]], size: int) -> Iterator[Mapping[str, list[Any]]]:
+def _compiled(backend: Any, events: Iterator[dict[str, Any]], size: int) -> Iterator[Mapping[str, list[Any]]]:
     """The same, so many steps at a time."""
     from workbench.errors import WorkbenchError
 
@@ -197,6 +143,10 @@ def _batches(events: Iterator[dict[str, Any]], size: int) -> Iterator[list[dict[
     raise problem
 
 
+def _say(text: str) -> None:
+    print(f"workbench: {text}", file=sys.stderr)
+
+
 def _faults(args: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None:
     """What makes faults strike, where the options ask for that."""
     if not args.fault and args.seed is None and args.rate is None:
@@ -206,7 +156,7 @@ def _faults(args: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None
     return RandomFaults(pipeline, args.seed or 0, RATE if args.rate is None else args.rate)
 
 
-def _say(backend: Reference, record: StepRecord) -> None:
+def _tell_strikes(backend: Reference, record: StepRecord) -> None:
     """The faults that struck in the last step, on the standard error."""
     from workbench.core.readable import show_value
     from workbench.faults import struck

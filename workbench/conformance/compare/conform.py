@@ -101,7 +101,7 @@ def conform(
 
     Parameters
     ----------
-    backends: names (of `BACKENDS`), or contenders of your own; all, where none is given.
+    backends: names (see `workbench.run.table`), or contenders of your own; all, where none is given.
     progress: told what is being done.
     """
     search = search or Search()

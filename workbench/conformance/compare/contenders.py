@@ -1,7 +1,8 @@
 """Contenders: what is compared with the reference executor, and over which numbers.
 
-The rule of this module: a backend is a line of the table `CONTENDERS`. One that cannot run a pipeline raises when it
-is made, and says why; that is a refusal, not a failure.
+The rule of this module: every backend that runs pipelines is compared, by the lines of the table `CONTENDERS` that are
+its own, else step by step. One that cannot run a pipeline raises when it is made, and says why; that is a refusal, not
+a failure.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from workbench.conformance.compare.executables import (
     Pieces,
     Pulled,
     Running,
+    Started,
     Streams,
 )
 from workbench.conformance.compare.models import Evaluated, Simulated
@@ -31,6 +33,7 @@ from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, EngineMissing, Overflow, Refused, TypingError, WorkbenchError
 from workbench.processors.held.group import flatten
+from workbench.run.table import backend_row, backend_rows
 from workbench.run.threaded.certificate import Certificate
 from workbench.verify.analyses.certify import certify_nodes
 
@@ -118,8 +121,15 @@ CONTENDERS: Sequence[Contender] = (
     ),
 )
 
-BACKENDS = tuple(dict.fromkeys(each.backend for each in CONTENDERS))
-"""The names of the backends, as options call them."""
+
+def contenders() -> dict[str, tuple[Contender, ...]]:
+    """Backend to its contenders, in the order of the table of backends."""
+    found = {name: tuple(each for each in CONTENDERS if each.backend == name) for name in backend_rows()}
+    return {name: own or (_stepwise(name),) for name, own in found.items() if own or backend_row(name).make}
+
+
+def _stepwise(name: str) -> Contender:
+    return Contender(name, name, lambda r: Started(name, r.pipeline, r.capacities))
 
 
 class Match:
@@ -190,8 +200,9 @@ def excused(error: Exception) -> bool:
 
 def chosen(names: Sequence[str]) -> tuple[Contender, ...]:
     """The contenders of these backends, or with these names; all, where none is named."""
-    known = [*BACKENDS, *(each.name for each in CONTENDERS)]
+    every = [each for some in contenders().values() for each in some]
+    known = [*contenders(), *(each.name for each in every)]
     for name in names:
         if name not in known:
-            raise WorkbenchError(f"there is no backend '{name}'", hint=f"there are: {', '.join(BACKENDS)}")
-    return tuple(each for each in CONTENDERS if not names or {each.name, each.backend}.intersection(names))
+            raise WorkbenchError(f"there is no backend '{name}'", hint=f"there are: {', '.join(contenders())}")
+    return tuple(each for each in every if not names or {each.name, each.backend}.intersection(names))

@@ -27,6 +27,7 @@ from workbench.run.compiled.execute.executor import Compiled
 from workbench.run.compiled.gpu.batch import Batch
 from workbench.run.compiled.parallel.executor import Parallel
 from workbench.run.reference.executor import Reference
+from workbench.run.table import Start, backend_row
 
 InputSequence = Sequence[Mapping[str, Value]]
 
@@ -91,6 +92,28 @@ class CompiledRun:
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
         """One step after the other."""
         return _stepped(self.executor, steps)
+
+
+class Started:
+    """Any backend, one step at a time, as `workbench run` starts it."""
+
+    def __init__(self, name: str, pipeline: Pipeline, capacities: Mapping[str, int]) -> None:
+        make = backend_row(name).make
+        assert make is not None
+        self.name = name
+        self.pipeline = flatten(pipeline)
+        self.running = make(pipeline.with_capacities(capacities), Start())
+        self.source = f"Started({name!r}, pipeline, {capacities!r})"
+
+    def trace(self, steps: InputSequence) -> Iterator[Seen]:
+        """One step after the other; at the end what the outputs show."""
+        self.running.reset()
+        for events in steps:
+            if events is END:
+                last, widths = self.running.end(), self.pipeline.widths
+                yield Seen({pipe: carried(last[name], widths[pipe]) for name, pipe in self.pipeline.outputs}, {})
+            else:
+                yield seen(self.running.step(events))
 
 
 def _stepped(executor: Reference | Compiled, steps: InputSequence) -> Iterator[Seen]:

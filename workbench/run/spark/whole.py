@@ -6,11 +6,11 @@ import argparse
 import contextlib
 import logging
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli import options as o
-from workbench.cli.progress import Progress
 from workbench.errors import InputError
+from workbench.run.table import Start, given
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -23,30 +23,9 @@ _TASKS_PER_CORE = 2
 _POLL = 0.3
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """The arguments that belong to Spark."""
-    group = parser.add_argument_group("with --backend spark")
-    group.add_argument("--order", metavar="COLUMN", help="what orders the rows of a key (default: the log's own order)")
-    group.add_argument("--master", metavar="URL", help="a Spark master (default: local[*])")
-    group.add_argument("--stream", action="store_true", help="the input is a folder that grows: go on until stopped")
-    group.add_argument("--checkpoint", metavar="DIR", help="where a --stream keeps its state, to go on after a restart")
-    group.add_argument("--once", action="store_true", help="end a --stream when all that is there has been done")
-    group.add_argument("--files", type=int, metavar="N", help="files that a --stream takes at a time (default: all)")
-
-
-def refuse_options(args: argparse.Namespace) -> None:
-    """Refuse the options of Spark where it does not run.
-
-    Raises
-    ------
-    InputError: one is given.
-    """
-    if own := o.given(args, "order", "master", "stream", "checkpoint", "once", "files"):
-        raise InputError(f"for the spark backend only: {own}", hint="add --backend spark")
-
-
-def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
-    """Run and write."""
+def run_whole(pipeline: Pipeline, start: Start) -> None:
+    """Run and write, as the options of the command say."""
+    args = start.options
     _check(args)
     from workbench.run.spark.carry import brought_back
     from workbench.run.spark.executors import choose
@@ -63,17 +42,20 @@ def execute(args: argparse.Namespace, pipeline: Pipeline) -> int:
         logging.getLogger("py4j").setLevel(logging.CRITICAL)
         spark.conf.set("spark.sql.shuffle.partitions", str(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism))
         if choice.why:
-            print(f"workbench: run by the reference executor: {choice.why}", file=sys.stderr)
+            start.say(f"run by the reference executor: {choice.why}")
         with brought_back(where=args.checkpoint or ""):
-            return (_stream if args.stream else _batch)(args, spark, choice, format, written)
+            if args.stream:
+                _stream(args, spark, choice, format, written)
+            else:
+                _batch(start, spark, choice, format, written)
     finally:
         with contextlib.suppress(Exception):
             spark.stop()
 
 
 def _check(args: argparse.Namespace) -> None:
-    if other := o.given(args, "fault", "seed", "rate", "steps", "threads", "reassociate"):
-        raise InputError(f"not for the spark backend: {other}", hint="leave it out, or use another backend")
+    if args.steps:
+        raise InputError("not for the spark backend: --steps", hint="leave it out, or use another backend")
     if not args.key:
         raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
     if args.input == "-":
@@ -86,7 +68,7 @@ def _check(args: argparse.Namespace) -> None:
         if args.files is not None and args.files < 1:
             raise InputError(f"--files {args.files}: at least one")
         return
-    if streams := o.given(args, "checkpoint", "once", "files"):
+    if streams := given(args, "checkpoint", "once", "files"):
         raise InputError(f"for a stream only: {streams}", hint="add --stream")
 
 
@@ -103,25 +85,25 @@ def _formats(args: argparse.Namespace) -> tuple[Any, str]:
     return format, written
 
 
-def _batch(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, written: str) -> int:
+def _batch(start: Start, spark: Any, choice: Choice, format: Any, written: str) -> None:
+    args = start.options
     from workbench.run.spark.keyed import run_located
     from workbench.run.spark.logs import read_log
     from workbench.run.spark.output import print_rows, write_rows
 
-    with _Stages(spark) as progress:
+    with start.progress(partial(_stages, spark.sparkContext.statusTracker())) as progress:
         log = read_log(spark, args.input, choice.pipeline, key=args.key, order=args.order, format=format)
         made = run_located(choice, log.rows, log.layout, log.key_type)
         if args.output == "-":
             print_rows(made, written, _Clearing(progress))
         else:
             write_rows(made, args.output, written)
-    return 0
 
 
 class _Clearing:
     """The standard output, on which the line of progress does not stand in the way."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Any) -> None:
         self.progress = progress
 
     def write(self, text: str) -> int:
@@ -130,26 +112,14 @@ class _Clearing:
         return sys.stdout.write(text)
 
 
-class _Stages(Progress):
-    """Shows how many tasks of the stages that are running have been done."""
-
-    def __init__(self, spark: Any) -> None:
-        self._tracker = spark.sparkContext.statusTracker()
-        super().__init__("")
-
-    @property
-    def text(self) -> str:
-        """What is going on."""
-        infos = [self._tracker.getStageInfo(number) for number in self._tracker.getActiveStageIds()]
-        told = [f"stage {i.stageId}: {i.numCompletedTasks} of {i.numTasks} tasks" for i in infos if i]
-        return ", ".join(told) or "Spark is getting ready"
-
-    @text.setter
-    def text(self, value: str) -> None:
-        pass
+def _stages(tracker: Any) -> str:
+    """How many tasks of the stages that are running have been done."""
+    infos = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
+    told = [f"stage {i.stageId}: {i.numCompletedTasks} of {i.numTasks} tasks" for i in infos if i]
+    return ", ".join(told) or "Spark is getting ready"
 
 
-def _stream(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, written: str) -> int:
+def _stream(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, written: str) -> None:
     from workbench.run.spark.logs import follow_log
     from workbench.run.spark.stream import start
 
@@ -168,7 +138,6 @@ def _stream(args: argparse.Namespace, spark: Any, choice: Choice, format: Any, w
     finally:
         with contextlib.suppress(Exception):
             query.stop()
-    return 0
 
 
 def _say(number: int) -> None:

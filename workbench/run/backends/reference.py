@@ -1,0 +1,27 @@
+"""The reference executor, which runs everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.run.table import FAULTS, BackendRow, Start
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
+    from workbench.run.base import Backend
+
+
+def _make(pipeline: Pipeline, start: Start) -> Backend:
+    from workbench.run.reference.executor import Reference
+
+    return Reference(pipeline, oracle=start.oracle)
+
+
+ROW = BackendRow(
+    "reference",
+    "any Python values, an event at a time, queues of any length",
+    _make,
+    options=FAULTS,
+    compared="the specification (the `denote` of every processor), step by step; pull mode, without its steps",
+    rank=0,
+)
