@@ -1,7 +1,8 @@
 """The table of backends: everything that speaks of several of them reads it.
 
 The rule of this module: a backend is one file in `run/backends`, or in the folder `backends` of an extension, with a
-`ROW`. Rows are read to show help, so a row imports what it runs when it runs.
+`ROW`. Rows are read to show help, so a row imports what it runs when it runs. This module knows the folder by its name
+only: what a row starts reads the table.
 """
 
 from __future__ import annotations
@@ -16,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, did_you_mean
 from workbench.extensions import files
-from workbench.run import backends
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.run.base import Backend
-    from workbench.run.reference.cell import Oracle
+    from workbench.run.base import Backend, Oracle
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,8 @@ NUMBA = {"numba": "pip install 'workbench[fast]'"}
 @functools.cache
 def backend_rows() -> Mapping[str, BackendRow]:
     """The backends by name, in the order in which they are shown."""
-    rows = [importlib.import_module(f"{backends.__name__}.{name}").ROW for name in files(backends.__path__)]
+    folder = importlib.import_module("workbench.run.backends")
+    rows = [importlib.import_module(f"{folder.__name__}.{name}").ROW for name in files(folder.__path__)]
     return {row.name: row for row in sorted(rows, key=lambda row: (row.rank, row.name))}
 
 

@@ -16,11 +16,10 @@ from workbench.core.domain import Value
 from workbench.core.pipeline import Node
 from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, Tick, events_of
 from workbench.errors import Overflow, PipelineError, WorkbenchError
+from workbench.run.base import Oracle
 
 Emissions = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
-Oracle = Callable[[str], Value | None]
-"""Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
 StepFunction = Callable[[State, tuple[Any, ...]], tuple[State, Any]]
 CellPlan = tuple[int, "Cell", StepFunction, int, int, bool, tuple[tuple[int, bool], ...]]
 """Of a processor what a step needs to know: see `Cell.plan`."""

@@ -21,8 +21,8 @@ from workbench.core.processor import END, Maybe, State, carried, events_of
 from workbench.core.program import unknown
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, StateError, did_you_mean
 from workbench.processors.held.group import flatten, with_room
-from workbench.run.base import StepRecord, Steps, check_support
-from workbench.run.reference.cell import ABSENT, JOINED, Cell, Oracle, failure
+from workbench.run.base import Oracle, StepRecord, Steps, check_support
+from workbench.run.reference.cell import ABSENT, JOINED, Cell, failure
 from workbench.run.reference.pull import Pull
 from workbench.run.snapshot import HINT, fingerprint, from_text, opened, sealed, to_text
 
