@@ -27,7 +27,7 @@ import workbench as wb
 from workbench.processors.held.group import flatten
 from workbench.smv.engines import EngineLimits, get_engine
 from workbench.verify.answer.check import prepare
-from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.explicit import ExplicitDecider
 from workbench.verify.decide.explicit.machine import CompiledSearch, version

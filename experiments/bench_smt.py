@@ -32,8 +32,8 @@ from workbench.run.compiled.code.step import encode
 from workbench.run.compiled.lower.words import exact_ends
 from workbench.smv.engines import EngineLimits
 from workbench.verify.answer.check import prepare
-from workbench.verify.answer.equivalence import side_by_side
-from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.ask.equivalence import side_by_side
+from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.ask.properties import Property
 from workbench.verify.decide.deciders import get_decider
 from workbench.verify.decide.part import Part

@@ -26,7 +26,7 @@ LAYERS = [
 PLACES = {"budget": "errors", "extensions": "errors", "builder": "processors", "tesla": "language"}
 """Modules and packages that belong to a layer without being called like it."""
 
-BELOW = {
+BELOW: dict[str, dict[str, set[str]]] = {
     "processors": {"held": set(), "slices": {"held"}},
     "run": {
         "reference": set(), "threaded": {"reference"}, "compiled": {"threaded"}, "spark": {"reference", "compiled"},

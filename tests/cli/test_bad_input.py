@@ -97,7 +97,7 @@ def test_nothing_is_decided_when_a_later_property_is_wrong(workbench: Run) -> No
 @pytest.mark.parametrize("command", ["check", "export"])
 def test_an_n_too_small_for_a_constant(workbench: Run, pipe: Pipe, command: str) -> None:
     file = pipe("pipeline p(x: int) -> int {\n    return turn(x, 5)\n}")
-    done = workbench(command, file, "-N", 4)
+    done = workbench(command, file, "-N", 4, "-p", "always (out = x)")
     rejected(done, "5")
     assert "-N" in done.err
     assert workbench("check", file, "-N", 6, "--quiet").code == 0

@@ -11,15 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import MODELS, ROOT, Ended, Run, busy, command, descendants
+import workbench as wb
+from tests.cli.conftest import MODELS, ROOT, Ended, Run, busy, command
 from tests.cli.test_docs import DEMO, shows
-from workbench.cli.commands.demo import FOLDER, STANDARD
-from workbench.cli.demo_data import short, tasks_of
-from workbench.cli.pool import PoolTask, decide, decide_in_parallel
-from workbench.errors import EngineMissing
+from workbench.cli.commands.demo import FOLDER, problems_of
+from workbench.cli.output import short
 from workbench.show.draw import inline
-from workbench.verify.answer.check import Settings
-from workbench.verify.answer.verdict import Outcome
 
 VOID = {"meta", "br"}
 
@@ -52,9 +49,9 @@ def test_every_run_is_confirmed(demo: tuple[Ended, Path]) -> None:
 
 
 def test_the_rows_are_those_of_the_models_in_order(demo: tuple[Ended, Path]) -> None:
-    tasks = tasks_of(str(MODELS), STANDARD, 60)
+    problems = problems_of(str(MODELS))
     rows = demo[0].out.split("\n\n")[0].splitlines()[2:]
-    assert [row.split()[0] for row in rows] == [task.pipeline for task in tasks]
+    assert [row.split()[0] for row in rows] == [problem.name for problem in problems]
 
 
 def test_the_markdown_report(demo: tuple[Ended, Path]) -> None:
@@ -151,7 +148,7 @@ def test_without_graphviz_the_report_has_no_drawings(
 
 
 def test_what_cannot_be_decided_is_said(workbench: Run, tmp_path: Path) -> None:
-    (tmp_path / "m.pipe").write_text("pipeline p(x: int) -> int {\n    return turn(x, 9)\n}\n")
+    (tmp_path / "m.pipe").write_text("pipeline p(x: int) -> int {\n    return turn(x, 9)\n}\ncheck always (out = x)\n")
     done = workbench("demo", "--models", tmp_path, "--out", tmp_path / "out")
     assert done.code == 3
     assert "? unknown" in done.out
@@ -198,45 +195,9 @@ def _alive(pid: int) -> bool:
         return False
 
 
-# --- the pool -----------------------------------------------------------------------------------------------
-
-
-def test_an_error_is_the_reason_of_an_unknown() -> None:
-    path = str(MODELS / "figure_2a.pipe")
-    verdict = decide(PoolTask(path, "figure_2a", "always (z = 1)", Settings()))
-    assert verdict.outcome is Outcome.UNKNOWN
-    assert "no pipe 'z'" in verdict.reason
-
-
-def test_without_an_engine_there_is_no_demo() -> None:
-    task = PoolTask(str(MODELS / "figure_2a.pipe"), "figure_2a", "liveness", Settings(engine="nuxmv"))
-    with pytest.raises(EngineMissing):
-        decide(task)
-    with pytest.raises(EngineMissing, match="nuxmv"):
-        list(decide_in_parallel([task], 1))
-
-
-def test_a_process_that_dies_costs_one_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks = [PoolTask(str(MODELS / "figure_2a.pipe"), "figure_2a", "liveness", Settings()) for _ in range(3)]
-    found = {}
-    for number, verdict in decide_in_parallel(tasks, 1):
-        found[number] = verdict
-        if number == 0:
-            mine = [pid for pid in descendants(os.getpid()) if _is_member(pid)]
-            os.kill(mine[-1], signal.SIGKILL)
-    assert sorted(found) == [0, 1, 2]
-    assert sum(v.outcome is Outcome.UNKNOWN for v in found.values()) <= 1
-    assert found[2].outcome is Outcome.WITHIN_BOUNDS
-
-
-def _is_member(pid: int) -> bool:
-    return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
 def test_what_a_verdict_rests_on_in_short() -> None:
     def said(file: str, asked: str, **given: object) -> str:
-        path = str(MODELS / f"{file}.pipe")
-        return short(decide(PoolTask(path, file, asked, Settings(**given))))  # type: ignore[arg-type]
+        return short(wb.check(wb.read_file(MODELS / f"{file}.pipe").get(), asked, wb.Settings(**given)))
 
     assert said("figure_2a", "liveness") == "Q=2, overflow, every N"
     assert said("figure_2a", "no-overflow", q=1) == "Q=1, every N"

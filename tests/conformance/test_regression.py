@@ -16,10 +16,10 @@ from workbench.conformance.compare.differential import agree
 from workbench.conformance.compare.executables import Running
 from workbench.conformance.compare.models import Evaluated
 from workbench.conformance.written_tests.asserts import Untranslated, translate
-from workbench.conformance.written_tests.counterexamples import Case, to_test
+from workbench.conformance.written_tests.counterexamples import to_test
 from workbench.conformance.written_tests.disagreements import disagreement
-from workbench.conformance.written_tests.recipe import Recipe, identifier, written
-from workbench.core.domain import Integer, Overflowing
+from workbench.conformance.written_tests.recipe import identifier, written
+from workbench.core.domain import Overflowing
 from workbench.errors import WorkbenchError
 from workbench.language import parse_expression
 from workbench.verify.answer.verdict import Verdict
@@ -41,26 +41,17 @@ pipeline half(x: int) -> int { return turn(decimate(x, 2), 1) }
 MODULAR, SATURATING, CHECKED = Overflowing.MODULAR, Overflowing.SATURATING, Overflowing.CHECKED
 
 
-def recipe(name: str, integers: Overflowing = MODULAR, source: str = SOURCE) -> Recipe:
-    return Recipe.of_text(source, name, {}, Integer(4, integers))
-
-
-def asked(name: str, text: str, integers: Overflowing = MODULAR, **given: object) -> Case:
+def asked(name: str, text: str, integers: Overflowing = MODULAR, source: str = SOURCE, **given: object) -> Verdict:
     """A verdict on a pipeline of the text above, as the command line makes it."""
-    pipeline = wb.parse(SOURCE).get(name).pipeline
-    syntax = wb.parse_property(text)
-    settings = wb.Settings(integers=integers, **given)
-    verdict = wb.check(pipeline, wb.property_from(syntax), settings)
-    return Case(replace(verdict, property=text), (recipe(name, integers),), syntax)
+    return wb.check(wb.parse(source).get(name), text, wb.Settings(integers=integers, **given))
 
 
-def compared(left: str, right: str, mode: str) -> Case:
+def compared(left: str, right: str, mode: str) -> Verdict:
     source = wb.parse(SOURCE)
-    verdict = wb.equivalent(source.get(left).pipeline, source.get(right).pipeline, mode)
-    return Case(verdict, (recipe(left), recipe(right)))
+    return wb.equivalent(source.get(left), source.get(right), mode)
 
 
-CASES: dict[str, tuple[Callable[[], Case], str]] = {
+CASES: dict[str, tuple[Callable[[], Verdict], str]] = {
     "overflow": (lambda: asked("late", "no-overflow", q=1), "match=r\"step 1: queue 'add\\.left'\""),
     "full": (lambda: asked("late", "no-full-queues"), 'assert seen[-1].queues["add.left"] == 2'),
     "condition": (lambda: asked("doubled", "always (out != 2)"), 'assert not (now["mul"] != 2)'),
@@ -103,18 +94,18 @@ def play(text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def cases() -> dict[str, Case]:
+def cases() -> dict[str, Verdict]:
     return {name: make() for name, (make, _) in CASES.items()}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_passes_as_it_is_written_and_says_what_is_wrong(cases: dict[str, Case], name: str) -> None:
+def test_it_passes_as_it_is_written_and_says_what_is_wrong(cases: dict[str, Verdict], name: str) -> None:
     text = to_test([cases[name]])
     play(text)
     assert CASES[name][1] in text, text
 
 
-def test_pytest_runs_a_file_of_many(cases: dict[str, Case], tmp_path: Path) -> None:
+def test_pytest_runs_a_file_of_many(cases: dict[str, Verdict], tmp_path: Path) -> None:
     path = tmp_path / "test_runs.py"
     path.write_text(to_test(list(cases.values()), "workbench check it"), encoding="utf-8")
     done = run_pytest(path)
@@ -142,7 +133,7 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_fails_when_the_pipeline_shows_something_else(cases: dict[str, Case], name: str) -> None:
+def test_it_fails_when_the_pipeline_shows_something_else(cases: dict[str, Verdict], name: str) -> None:
     text = to_test([cases[name]])
     before, after = MUTANTS[name]
     assert text.count(before) == 1
@@ -151,7 +142,7 @@ def test_it_fails_when_the_pipeline_shows_something_else(cases: dict[str, Case],
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_fails_when_the_run_is_changed(cases: dict[str, Case], name: str) -> None:
+def test_it_fails_when_the_run_is_changed(cases: dict[str, Verdict], name: str) -> None:
     """Every output that the file says came is checked: each is changed in turn."""
     text = to_test([cases[name]])
     shown = [m for m in re.finditer(r"\[(\d|True|False)?\]", text) if "# step" in text[m.start() :].split("\n")[0]]
@@ -161,7 +152,7 @@ def test_it_fails_when_the_run_is_changed(cases: dict[str, Case], name: str) -> 
             play(text[: found.start()] + wrong + text[found.end() :])
 
 
-def test_a_loop_is_run_three_times(cases: dict[str, Case]) -> None:
+def test_a_loop_is_run_three_times(cases: dict[str, Verdict]) -> None:
     run = cases["ltl"].run
     assert run.loop is not None
     around = len(run.steps) - run.loop
@@ -203,16 +194,15 @@ def test_refusals() -> None:
     with pytest.raises(WorkbenchError, match="no run to write a test of"):
         to_test([holds])
     fails = wb.check(source.get("start").pipeline, wb.liveness(), wb.Settings(integers=SATURATING))
-    with pytest.raises(WorkbenchError, match=r"(?s)'<= 2' has no source.*Recipe\.of_text"):
+    with pytest.raises(WorkbenchError, match=r"(?s)'<= 2' has no source.*the pipeline of a file"):
         to_test([fails])
 
 
 def test_texts_that_need_care() -> None:
     """Quotes and backslashes in comments of the source, and names that are no Python names."""
     text = '# say """hello""" \\n to C:\\new\n' + SOURCE
-    case = asked("doubled", "always (out != 2)")
-    made = Case(replace(case.verdict, pipeline="a b-c"), (recipe("doubled", source=text),), case.asked)
-    found = to_test([made])
+    verdict = asked("doubled", "always (out != 2)", source=text)
+    found = to_test([replace(verdict, pipeline="a b-c")])
     play(found)
     assert str(executed(found)["SOURCE"]).strip() == text.strip()
     assert "def test_always_of_a_b_c():" in found
@@ -287,11 +277,3 @@ def test_both_executables_are_made_again() -> None:
     text = disagreement(found)
     assert "check(pipeline, steps, Running(pipeline, None), Evaluated(pipeline, 2))" in text
     play(text)
-
-
-def test_mode_of_a_verdict() -> None:
-    case = compared("doubled", "thrice", "stepwise")
-    assert case.mode == "stepwise"
-    assert Case(replace(case.verdict, property="equivalent(other<k = 3>)")).mode == "sequence"
-    assert isinstance(case.verdict, Verdict)
-    assert asked("doubled", "always (out != 2)").mode is None

@@ -18,7 +18,7 @@ from workbench.ir.correspond import correspond
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import StateVariable, System
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.equivalence import side_by_side
+from workbench.verify.ask.equivalence import side_by_side
 
 FOUR = Integer(4)
 

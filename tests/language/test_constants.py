@@ -7,8 +7,9 @@ from workbench.core.domain import Enum
 from workbench.errors import LanguageError, TypingError
 from workbench.ir.compose import compose
 from workbench.run.compiled.execute.executor import Compiled
-from workbench.verify.answer.check import Settings, check
-from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import check
+from workbench.verify.ask.from_syntax import property_from
 
 ALONE = {
     "a choice": "pipeline p(x: 0..3) -> {lo, hi} { return if x > 1 then hi else lo }",

@@ -11,8 +11,8 @@ from workbench.language import read_file
 from workbench.run.compiled.execute.executor import Compiled
 from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.check import check as verify
-from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.answer.problem import check as verify
+from workbench.verify.ask.from_syntax import property_from
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))

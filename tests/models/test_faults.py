@@ -4,7 +4,6 @@ import pytest
 
 import workbench as wb
 from workbench.language import read_file
-from workbench.verify.answer.from_syntax import decide
 
 EXPECTED = {
     ("duplicates", "naive"): {"tolerates": "fails"},
@@ -30,7 +29,7 @@ def test_verdict(model: str, name: str, text: str, outcome: str) -> None:
     loaded = read_file(f"models/faults/{model}.pipe").get(name)
     (syntax,) = (check for check in loaded.checks if str(check) == text)
     settings = wb.Settings(n=2)  # the smallest that tells values apart: these need no more
-    verdict = decide(loaded.pipeline, syntax, settings, lambda reference: loaded.other(reference).pipeline)
+    verdict = wb.check(loaded, syntax, settings)
     assert verdict.outcome == outcome
     assert any(line.startswith("fault: events of") for line in verdict.rests_on)
     if verdict.counterexample:

@@ -19,8 +19,8 @@ from workbench.language import parse
 from workbench.processors.moore import Moore, Transition, Variable
 from workbench.show.draw import draw
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.check import check as verify
-from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.answer.problem import check as verify
+from workbench.verify.ask.from_syntax import property_from
 
 T, F = True, False
 

@@ -37,8 +37,8 @@ from workbench.processors.temporal import (
 from workbench.processors.trim import Trim
 from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.check import check as verify
-from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.answer.problem import check as verify
+from workbench.verify.ask.from_syntax import property_from
 
 BITS = (False, True)
 

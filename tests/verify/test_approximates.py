@@ -9,10 +9,8 @@ import itertools
 
 import pytest
 
-from workbench import Outcome, Pipeline, Reference, Settings, equivalent, parse, parse_property
+from workbench import Outcome, Pipeline, Reference, check, equivalent, parse
 from workbench.errors import TypingError
-from workbench.language import Loaded
-from workbench.verify.answer.from_syntax import decide
 from workbench.verify.answer.verdict import Verdict
 
 TEXT = """
@@ -36,9 +34,7 @@ def pipeline(name: str) -> Pipeline:
 
 
 def checked(name: str, other: str) -> Verdict:
-    loaded: Loaded = SOURCE.get(name)
-    syntax = parse_property(f"approximates({other})")
-    return decide(loaded.pipeline, syntax, Settings(), lambda reference: loaded.other(reference).pipeline)
+    return check(SOURCE.get(name), f"approximates({other})")
 
 
 def by_definition(primed: str, name: str, steps: int = 2) -> bool:

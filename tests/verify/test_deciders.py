@@ -20,7 +20,7 @@ from workbench.processors.held.group import flatten
 from workbench.smv.engines import Answer, EngineLimits, RawTrace
 from workbench.smv.engines.base import unshown
 from workbench.verify.answer.check import prepare
-from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide import deciders
 from workbench.verify.decide.deciders import AllDecider, AutoDecider, get_decider
 from workbench.verify.decide.decision import Decision

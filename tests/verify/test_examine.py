@@ -9,17 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench import INT, ApplyFunction, Integer, Outcome, Pipeline, Settings, check, parse
+from workbench import INT, ApplyFunction, Integer, Outcome, Settings, check, equivalent, parse
 from workbench.builder import Builder
 from workbench.core.function import user_function
 from workbench.ir.compose import compose
 from workbench.language import parse_property
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import prepare
-from workbench.verify.answer.equivalence import side_by_side
-from workbench.verify.answer.examine import Examined, Finding, examined
-from workbench.verify.answer.from_syntax import property_from
-from workbench.verify.ask.properties import Property
+from workbench.verify.answer.examine import Examined, Finding, examine
+from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide.independence import enough_values, tabulated
 
 CONFIRMED, WEAK, UNKNOWN = Finding.CONFIRMED, Finding.WEAK, Finding.UNKNOWN
@@ -27,9 +25,7 @@ CONFIRMED, WEAK, UNKNOWN = Finding.CONFIRMED, Finding.WEAK, Finding.UNKNOWN
 
 def found(text: str, prop: str, **options: Any) -> dict[str, Examined]:
     """What examining one property of a pipeline finds, by aspect."""
-    loaded = parse(text).get()
-    asked, given = (loaded.pipeline, property_from(parse_property(prop))), Settings(**options)
-    verdict = examined(check(*asked, given), lambda _: asked, given)
+    verdict = examine(check(parse(text).get(), prop, Settings(**options)))
     return {item.aspect: item for item in verdict.examined}
 
 
@@ -81,13 +77,7 @@ def test_an_equivalence_in_which_nothing_is_compared_is_vacuous() -> None:
     pipeline silent(x: int) -> int { return filter(x, x < x) }
     pipeline loud(x: int) -> int { return x }
     """)
-    left, right = source.get("silent").pipeline, source.get("loud").pipeline
-    given = Settings()
-
-    def asked(settings: Settings) -> tuple[Pipeline, Property]:
-        return side_by_side(left.resolve(settings.domain), right.resolve(settings.domain), "sequence")
-
-    verdict = examined(check(*asked(given), given), asked, given)
+    verdict = examine(equivalent(source.get("silent"), source.get("loud")))
     assert verdict.outcome is Outcome.WITHIN_BOUNDS
     assert next(item for item in verdict.examined if item.aspect == "vacuity").finding is WEAK
 

@@ -148,10 +148,6 @@ def test_latency_through_a_delay() -> None:
 
 
 def test_examined_verdicts() -> None:
-    from workbench.verify.answer.examine import examined
-
-    faulty = wb.faulty(SAME, "lose y at most 1")
-    verdict = wb.check(faulty, wb.bounded_liveness(1))
-    found = examined(verdict, lambda _: (faulty, wb.bounded_liveness(1)), wb.Settings())
+    found = wb.examine(wb.check(SAME, wb.bounded_liveness(1), faults=["lose y at most 1"]))
     assert {item.aspect for item in found.examined} >= {"vacuity", "every N", "every Q"}
     assert all(item.finding == "confirmed" for item in found.examined)

@@ -19,7 +19,7 @@ from workbench.processors.held.group import flatten
 from workbench.smv.engines import Query, RawTrace, Task, get_engine
 from workbench.smv.system import system_from
 from workbench.verify.answer.verdict import Verdict
-from workbench.verify.monitor.monitor import driven
+from workbench.verify.monitor.monitor import Watching
 from workbench.verify.monitor.path import follows
 
 # --- fairness -------------------------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ def test_pipelines_can_be_compared_over_a_system() -> None:
     other = pipeline("pipeline other(x: int) -> int { return if x > 5 then 0 else x + 2 }")
     settings = wb.Settings(n=16)
     source = system_from(COUNTER)
-    within = replace(settings, environment=driven(source, one, {"x": "n"}, None, settings))
-    beyond = replace(settings, environment=driven(source, one, {"x": "n + 1"}, None, settings))
+    within = replace(settings, environment=Watching(one, source, {"x": "n"}, {}, settings).environment)
+    beyond = replace(settings, environment=Watching(one, source, {"x": "n + 1"}, {}, settings).environment)
     assert wb.equivalent(one, other, "stepwise", settings).outcome == "fails"
     assert wb.equivalent(one, other, "stepwise", within).outcome == "holds"
     assert wb.equivalent(one, other, "stepwise", beyond).outcome == "fails"

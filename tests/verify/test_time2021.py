@@ -17,9 +17,10 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineError
 from workbench.smv.engines import Query, Task, get_engine
 from workbench.smv.printer import print_model
-from workbench.verify.answer.equivalence import EquivalenceMode, equivalent
-from workbench.verify.answer.from_syntax import decide, property_from
+from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Verdict
+from workbench.verify.ask.equivalence import EquivalenceMode
+from workbench.verify.ask.from_syntax import property_from
 
 MODELS = Path(__file__).resolve().parents[2] / "models" / "time2021"
 FILES = sorted(path.stem for path in MODELS.glob("*.pipe"))
@@ -143,12 +144,7 @@ def test_the_checks_in_the_files_are_decided_and_confirmed(file: str) -> None:
     for name in source.pipelines:
         loaded = source.get(name)
         for written in loaded.checks:
-            verdict = decide(
-                loaded.pipeline,
-                written,
-                Settings(n=6, seconds=60),
-                lambda r: source.get(r.name, **dict(r.params)).pipeline,
-            )
+            verdict = wb.check(loaded, written, Settings(n=6, seconds=60))
             assert verdict.outcome in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS), (name, str(written))
             _confirmed(verdict)
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.budget import GLANCE, GRACE, memory_limit, resident_mb, time_limit, work
+from workbench.budget import GLANCE, GRACE, end_with_parent, memory_limit, resident_mb, time_limit, work
 from workbench.errors import EngineError, LimitMet, WorkbenchError
 
 MERCY = 1.0
@@ -51,7 +51,7 @@ def attend(seconds: float | None, memory_mb: int | None) -> int | None:
         return _Attendant(child, reports, seconds, memory_mb).wait()
     os.close(reports)
     os.setpgid(0, 0)  # Ctrl-C reaches the parent only, which passes it on
-    _end_with_parent()
+    end_with_parent(signal.SIGKILL)
     _REPORTS.append(theirs)
     work().listener = lambda phase: _report(phase=phase)
     return None
@@ -77,15 +77,6 @@ def _report(**report: Any) -> None:
     if _REPORTS:
         with contextlib.suppress(OSError):  # a parent that is gone
             os.write(_REPORTS[0], json.dumps(report).encode() + b"\n")
-
-
-def _end_with_parent() -> None:
-    """In the child: be killed when the parent dies, however it dies (Linux)."""
-    import ctypes
-
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "prctl"):
-        libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class _Attendant:

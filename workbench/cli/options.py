@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.cli.problem import Selected
     from workbench.core.pipeline import Pipeline
     from workbench.language import Loaded, Source
     from workbench.verify.answer.check import Settings
@@ -147,9 +146,8 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
 
 def load_all(
     wanted: Sequence[tuple[Source, str | None]], params: Sequence[str], faults: Sequence[str] = ()
-) -> list[Selected]:
+) -> list[Loaded]:
     """Several pipelines, with `--fault`s; a parameter goes to each that has one of its name, and one of them must."""
-    from workbench.cli.problem import Selected
     from workbench.errors import InputError
     from workbench.language import parameters
 
@@ -161,7 +159,7 @@ def load_all(
         known = {p.name for p in syntax.parameters} if syntax else set()
         unused -= known
         own = {k: v for k, v in given.items() if k in known}
-        found.append(Selected(source.get(name, **own).faulty(*faults), own))
+        found.append(source.get(name, **own).faulty(*faults))
     if unused:
         raise InputError(f"{'neither' if len(found) == 2 else 'no'} pipeline has a parameter '{sorted(unused)[0]}'")
     return found

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
 from workbench.budget import share
@@ -19,7 +19,9 @@ from workbench.events.files import unwritten
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 
 if TYPE_CHECKING:
-    from workbench.cli.problem import Problem
+    import argparse
+
+    from workbench.verify.answer.problem import Problem
 
 SIGNS = {
     Outcome.HOLDS: (Outcome.HOLDS.sign, "32"),
@@ -56,7 +58,7 @@ def headline(verdict: Verdict) -> str:
     return f"{line}: {verdict.reason}" if verdict.reason else line
 
 
-def block(verdict: Verdict, problem: Problem) -> str:
+def block(verdict: Verdict) -> str:
     """The verdict with what it rests on and the run that shows it."""
     lines = [headline(verdict)]
     if verdict.outcome is Outcome.WITHIN_BOUNDS:
@@ -69,23 +71,25 @@ def block(verdict: Verdict, problem: Problem) -> str:
     lines += [f"{_INDENT}so far: {text}" for text in verdict.reached]
     lines += [f"{_INDENT}try {text}" for text in verdict.advice]
     if verdict.counterexample:
-        lines += ["", run(verdict.counterexample, problem)]
+        lines += ["", run(verdict.counterexample)]
     if verdict.witness:
         lines += [
             "",
             f"{_INDENT}the bound is met, for example by this run:",
             "",
-            run(verdict.witness, problem),
+            run(verdict.witness),
         ]
     return "\n".join(lines)
 
 
-def run(trace: Trace, problem: Problem) -> str:
+def run(trace: Trace) -> str:
     """A run as an indented timeline with the word of the replay under it."""
+    from workbench.processors.held.group import flatten
     from workbench.show.timeline import render_timeline
 
     width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
-    text = render_timeline(trace, problem.pipeline, width)
+    assert trace.pipeline is not None
+    text = render_timeline(trace, flatten(trace.pipeline), width)
     words = [trace.replay] if trace.replay and not trace.gap else []
     words.append(SHORTEST[trace.shortest])
     return textwrap.indent(f"{text}\n{'; '.join(words)}".rstrip(), _INDENT)
@@ -96,6 +100,26 @@ def gap(verdict: Verdict) -> str:
     return next((t.replay for t in (verdict.counterexample, verdict.witness) if t and t.gap), "")
 
 
+def short(verdict: Verdict) -> str:
+    """What a verdict rests on, in a few words."""
+    grounds = verdict.grounds
+    if grounds is None:
+        return ""
+    if grounds.trivial:
+        return "by construction"
+    found = []
+    if grounds.queues:
+        found.append(f"Q={verdict.q}" if isinstance(verdict.q, int) else "given queues")
+    if grounds.overflow and not (grounds.asked and verdict.outcome is Outcome.FAILS):
+        found.append("overflow" if found else "domain left")
+    if grounds.overflow is None:
+        found.append("overflow undecided")
+    found.append("every N" if grounds.for_every_n else f"N={verdict.n}")
+    found += ["wraps"] * bool(grounds.wraps)
+    found += ["saturates"] * bool(grounds.clamps)
+    return ", ".join(found)
+
+
 def exit_code(verdicts: list[Verdict]) -> int:
     """The worst of the verdicts: a model gap (nothing can be trusted), fails, unknown, holds."""
     if any(map(gap, verdicts)):
@@ -104,36 +128,33 @@ def exit_code(verdicts: list[Verdict]) -> int:
     return next((code for code in (1, 3) if code in codes), 0)
 
 
-Then = Callable[[Sequence["Problem"], Sequence[Verdict]], None]
-"""What is done when all is decided and printed."""
+def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
+    """Decide and print one after the other, and write what the options ask for; the exit code."""
+    from workbench.cli import runs
+    from workbench.verify.answer.check_all import check_all
 
-
-def decide_all(
-    problems: list[Problem], *, as_json: bool, quiet: bool, examine: bool = False, then: Then | None = None
-) -> int:
-    """Decide and print one after the other; the exit code. Each gets its share of the time that is left."""
     _validate(problems)
     verdicts: list[Verdict] = []
+    checks = check_all(problems, jobs=1, examined=getattr(args, "rests_on", False), strict=True)
     for number, item in enumerate(problems, 1):
         missing = [problem.undecided() for problem in problems[len(verdicts) :]]
-        report_missing([each.to_json() if as_json else headline(each) for each in missing], exit_code(verdicts))
+        report_missing([each.to_json() if args.json else headline(each) for each in missing], exit_code(verdicts))
         with Progress(f"property {number} of {len(problems)}: {item.text}"):
-            verdict = _decided(item, len(missing), examine=examine)
+            _, verdict = next(checks)
         verdicts.append(verdict)
         with _written(verdicts):
-            if as_json:
+            if args.json:
                 print(json.dumps(verdict.to_json()), flush=True)
-            elif quiet:
+            elif args.quiet:
                 print(headline(verdict), flush=True)
             else:
-                print(("" if number == 1 else "\n") + block(verdict, item), flush=True)
+                print(("" if number == 1 else "\n") + block(verdict), flush=True)
         if gap(verdict):
             print(GAP.format(gap(verdict)), file=sys.stderr)
     with _written(verdicts):
-        if not as_json and not quiet and len(verdicts) > 1:
+        if not args.json and not args.quiet and len(verdicts) > 1:
             print(f"\n{_summary(verdicts)}", flush=True)
-        if then is not None:
-            then(problems, verdicts)
+        runs.write(args, verdicts)
     return exit_code(verdicts)
 
 
@@ -149,16 +170,6 @@ def _validate(problems: list[Problem]) -> None:
                 share(LOOKING * (len(problems) - number)),
             ):
                 item.validate()
-
-
-def _decided(item: Problem, parts: int, *, examine: bool) -> Verdict:
-    verdict = None
-    try:
-        with share(parts):
-            verdict = item.decide()
-            return item.examine(verdict) if examine else verdict
-    except LimitMet as met:
-        return verdict or item.undecided().given_up(met)  # what was decided stays so
 
 
 @contextlib.contextmanager

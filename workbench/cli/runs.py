@@ -14,7 +14,6 @@ from workbench.errors import InputError
 from workbench.events.files import write_atomically
 
 if TYPE_CHECKING:
-    from workbench.cli.problem import Problem
     from workbench.verify.answer.verdict import Verdict
 
 NOTHING = "no run to show, so {} is not written"
@@ -42,7 +41,7 @@ def check_writable(args: argparse.Namespace) -> None:
             raise InputError("cannot write there: the folder is not writable", where=str(path))
 
 
-def write(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> None:
+def write(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> None:
     """Write what the options ask for, and say what was written; the second file also where the first cannot be."""
     failed: list[InputError] = []
     stream = sys.stderr if args.json else sys.stdout
@@ -52,7 +51,7 @@ def write(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Seque
             print(NOTHING.format(path), file=stream)
         elif path:
             try:
-                write_atomically(path, text(args, problems, verdicts))
+                write_atomically(path, text(args, verdicts))
             except InputError as error:
                 failed.append(error)
             else:
@@ -62,16 +61,14 @@ def write(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Seque
         raise InputError(what, where=", ".join(str(error.where) for error in failed))
 
 
-def _html(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> str:
+def _html(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> str:
     from workbench.show.explorer import explorer
 
-    del args, problems
+    del args
     return explorer(verdicts)
 
 
-def _test(args: argparse.Namespace, problems: Sequence[Problem], verdicts: Sequence[Verdict]) -> str:
-    from workbench.conformance.written_tests.counterexamples import Case, to_test
+def _test(args: argparse.Namespace, verdicts: Sequence[Verdict]) -> str:
+    from workbench.conformance.written_tests.counterexamples import to_test
 
-    pairs = zip(problems, verdicts, strict=True)
-    cases = [Case(verdict, item.recipes(), item.asked) for item, verdict in pairs if verdict.run]
-    return to_test(cases, shlex.join(["workbench", *args.argv]))
+    return to_test([verdict for verdict in verdicts if verdict.run], shlex.join(["workbench", *args.argv]))

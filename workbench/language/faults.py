@@ -7,6 +7,7 @@ be used beside it, and nothing else: a fault looks at one event.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench.core.domain import Bool, Domain, Enum, Tuple, Value
@@ -14,12 +15,13 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.function import LIBRARY, Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import const, is_symbolic
-from workbench.errors import LanguageError, did_you_mean
+from workbench.errors import LanguageError, PipelineError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language import types
 from workbench.language.evaluate import Evaluator, FunctionBody, at, walk
 from workbench.language.parser import parse_trouble
 from workbench.language.properties import dotted
+from workbench.processors.held.group import flatten
 
 
 def faulty(pipeline: Pipeline, *faults: str | Fault) -> Pipeline:
@@ -36,6 +38,21 @@ def faulty(pipeline: Pipeline, *faults: str | Fault) -> Pipeline:
         for each in faults
     ]
     return pipeline.with_faults((*pipeline.faults, *more)) if more else pipeline
+
+
+def faultless(pipeline: Pipeline) -> Pipeline:
+    """The pipeline as it is where no fault strikes, its groups in place; it is called `faultless`.
+
+    Raises
+    ------
+    PipelineError: it has no faults.
+    """
+    if not flatten(pipeline).oracles:
+        raise PipelineError(
+            f"pipeline {pipeline.name} has no faults that it could tolerate",
+            hint='write fault lose y in it, or --fault "lose y"',
+        )
+    return replace(flatten(pipeline, faults=False), name="faultless")
 
 
 def fault(

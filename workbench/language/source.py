@@ -17,7 +17,7 @@ from workbench.language import properties
 from workbench.language import syntax as s
 from workbench.language.elaborate import Elaborator
 from workbench.language.evaluate import walk
-from workbench.language.faults import faulty
+from workbench.language.faults import faultless, faulty
 from workbench.language.findings import Findings, FollowUp
 from workbench.processors.held.group import flatten
 
@@ -111,7 +111,7 @@ class Source:
         findings.each(asked, lambda check: self._check(pipeline, check))
         if len(findings.errors) > known:
             raise FollowUp
-        return Loaded(pipeline, checks, self, monitors)
+        return Loaded(pipeline, checks, self, monitors, params=dict(params), name=syntax.name)
 
     def _check(self, pipeline: Pipeline, check: s.PropertySyntax) -> None:
         """The names in a property mean something."""
@@ -196,10 +196,20 @@ class Loaded:
     monitors: tuple[WatchedPipeline, ...] = ()
     added: tuple[str, ...] = ()
     """Faults that it has beside those of the file."""
+    params: Mapping[str, Value] = field(default_factory=dict)
+    """The values that were given to its parameters."""
+    name: str = ""
+    """What the file calls it."""
+    sound: bool = False
+    """Whether its faults never strike."""
 
     def faulty(self, *faults: str) -> Loaded:
         """The same with more faults: `lose y at most 2`."""
         return replace(self, pipeline=faulty(self.pipeline, *faults), added=(*self.added, *faults))
+
+    def faultless(self) -> Loaded:
+        """The same where no fault strikes."""
+        return replace(self, pipeline=faultless(self.pipeline), sound=True)
 
     def other(self, reference: s.PipelineReference) -> Loaded:
         """The pipeline that a property of this one names."""

@@ -19,7 +19,7 @@ from workbench.ir.compose import compose
 from workbench.processors.held.group import flatten
 from workbench.smv.engines import EngineLimits, get_engine
 from workbench.verify.answer.check import Prepared, prepare
-from workbench.verify.answer.from_syntax import property_from
+from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.ask.properties import (
     Property,
     bounded_liveness,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
@@ -46,15 +45,11 @@ def properties(loaded: Loaded, given: list[str]) -> list[PropertySyntax]:
 
 def execute(args: argparse.Namespace) -> int:
     """Check and print."""
-    from workbench.language import parameters
-
     runs.check_writable(args)
     loaded = o.load(args.file, args.param, args.fault)
     from workbench.cli.output import decide_all
-    from workbench.cli.problem import problem
+    from workbench.verify.answer.problem import problem
 
     settings = o.settings(args, loaded.pipeline)
-    given = parameters(args.param)
-    problems = [problem(loaded, syntax, settings, given) for syntax in properties(loaded, args.property)]
-    then = partial(runs.write, args)
-    return decide_all(problems, as_json=args.json, quiet=args.quiet, examine=args.rests_on, then=then)
+    problems = [problem(loaded, syntax, settings) for syntax in properties(loaded, args.property)]
+    return decide_all(problems, args)

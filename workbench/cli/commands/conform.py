@@ -199,7 +199,7 @@ def _written(args: argparse.Namespace, subject: Subject | None, outcome: Conform
     from workbench.conformance.written_tests.recipe import Recipe, identifier
 
     assert outcome.failure is not None
-    recipe = None if subject is None else Recipe.of_subject(subject, outcome.integers, args.to_test)
+    recipe = None if subject is None else Recipe.of_user_file(subject, outcome.integers, args.to_test)
     if recipe is not None and outcome.part:
         recipe = recipe.of_part(outcome.part)
     name = f"test_{identifier(outcome.pipeline)}_on_{identifier(outcome.failure.right[0])}.py"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from workbench.cli.demo_data import Entry
-    from workbench.cli.pool import PoolTask
+    from workbench.core.pipeline import Pipeline
+    from workbench.verify.answer.problem import Problem
     from workbench.verify.answer.verdict import Verdict
 
 STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-full-queues")
@@ -19,6 +19,8 @@ STANDARD = ("liveness", "response", "bounded-liveness(3)", "no-overflow", "no-fu
 FOLDER = "build/demo"
 """Where the report goes, ignored by git: it has times."""
 _SECONDS = 60.0
+_ROOM = 4
+"""N, where no constant of the models needs more."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -30,63 +32,84 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Check, print, write; 0 when everything could be decided and no run disagreed with its model."""
-    from workbench.cli.demo_data import DemoReport, tasks_of
+    from workbench.cli.demo_report import DemoReport
     from workbench.cli.output import GAP, gap
-    from workbench.cli.report import write_report
     from workbench.verify.answer.verdict import Outcome
 
     begin = time.monotonic()
-    tasks = tasks_of(args.models, STANDARD, _SECONDS)
-    entries = list(_table(tasks, args.jobs))
-    report = DemoReport.of(entries, time.monotonic() - begin, f"workbench demo --models {args.models}")
+    verdicts = list(_table(problems_of(args.models), args.jobs))
+    report = DemoReport(verdicts, time.monotonic() - begin, f"workbench demo --models {args.models}")
     print(f"\n{report.summary}")
-    written = write_report(report, Path(args.out))
-    for entry in entries:
-        if entry.verdict.reason:
-            print(f"{entry.verdict.pipeline}, {entry.verdict.property}: {entry.verdict.reason}", file=sys.stderr)
-        if gap(entry.verdict):
-            print(GAP.format(gap(entry.verdict)), file=sys.stderr)
+    written = report.write(Path(args.out))
+    for verdict in verdicts:
+        if verdict.reason:
+            print(f"{verdict.pipeline}, {verdict.property}: {verdict.reason}", file=sys.stderr)
+        if gap(verdict):
+            print(GAP.format(gap(verdict)), file=sys.stderr)
     print(f"report: {written}")
-    wrong = any(e.verdict.outcome is Outcome.UNKNOWN or gap(e.verdict) for e in entries)
-    return 3 if wrong else 0
+    return 3 if any(v.outcome is Outcome.UNKNOWN or gap(v) for v in verdicts) else 0
 
 
-def _table(tasks: list[PoolTask], jobs: int) -> Iterator[Entry]:
-    """The entries in the order of the tasks; each is printed as soon as those before it are."""
-    from workbench.cli.demo_data import Entry
-    from workbench.cli.pool import decide_in_parallel
+def problems_of(folder: str) -> list[Problem]:
+    """What to decide about the models of a folder: the standard properties, then those in the files.
+
+    A pipeline that occurs in several files, as small parts do, is taken once.
+    """
+    from itertools import groupby
+
+    from workbench.errors import InputError
+    from workbench.language import Loaded
+    from workbench.verify.answer.check import Settings
+    from workbench.verify.answer.problem import problems
+
+    files = sorted(Path(folder).glob("**/*.pipe"))
+    if not files:
+        raise InputError(f"there is no .pipe file in '{folder}'", hint="give a folder of models with --models")
+    found: list[Problem] = []
+    seen: list[Pipeline] = []
+    for file in files:
+        asked = problems(file, Settings(n=_ROOM, seconds=_SECONDS), STANDARD)
+        for loaded, group in groupby(asked, lambda problem: problem.subject):
+            if isinstance(loaded, Loaded) and loaded.pipeline not in seen:
+                seen.append(loaded.pipeline)
+                found += group
+    return found
+
+
+def _table(problems: list[Problem], jobs: int) -> Iterator[Verdict]:
+    """The verdicts in the order of the problems; each is printed as soon as those before it are."""
     from workbench.cli.progress import Progress
+    from workbench.verify.answer.check_all import check_all
 
-    problems = [task.problem for task in tasks]
-    names = max(len(task.pipeline) for task in tasks)
+    names = max(len(problem.name) for problem in problems)
     asked = max(len(_cut(problem.text)) for problem in problems)
     print(_row("pipeline", names, "property", asked, "verdict", "rests on", "engine", "seconds"))
     print("─" * (names + asked + 74))
-    early: dict[int, Verdict] = {}
+    early: dict[Problem, Verdict] = {}
     following = 0
     with Progress("checking") as progress:
-        for number, verdict in decide_in_parallel(tasks, jobs):
-            early[number] = verdict
-            while following in early:
-                entry = Entry(tasks[following], problems[following], early.pop(following))
+        for decided, verdict in check_all(problems, jobs=jobs):
+            early[decided] = verdict
+            while following < len(problems) and problems[following] in early:
+                next_one = early.pop(problems[following])
                 progress.clear()
-                print(_line(entry, names, asked), flush=True)
-                yield entry
+                print(_line(next_one, names, asked), flush=True)
+                yield next_one
                 following += 1
-            progress.text = f"checking {following} of {len(tasks)}: {tasks[min(following, len(tasks) - 1)].pipeline}"
+            progress.text = (
+                f"checking {following} of {len(problems)}: {problems[min(following, len(problems) - 1)].name}"
+            )
 
 
-def _line(entry: Entry, names: int, asked: int) -> str:
-    from workbench.cli.demo_data import short
-    from workbench.cli.output import SIGNS, colour
+def _line(verdict: Verdict, names: int, asked: int) -> str:
+    from workbench.cli.output import SIGNS, colour, short
 
-    verdict = entry.verdict
     sign, code = SIGNS[verdict.outcome]
+    word = f"{sign} {verdict.outcome}"
     row = _row(
-        verdict.pipeline, names, _cut(verdict.property), asked, f"{sign} {verdict.outcome}", short(verdict),
+        verdict.pipeline, names, _cut(verdict.property), asked, word, short(verdict),
         verdict.engine.partition(" ")[0], f"{verdict.seconds:.2f}",
     )  # fmt: skip
-    word = f"{sign} {verdict.outcome}"
     return row.replace(word, colour(word, code, sys.stdout), 1)
 
 

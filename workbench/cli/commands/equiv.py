@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli import runs
 
 if TYPE_CHECKING:
-    from workbench.cli.problem import Selected
+    from workbench.language import Loaded
 
 MODES = ("sequence", "stepwise", "approximates")
 
@@ -36,17 +34,15 @@ def execute(args: argparse.Namespace) -> int:
     runs.check_writable(args)
     left, right = _pipelines([args.left, args.right], args.param)
     from workbench.cli.output import decide_all
-    from workbench.cli.problem import Equivalence
-    from workbench.verify.answer.equivalence import side_by_side
+    from workbench.verify.answer.problem import comparison
+    from workbench.verify.ask.equivalence import side_by_side
 
-    left = replace(left, loaded=left.loaded.faulty(*args.fault))
+    left = left.faulty(*args.fault)
     both = side_by_side(left.pipeline, right.pipeline, args.mode)[0]
-    comparison = Equivalence(left, right, args.mode, o.settings(args, both))
-    then = partial(runs.write, args)
-    return decide_all([comparison], as_json=args.json, quiet=args.quiet, examine=args.rests_on, then=then)
+    return decide_all([comparison(left, right, args.mode, o.settings(args, both))], args)
 
 
-def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Selected]:
+def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Loaded]:
     """Both pipelines; a parameter goes to each that has one of its name, and one of them must."""
     from workbench.language import read_file, split_reference
 

@@ -92,12 +92,12 @@ def _asked(
     system: System, asked: Sequence[PropertySyntax]
 ) -> tuple[System, list[tuple[PropertySyntax, Question | None]]]:
     """The system with the observers of all properties, and the questions; None for comparisons."""
-    from workbench.verify.answer.from_syntax import EQUIVALENCES, property_from
-    from workbench.verify.answer.tolerance import TOLERATES
+    from workbench.verify.ask.equivalence import TOLERATES, WRITTEN
+    from workbench.verify.ask.from_syntax import property_from
 
     questions: list[tuple[PropertySyntax, Question | None]] = []
     for syntax in asked:
-        if syntax.name in EQUIVALENCES or syntax.name == TOLERATES:
+        if syntax.name in (*WRITTEN, TOLERATES):
             questions.append((syntax, None))
             continue
         question = property_from(syntax).question(system)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +12,8 @@ from workbench.cli import runs
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.cli.problem import Selected
-    from workbench.conformance.written_tests.recipe import Recipe
-    from workbench.core.pipeline import Pipeline
-    from workbench.language import PropertySyntax, WatchedPipeline
-    from workbench.verify.answer.check import Settings
-    from workbench.verify.answer.verdict import Verdict
-    from workbench.verify.monitor.driven import Driven
+    from workbench.language import Loaded, WatchedPipeline
+    from workbench.verify.answer.problem import Problem
 
 DEFAULT = "never-false"
 
@@ -51,95 +43,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     runs.options(parser)
 
 
-@dataclass(frozen=True)
-class WatchedSystem:
-    """A system with the pipeline that watches it, which several properties are asked of."""
-
-    system: str
-    part: Selected
-    bind: Mapping[str, str]
-    when: Mapping[str, str]
-    settings: Settings
-
-    @cached_property
-    def environment(self) -> Driven:
-        """The inputs, bound to the system."""
-        from workbench.smv.system import read_system
-        from workbench.verify.monitor.monitor import driven
-
-        return driven(read_system(self.system), self.part.pipeline, self.bind, self.when, self.settings)
-
-
-@dataclass(frozen=True)
-class Monitored:
-    """A property of a pipeline that watches a system."""
-
-    watched: WatchedSystem
-    syntax: PropertySyntax
-
-    @property
-    def text(self) -> str:
-        """The property as written."""
-        return str(self.syntax)
-
-    @property
-    def asked(self) -> PropertySyntax:
-        """What is asked."""
-        return self.syntax
-
-    def examine(self, verdict: Verdict) -> Verdict:
-        """The verdict as it is: what it rests on is the system's, and is not varied."""
-        return verdict
-
-    def recipes(self) -> tuple[Recipe, ...]:
-        """How a test builds the pipeline."""
-        return (self.watched.part.recipe(self.watched.settings),)
-
-    @cached_property
-    def pipeline(self) -> Pipeline:
-        """The pipeline, flat and over finite domains."""
-        from workbench.processors.held.group import flatten
-
-        return flatten(self.watched.part.pipeline.resolve(self.watched.settings.domain))
-
-    @property
-    def capacities(self) -> Mapping[str, int]:
-        """The capacity of each queue."""
-        from workbench.ir.compose import outline
-
-        system = outline(self.pipeline, self.watched.settings.q)
-        return {queue.name: queue.capacity for queue in system.queues.values()}
-
-    def validate(self) -> None:
-        """Bind the inputs and build the question, without asking it."""
-        from workbench.ir.compose import outline
-        from workbench.verify.answer.from_syntax import property_from
-        from workbench.verify.monitor.binding import Undecided
-
-        question = property_from(self.syntax).question(outline(self.pipeline, self.watched.settings.q))
-        with contextlib.suppress(Undecided):  # `decide` says it of this property, and goes on to the next
-            self.watched.environment.adapt(question)
-
-    def undecided(self) -> Verdict:
-        """The verdict as long as there is none."""
-        from workbench.verify.answer.check import undecided
-
-        return undecided(self.watched.part.pipeline.name, self.text, self.watched.settings, system=self.watched.system)
-
-    def decide(self) -> Verdict:
-        """The verdict, under the names the user wrote."""
-        from workbench.verify.answer.from_syntax import property_from
-        from workbench.verify.monitor.binding import Undecided
-        from workbench.verify.monitor.monitor import monitored, unbound
-
-        w, prop = self.watched, property_from(self.syntax)
-        try:
-            verdict = monitored(w.part.pipeline, w.environment, prop, w.settings)
-        except Undecided as error:
-            verdict = unbound(w.system, w.part.pipeline, prop, w.settings, error)
-        return replace(verdict, property=self.text)
-
-
 def execute(args: argparse.Namespace) -> int:
     """Ask and print."""
     runs.check_writable(args)
@@ -149,19 +52,21 @@ def execute(args: argparse.Namespace) -> int:
     if file.endswith(".smv"):
         raise InputError(f"'{file}' is no pipeline", hint="the system comes first: workbench monitor SYSTEM.smv FILE")
     bind, when = _pairs(args.bind, "--bind"), _pairs(args.when, "--when")
-    problems = []
-    for part, path, statement in _watching(file, args.param, args.fault, *system):
-        settings = o.settings(args, part.pipeline)
-        watched = WatchedSystem(path, part, {**statement.bind, **bind}, {**statement.when, **when}, settings)
-        problems += [Monitored(watched, syntax) for syntax in _asked(args.property, statement.checks)]
+    watching = _watching(file, args.param, args.fault, *system)
     from workbench.cli.output import decide_all
+    from workbench.verify.monitor.monitor import Watching
 
-    return decide_all([*problems], as_json=args.json, quiet=args.quiet, then=partial(runs.write, args))
+    problems: list[Problem] = []
+    for loaded, path, statement in watching:
+        settings = o.settings(args, loaded.pipeline)
+        watch = Watching(loaded, path, {**statement.bind, **bind}, {**statement.when, **when}, settings)
+        problems += map(watch.problem, args.property or statement.checks or [DEFAULT])
+    return decide_all(problems, args)
 
 
 def _watching(
     reference: str, params: Sequence[str], faults: Sequence[str], given: str = ""
-) -> list[tuple[Selected, str, WatchedPipeline]]:
+) -> list[tuple[Loaded, str, WatchedPipeline]]:
     """The pipelines to ask about, each with a system and what the file says about that.
 
     Without a name in `reference` these are all pipelines of the file that watch the given system, or any.
@@ -172,7 +77,7 @@ def _watching(
     source = read_file(path)
     names = [name] if name else [p.name for p in source.tree.pipelines if p.monitors] or [source.default]
     loaded = o.load_all([(source, one) for one in names], params, faults)
-    found = [(one, system, m) for one in loaded for m in one.loaded.monitors for system in m.systems]
+    found = [(one, system, m) for one in loaded for m in one.monitors for system in m.systems]
     if not given:
         if not found:
             raise InputError(
@@ -186,20 +91,6 @@ def _watching(
     if same:
         return same
     return [(one, given, WatchedPipeline()) for one in o.load_all([(source, name)], params, faults)]
-
-
-def _asked(given: Sequence[str], checks: Sequence[PropertySyntax]) -> list[PropertySyntax]:
-    from workbench.language import parse_property
-    from workbench.verify.answer.from_syntax import EQUIVALENCES
-    from workbench.verify.answer.tolerance import TOLERATES
-
-    if checks and not given:
-        return list(checks)
-    found = [parse_property(text) for text in given or [DEFAULT]]
-    for syntax in found:
-        if syntax.name in (*EQUIVALENCES, TOLERATES):
-            raise InputError(f"'{syntax}' compares two pipelines; it is asked with `workbench equiv`")
-    return found
 
 
 def _pairs(items: Sequence[str], option: str) -> dict[str, str]:

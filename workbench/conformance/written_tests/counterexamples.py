@@ -7,83 +7,31 @@ step, then what breaks the property, in plain asserts. A loop is run three times
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from textwrap import indent
 
 from workbench.conformance.written_tests.recipe import Recipe, identifier
 from workbench.conformance.written_tests.reproduce import comparison, single
 from workbench.errors import WorkbenchError
-from workbench.language.syntax import PropertySyntax
-from workbench.processors.held.group import Group
-from workbench.verify.answer.equivalence import NAMES, EquivalenceMode
-from workbench.verify.answer.from_syntax import EQUIVALENCES
-from workbench.verify.answer.tolerance import TOLERATES
-from workbench.verify.answer.verdict import Outcome, Trace, Verdict
-
-MODES: Mapping[str, EquivalenceMode] = {
-    **{name: mode for mode, name in NAMES.items()}, **EQUIVALENCES, TOLERATES: "sequence",
-}  # fmt: skip
-
-"""How a verdict on two pipelines calls what was asked."""
+from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.equivalence import Equivalence
 
 
-@dataclass(frozen=True)
-class Case:
-    """A verdict with a run, and how its pipelines are built (two, where it compares them).
+def to_test(verdicts: Sequence[Verdict], command: str = "") -> str:
+    """The text of a pytest file with a test for each verdict, all of which have runs.
+
+    A pipeline of a file is built from its text, any other by the Python program that makes it.
 
     Parameters
     ----------
-    asked: the property as it was understood, where it was written as text.
-    """
-
-    verdict: Verdict
-    recipes: tuple[Recipe, ...] = ()
-    asked: PropertySyntax | None = None
-
-    @property
-    def run(self) -> Trace:
-        """The counterexample or witness."""
-        run = self.verdict.run
-        if run is None or run.pipeline is None:
-            raise WorkbenchError(
-                f"'{self.verdict.property}' of {self.verdict.pipeline} has no run to write a test of",
-                hint="only verdicts with a counterexample or a witness can be written as tests",
-            )
-        return run
-
-    @property
-    def mode(self) -> EquivalenceMode | None:
-        """How two pipelines are compared; None for a property of one."""
-        return MODES.get(self.verdict.property.partition("(")[0].strip())
-
-    @property
-    def built(self) -> tuple[Recipe, ...]:
-        """The recipes given, else those of the run's pipeline, or of the two that it compares."""
-        if self.recipes:
-            return self.recipes
-        assert self.run.pipeline is not None
-        if self.mode is None:
-            return (Recipe.of_pipeline(self.run.pipeline),)
-        groups = [node.processor for node in self.run.pipeline.nodes if isinstance(node.processor, Group)]
-        return tuple(Recipe.of_pipeline(group.body) for group in groups[:2])
-
-
-def to_test(cases: Sequence[Case | Verdict], command: str = "") -> str:
-    """The text of a pytest file with a test for each verdict that has a run.
-
-    Parameters
-    ----------
-    cases: verdicts, with recipes where their pipelines should be built from `.pipe` text.
     command: the command that wrote the file.
 
     Raises
     ------
-    WorkbenchError: a verdict has no run, or one without its pipeline.
+    WorkbenchError: a verdict has no run, or one without its pipeline; or a function of a pipeline has no source.
     """
-    found = [case if isinstance(case, Case) else Case(case) for case in cases]
     file = _File()
-    tests = [file.test(case) for case in found]
+    tests = [file.test(verdict) for verdict in verdicts]
     by = f"\n\nWritten by `{_plain(command)}`." if command else ""
     head = f'"""Runs that a model checker found, as tests of the reference executor.{by}\n"""\n'
     parts = [head, "\n".join(file.imports()), *file.sources(), *file.functions(), *tests]
@@ -147,14 +95,19 @@ class _File:
         self.taken.add(chosen)
         return chosen
 
-    def test(self, case: Case) -> str:
-        """The test function of a case."""
-        verdict, run = case.verdict, case.run
-        names = [self.pipeline(recipe) for recipe in case.built]
-        if case.mode is None:
-            body = single(run, names[0], verdict.property, case.asked)
+    def test(self, verdict: Verdict) -> str:
+        """The test function of a verdict."""
+        run, problem = verdict.run, verdict.problem
+        if run is None or run.pipeline is None or problem is None:
+            raise WorkbenchError(
+                f"'{verdict.property}' of {verdict.pipeline} has no run to write a test of",
+                hint="only verdicts with a counterexample or a witness can be written as tests",
+            )
+        names = [self.pipeline(Recipe.of_subject(side, problem.fitting.domain)) for side in problem.sides]
+        if isinstance(problem.prop, Equivalence):
+            body = comparison(run, names[0], names[1], problem.prop.mode)
         else:
-            body = comparison(run, names[0], names[1], case.mode)
+            body = single(run, names[0], verdict.property, problem.syntax)
         self.needs.update(dict.fromkeys(body.imports))
         word = "holds only within its bounds" if verdict.outcome is Outcome.WITHIN_BOUNDS else str(verdict.outcome)
         name = self.fresh(f"test_{identifier(verdict.property.partition('(')[0])}_of_{identifier(verdict.pipeline)}")

@@ -19,6 +19,7 @@ from workbench.core.domain import Integer, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import WorkbenchError
+from workbench.language import Loaded
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Recipe:
         return cls(identifier(name), result, text=text, doc=doc)
 
     @classmethod
-    def of_subject(cls, subject: Subject, integers: Integer | None, folder: str | Path = ".") -> Recipe:
+    def of_user_file(cls, subject: Subject, integers: Integer | None, folder: str | Path = ".") -> Recipe:
         """A pipeline of a user's file, in a test file in this folder.
 
         A Python file is read again, so that it can be mended.
@@ -70,6 +71,15 @@ class Recipe:
             return cls.of_text(subject.text, subject.name, subject.params, integers)
         path = os.path.relpath(os.path.realpath(subject.file), os.path.realpath(folder))
         return cls.of_file(path, subject.name, subject.params, integers)
+
+    @classmethod
+    def of_subject(cls, subject: Pipeline | Loaded, integers: Integer) -> Recipe:
+        """A pipeline: from its text where it has one, else by the Python program that builds it."""
+        if isinstance(subject, Pipeline):
+            return cls.of_pipeline(subject.resolve(integers))
+        return cls.of_text(
+            subject.source.text, subject.name, subject.params, integers, subject.added, sound=subject.sound
+        )
 
     @classmethod
     def of_file(cls, path: str, name: str, params: Mapping[str, Value], integers: Integer | None) -> Recipe:
@@ -87,7 +97,7 @@ class Recipe:
         if unsourced := re.search(r"unknown\('([^']*)'\)", text):
             raise WorkbenchError(
                 f"pipeline {pipeline.name} cannot be written as a program: its function '{unsourced[1]}' has no source",
-                hint="give the text of its .pipe file: Case(verdict, [Recipe.of_text(text, name, {}, integers)])",
+                hint="check the pipeline of a file, read_file(path).get(name): then its text is written",
             )
         lines = text.splitlines()
         last = lines.pop().removeprefix("pipeline = ")

@@ -18,9 +18,9 @@ from workbench.language import parse_property
 from workbench.language.syntax import Expression, PropertySyntax
 from workbench.processors.held.group import Group
 from workbench.run.reference.executor import Reference
-from workbench.verify.answer.equivalence import EquivalenceMode
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Trace
+from workbench.verify.ask.equivalence import EquivalenceMode
 
 ROUNDS = 3
 """How many times a loop is run."""
@@ -246,7 +246,7 @@ def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> Test
     """The test of a run on which two pipelines differ, or at which their comparison ends."""
     body, played = TestLines(), _play(run)
     if played.overflow:
-        body.imports.append("from workbench.verify.answer.equivalence import side_by_side")
+        body.imports.append("from workbench.verify.ask.equivalence import side_by_side")
         body.add(f"both, _ = side_by_side({left}(), {right}(), {written(mode)})")
         _run(body, run, played, "both")
         return body

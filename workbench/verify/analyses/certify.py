@@ -22,7 +22,7 @@ from workbench.processors.held.history import History
 from workbench.run.threaded.certificate import Certificate, by_structure, domains_of
 from workbench.run.threaded.pipelined import as_processor, shown
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.equivalence import equivalent
+from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict
 from workbench.verify.ask.environment import Environment
 

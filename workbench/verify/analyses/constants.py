@@ -19,7 +19,8 @@ from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.runs import run_of
 from workbench.verify.analyses.sampling import Sampled
-from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict, plain
 from workbench.verify.ask.formula import atom

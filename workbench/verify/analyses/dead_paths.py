@@ -26,10 +26,11 @@ from workbench.processors.held.group import flatten
 from workbench.verify.analyses.constants import PROVED, never_speaks
 from workbench.verify.analyses.sampling import Sampled
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
-from workbench.verify.answer.check import Settings, check
-from workbench.verify.answer.equivalence import side_by_side
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.ask.properties import Property, Question, always, conjoined
 

@@ -26,7 +26,8 @@ from workbench.processors.held.group import flatten
 from workbench.verify.analyses.measure import Measure, counted
 from workbench.verify.analyses.runs import run_of
 from workbench.verify.analyses.tagged import FIRST, tagged
-from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Trace
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.ask.properties import Property, Question, arrivals

@@ -20,7 +20,8 @@ from workbench.core.term import var
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom

@@ -6,13 +6,11 @@ whether the overflow flag can be set and whether arithmetic wraps, since the out
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from workbench.budget import Budget, phase, remaining, share
+from workbench.budget import phase, share
 from workbench.core.domain import Integer, Overflowing
-from workbench.core.fault import Fault
 from workbench.core.fold import substitute
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
@@ -21,7 +19,6 @@ from workbench.errors import EngineDisagreement, LimitMet
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
-from workbench.language.faults import faulty
 from workbench.smv.engines import Answer
 from workbench.verify.answer.advice import advise
 from workbench.verify.answer.rests_on import EngineRemarks, beyond, explain, grounds, misfortunes
@@ -167,26 +164,12 @@ def _never(term: Term, *, side: bool = False) -> Asked:
     return Asked("invar", atom(NOT(term)), side)
 
 
-def check(
-    pipeline: Pipeline, prop: Property, settings: Settings | None = None, faults: Sequence[str | Fault] = ()
-) -> Verdict:
-    """Decide a property of a pipeline, whatever its faults (and `faults`, beside its own) do.
-
-    Raises
-    ------
-    Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
-    EngineError, EngineMissing: the engine cannot be used. Limits and crashes are the outcome `unknown`.
-    """
-    settings = settings or Settings()
-    start = time.monotonic()
-    try:
-        with Budget(settings.seconds, settings.memory_mb):
-            if remaining().seconds == 0.0:  # many questions, and nothing left for this one
-                raise LimitMet(limits_left().time, "other properties were decided")
-            verdict = _checked(pipeline, prop, settings, faults)
-    except LimitMet as met:
-        verdict = undecided(pipeline.name, str(prop), settings).given_up(met)
-    return replace(verdict, pipeline=pipeline.name, seconds=time.monotonic() - start)
+def decide(pipeline: Pipeline, prop: Property, settings: Settings) -> Verdict:
+    """The verdict on a property of a pipeline over finite domains, within the budget that there is."""
+    with phase("preparing the question"):
+        prepared = prepare(pipeline, prop, settings)
+    answers, result = _asked(prepared, settings)
+    return _verdict(pipeline, prop, settings, prepared, answers, result)
 
 
 def undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *, system: str = "") -> Verdict:
@@ -194,14 +177,6 @@ def undecided(pipeline: str, prop: str, settings: Settings, reason: str = "", *,
     q = settings.q if isinstance(settings.q, int) else dict(settings.q)
     bounds = q, settings.n, str(settings.integers)
     return Verdict(pipeline, prop, Outcome.UNKNOWN, "none", 0.0, 0.0, *bounds, (), reason=reason, system=system)
-
-
-def _checked(pipeline: Pipeline, prop: Property, settings: Settings, faults: Sequence[str | Fault]) -> Verdict:
-    resolved = faulty(pipeline, *faults).resolve(settings.domain)
-    with phase("preparing the question"):
-        prepared = prepare(resolved, prop, settings)
-    answers, result = _asked(prepared, settings)
-    return _verdict(resolved, prop, settings, prepared, answers, result)
 
 
 def _asked(prepared: Prepared, settings: Settings) -> tuple[dict[str, Answer], Decision]:

@@ -8,20 +8,20 @@ it is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from workbench.core.fold import postorder
 from workbench.core.ops import EQ, NOT, both
-from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, Term, var
 from workbench.errors import WorkbenchError
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.verify.answer.check import Prepared, Settings, check, prepare
+from workbench.verify.answer.check import Prepared, Settings, prepare
+from workbench.verify.answer.problem import Problem, check
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question
@@ -71,30 +71,32 @@ class Examined:
         }
 
 
-Posing = Callable[[Settings], tuple[Pipeline, Property]]
-"""What was asked, for any settings: a comparison of pipelines is built anew for each N."""
+def examine(verdict: Verdict) -> Verdict:
+    """The verdict with what examining its grounds found, in `examined`.
 
+    One that a limit left `unknown` stays as it is, and so does one on what a system drives: what it rests on is the
+    system's, and is not varied.
 
-def examined(verdict: Verdict, asked: Posing, settings: Settings) -> Verdict:
-    """The verdict with what examining it found.
-
-    Parameters
-    ----------
-    verdict: of what `asked(settings)` gives.
+    Raises
+    ------
+    WorkbenchError: it is not known what was asked, since the verdict comes from another process.
     """
-    if verdict.outcome is Outcome.UNKNOWN:
+    if verdict.problem is None:
+        raise WorkbenchError(
+            f"it is not known what '{verdict.property}' was asked of", hint="examine what `check` gave in this process"
+        )
+    if verdict.outcome is Outcome.UNKNOWN or verdict.problem.system:
         return verdict
-    return replace(verdict, examined=tuple(_Examination(verdict, asked, settings).findings()))
+    return replace(verdict, examined=tuple(_Examination(verdict, verdict.problem).findings()))
 
 
 class _Examination:
-    def __init__(self, verdict: Verdict, asked: Posing, settings: Settings) -> None:
+    def __init__(self, verdict: Verdict, problem: Problem) -> None:
         self.verdict = verdict
-        self.asked = asked
-        self.settings = settings
-        pipeline, self.property = asked(settings)
-        self.pipeline = flatten(pipeline.resolve(settings.domain))
-        self.prepared: Prepared = prepare(self.pipeline, self.property, settings)
+        self.asked = problem.asked
+        self.settings = problem.fitting
+        self.pipeline, self.property = problem.pipeline, problem.asked(problem.fitting)[1]
+        self.prepared: Prepared = prepare(self.pipeline, self.property, self.settings)
 
     def findings(self) -> Iterator[Examined]:
         if self.prepared.trivial:

@@ -17,6 +17,7 @@ from workbench.processors.held.group import flatten
 if TYPE_CHECKING:
     from workbench.smv.engines import Reached
     from workbench.verify.answer.examine import Examined
+    from workbench.verify.answer.problem import Problem
     from workbench.verify.answer.rests_on import Grounds
 
 
@@ -207,6 +208,12 @@ class Verdict:
     examined: tuple[Examined, ...] = ()
     reached: tuple[Reached, ...] = ()
     advice: tuple[str, ...] = ()
+    problem: Problem | None = field(default=None, compare=False, repr=False)
+    """What was asked."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A verdict can be sent to another process; what was asked cannot, since it holds functions."""
+        return {**self.__dict__, "problem": None}
 
     @builtins.property  # the class has a field of that name
     def run(self) -> Trace | None:

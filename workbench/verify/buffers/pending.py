@@ -18,7 +18,8 @@ from workbench.ir.reduce import FLAG
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import with_room
-from workbench.verify.answer.check import Settings, check
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question

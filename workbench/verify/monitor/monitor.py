@@ -6,17 +6,23 @@ says false, no run of the system violates what it watches for.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from workbench.budget import Budget, phase
 from workbench.core.pipeline import Pipeline
-from workbench.errors import InputError, LimitMet
+from workbench.errors import InputError
+from workbench.ir.compose import outline
+from workbench.language import Loaded, PropertySyntax
 from workbench.processors.held.group import flatten
 from workbench.smv.system import SmvSystem, read_system
-from workbench.verify.answer.check import Settings, check, undecided
+from workbench.verify.answer.check import Settings
+from workbench.verify.answer.problem import Problem, problem
 from workbench.verify.answer.verdict import Outcome, Verdict
 from workbench.verify.ask.environment import Environment
+from workbench.verify.ask.equivalence import TOLERATES, WRITTEN, Equivalence
 from workbench.verify.ask.properties import Property, never_false, silent
 from workbench.verify.decide.decision import limits_left
 from workbench.verify.monitor.binding import Undecided, drive
@@ -25,8 +31,8 @@ from workbench.verify.monitor.driven import Driven
 
 def monitor(
     system: SmvSystem | str,
-    pipeline: Pipeline,
-    prop: Property | None = None,
+    pipeline: Pipeline | Loaded,
+    prop: Property | PropertySyntax | str | None = None,
     *,
     bind: Mapping[str, str] | None = None,
     when: Mapping[str, str] | None = None,
@@ -48,53 +54,81 @@ def monitor(
     EngineError: the system is defective: it has no initial state, deadlocks, or has no fair run.
     Everything that `check` raises.
     """
-    settings = settings or Settings()
-    source = system if isinstance(system, SmvSystem) else read_system(system)
-    prop = prop or never_false()
-    try:
-        with Budget(settings.seconds, settings.memory_mb):
-            return monitored(pipeline, driven(source, pipeline, bind, when, settings), prop, settings)
-    except (Undecided, LimitMet) as error:
-        return unbound(source.path, pipeline, prop, settings, error)
+    watch = Watching(pipeline, system, bind or {}, when or {}, settings or Settings())
+    return watch.problem(prop or never_false()).decide()
 
 
-def driven(
-    source: SmvSystem,
-    pipeline: Pipeline,
-    bind: Mapping[str, str] | None,
-    when: Mapping[str, str] | None,
-    settings: Settings,
-) -> Driven:
-    """The environment in which the system drives the pipeline's inputs, for several properties."""
-    if settings.environment != Environment():
-        raise InputError(
-            "the system says when inputs carry events, so nothing else can be assumed of them",
-            hint="say it with when, or leave --inputs and --fair out",
+@dataclass(frozen=True, eq=False)
+class Watching:
+    """A system with the pipeline that watches it, of which several properties can be asked; see `monitor`."""
+
+    subject: Pipeline | Loaded
+    system: SmvSystem | str
+    bind: Mapping[str, str] = field(default_factory=dict)
+    when: Mapping[str, str] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+
+    @cached_property
+    def environment(self) -> Driven:
+        """The inputs, bound to the system."""
+        source = self.system if isinstance(self.system, SmvSystem) else read_system(self.system)
+        pipeline = self.subject if isinstance(self.subject, Pipeline) else self.subject.pipeline
+        settings = self.settings
+        if settings.environment != Environment():
+            raise InputError(
+                "the system says when inputs carry events, so nothing else can be assumed of them",
+                hint="say it with when, or leave --inputs and --fair out",
+            )
+        flat = flatten(pipeline.resolve(settings.domain))
+        with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
+            return drive(source, flat, self.bind, self.when, settings.engine, limits_left())
+
+    def problem(self, prop: Property | Equivalence | PropertySyntax | str) -> MonitorProblem:
+        """A property to decide; it takes what `check` takes, but for comparisons."""
+        if str(prop).partition("(")[0] in (*WRITTEN, TOLERATES):
+            raise InputError(f"'{prop}' compares two pipelines; it is asked with `workbench equiv`")
+        asked = problem(self.subject, prop, self.settings)
+        path = self.system.path if isinstance(self.system, SmvSystem) else self.system
+        return MonitorProblem(self.subject, asked.prop, self.settings, asked.syntax, system=path, watch=self)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MonitorProblem(Problem):
+    """A property of a pipeline that watches a system."""
+
+    watch: Watching
+
+    @property
+    def environment(self) -> Driven:
+        """The inputs, bound to the system."""
+        return self.watch.environment
+
+    @property
+    def fitting(self) -> Settings:
+        """The settings as they are: what can be bound depends on N."""
+        return self.settings
+
+    def validate(self) -> None:
+        """Build the question and bind the inputs, without asking."""
+        question = self.asked(self.settings)[1].question(outline(self.pipeline, self.settings.q))
+        with contextlib.suppress(Undecided):  # `decide` says it of this property, and goes on to the next
+            self.watch.environment.adapt(question)
+
+    def decide(self) -> Verdict:
+        """The verdict; of one that never says false also whether it says anything."""
+        try:
+            verdict = super().decide()
+        except Undecided as error:  # the inputs could not even be bound
+            return replace(self.undecided(error.what), engine=self.settings.engine)
+        if self.prop.name != never_false().name or verdict.outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
+            return verdict
+        heard = Problem(self.subject, silent(), replace(self.settings, environment=self.environment)).decide()
+        return replace(
+            verdict,
+            rests_on=(*verdict.rests_on, *_heard(heard)),
+            seconds=verdict.seconds + heard.seconds,
+            cpu_seconds=verdict.cpu_seconds + heard.cpu_seconds,
         )
-    flat = flatten(pipeline.resolve(settings.domain))
-    with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
-        return drive(source, flat, bind, when, settings.engine, limits_left())
-
-
-def monitored(pipeline: Pipeline, environment: Driven, prop: Property, settings: Settings) -> Verdict:
-    """The verdict on a property of a pipeline that a system drives."""
-    settings = replace(settings, environment=environment)
-    verdict = replace(check(pipeline, prop, settings), system=environment.source.path)
-    if prop.name != never_false().name or verdict.outcome not in (Outcome.HOLDS, Outcome.WITHIN_BOUNDS):
-        return verdict
-    heard = check(pipeline, silent(), settings)
-    return replace(
-        verdict,
-        rests_on=(*verdict.rests_on, *_heard(heard)),
-        seconds=verdict.seconds + heard.seconds,
-        cpu_seconds=verdict.cpu_seconds + heard.cpu_seconds,
-    )
-
-
-def unbound(path: str, pipeline: Pipeline, prop: Property, settings: Settings, error: Undecided | LimitMet) -> Verdict:
-    """The verdict where even the inputs could not be bound."""
-    verdict = replace(undecided(pipeline.name, str(prop), settings, error.what, system=path), engine=settings.engine)
-    return verdict.given_up(error) if isinstance(error, LimitMet) else verdict
 
 
 def _heard(verdict: Verdict) -> tuple[str, ...]:

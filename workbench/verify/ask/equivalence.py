@@ -11,41 +11,29 @@ as in the paper, a pipeline that falls behind for ever is sequence equivalent to
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from workbench.core import function as f
-from workbench.core.domain import Bool
+from workbench.core.domain import Bool, Domain
 from workbench.core.function import same_domain
 from workbench.core.ops import EQ, both, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.term import Term
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.system import System
+from workbench.language.faults import faultless
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
-from workbench.verify.answer.check import Settings, check
-from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, conjoined, stepwise_equal
 
+if TYPE_CHECKING:
+    from workbench.language import Loaded
+
 EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
-MODES: tuple[EquivalenceMode, ...] = ("sequence", "stepwise", "approximates")
-
-
-def equivalent(
-    left: Pipeline, right: Pipeline, mode: EquivalenceMode = "sequence", settings: Settings | None = None
-) -> Verdict:
-    """Whether two pipelines compute the same, in the sense of `mode`.
-
-    Raises
-    ------
-    PipelineError: they differ in the number of inputs or outputs. TypingError: or in their domains.
-    """
-    settings = settings or Settings()
-    both_sides, prop = side_by_side(left.resolve(settings.domain), right.resolve(settings.domain), mode)
-    verdict = check(both_sides, prop, settings)
-    return replace(verdict, pipeline=f"{left.name}, {right.name}", property=NAMES[mode])
+TOLERATES = "tolerates"
+"""The name of the property that a pipeline is equivalent to itself without its faults."""
 
 
 NAMES: dict[EquivalenceMode, str] = {
@@ -53,6 +41,63 @@ NAMES: dict[EquivalenceMode, str] = {
     "stepwise": "stepwise-equivalent",
     "approximates": "approximates",
 }
+"""How a verdict on two pipelines calls what was asked."""
+WRITTEN: dict[str, EquivalenceMode] = {
+    "equivalent": "sequence",
+    "stepwise-equivalent": "stepwise",
+    "approximates": "approximates",
+}
+"""The same, written as a property of one pipeline that names the other."""
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """The property of a pipeline that it compares with another; made by `equivalent_to` and `tolerating`.
+
+    Attributes
+    ----------
+    name: as it is written.
+    other: what it is compared with; None: the pipeline itself, without its faults.
+    """
+
+    name: str
+    mode: EquivalenceMode
+    other: Pipeline | Loaded | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def sides(self, subject: Pipeline | Loaded) -> tuple[Pipeline | Loaded, Pipeline | Loaded]:
+        """Both pipelines as `side_by_side` takes them: what approximates comes second there."""
+        other = self.other or (faultless(subject) if isinstance(subject, Pipeline) else subject.faultless())
+        return (other, subject) if self.mode == "approximates" else (subject, other)
+
+    def asked_of(self, subject: Pipeline | Loaded, integers: Domain) -> tuple[Pipeline, Property]:
+        """One pipeline that runs both on the same inputs, and the property that says they agree."""
+        left, right = (side if isinstance(side, Pipeline) else side.pipeline for side in self.sides(subject))
+        return side_by_side(left.resolve(integers), right.resolve(integers), self.mode)
+
+
+def equivalent_to(other: Pipeline | Loaded, mode: EquivalenceMode = "sequence") -> Equivalence:
+    """The property of a pipeline that it computes the same as another: `check(a, equivalent_to(b))`.
+
+    Parameters
+    ----------
+    other: a pipeline, or one of a file, with as many inputs and outputs, of the same domains.
+    mode: `sequence`: the i-th outputs are equal, whenever both have come. `stepwise`: at every step both emit the
+        same event, or none. `approximates`: stepwise, and where the pipeline says true so does the other.
+    """
+    name = other.name if isinstance(other, Pipeline) else other.pipeline.name
+    return Equivalence(f"{next(word for word, each in WRITTEN.items() if each == mode)}({name})", mode, other)
+
+
+def tolerating(mode: EquivalenceMode = "sequence") -> Equivalence:
+    """The property of a pipeline that with its faults it computes the same as without them.
+
+    As of any two pipelines, sequence equivalence says that no output is wrong, not that all of them come: ask for
+    `response` besides.
+    """
+    return Equivalence(TOLERATES, mode)
 
 
 def side_by_side(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> tuple[Pipeline, Property]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from html import escape
+from typing import TYPE_CHECKING
 
-from workbench.cli.demo_data import DemoModel, DemoReport, Entry, short
-from workbench.cli.output import GAP, SHORTEST, SIGNS, gap
+from workbench.cli.output import GAP, SHORTEST, gap, short
 from workbench.show.draw import inline
 from workbench.show.style import STYLE
-from workbench.show.timeline import MARKS, NO_EVENT, Row, Timeline
-from workbench.verify.answer.verdict import Outcome
+from workbench.show.timeline import MARKS, NO_EVENT, Row, Timeline, timeline
+from workbench.verify.answer.verdict import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from workbench.cli.demo_report import DemoModel, DemoReport
 
 WORDS = {
     Outcome.HOLDS: "on every run of the model",
@@ -20,8 +23,8 @@ WORDS = {
 }
 
 
-def html(report: DemoReport, drawings: Mapping[str, str]) -> str:
-    """The page; `drawings` has the SVG text of each model."""
+def html(report: DemoReport) -> str:
+    """The page."""
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -31,10 +34,13 @@ def html(report: DemoReport, drawings: Mapping[str, str]) -> str:
         *_head(report),
         "<main>",
         *_overview(report),
+        *(part for model in report.models for part in _model(model)),
+        "</main><footer><dl>",
+        *(f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>" for name, text in report.facts.items()),
+        f"<div><dt>command</dt><dd><code>{escape(report.command)}</code></dd></div>",
+        "</dl></footer></body></html>",
+        "",
     ]
-    for model in report.models:
-        parts += _model(model, drawings.get(model.key, ""))
-    parts += ["</main>", *_foot(report), "</body></html>", ""]
     return "\n".join(parts)
 
 
@@ -42,33 +48,17 @@ def _head(report: DemoReport) -> Iterator[str]:
     confirmed, runs = report.confirmed
     yield "<header><h1>workbench <span>demo</span></h1>"
     yield (
-        f"<p class=lead>{len(report.models)} pipelines, {len(report.entries)} verdicts, decided by a model "
+        f"<p class=lead>{len(report.models)} pipelines, {len(report.verdicts)} verdicts, decided by a model "
         f"checker in {report.seconds:.1f} s. {confirmed} of the {runs} runs below were replayed on the "
-        "running pipeline and confirmed.</p>"
+        "running pipeline and confirmed.</p><ul class=tiles>"
     )
-    yield "<ul class=tiles>"
     for outcome, count in report.counts.items():
         if count or outcome is not Outcome.UNKNOWN:
             yield (
-                f'<li class="{outcome}"><b>{count}</b><span>{SIGNS[outcome][0]} {outcome}</span>'
+                f'<li class="{outcome}"><b>{count}</b><span>{outcome.sign} {outcome}</span>'
                 f"<small>{WORDS[outcome]}</small></li>"
             )
     yield "</ul></header>"
-
-
-def _foot(report: DemoReport) -> Iterator[str]:
-    facts = {
-        "workbench": report.workbench,
-        "engine": report.engines,
-        "bounds": report.settings,
-        "date": report.date,
-        "machine": report.machine,
-        "command": f"<code>{escape(report.command)}</code>",
-    }
-    yield "<footer><dl>"
-    for name, text in facts.items():
-        yield f"<div><dt>{name}</dt><dd>{text if name == 'command' else escape(text)}</dd></div>"
-    yield "</dl></footer>"
 
 
 # --- the overview -----------------------------------------------------------------------------------------
@@ -76,75 +66,71 @@ def _foot(report: DemoReport) -> Iterator[str]:
 
 def _overview(report: DemoReport) -> Iterator[str]:
     """Pipelines against properties; the properties that only some files ask stand in a last column."""
-    asked = [{e.verdict.property for e in model.entries} for model in report.models]
-    common = [e.verdict.property for e in report.models[0].entries if all(e.verdict.property in a for a in asked)]
+    asked = [{v.property for v in model.verdicts} for model in report.models]
+    common = [v.property for v in report.models[0].verdicts if all(v.property in names for names in asked)]
     yield "<section class=overview><h2>All verdicts</h2><div class=scroll><table><thead><tr><th>pipeline</th>"
     yield from (f"<th>{escape(name)}</th>" for name in common)
     yield "<th>checks in the file</th></tr></thead><tbody>"
     for model in report.models:
-        found = {e.verdict.property: e for e in model.entries}
+        found = {v.property: v for v in model.verdicts}
         yield f'<tr><th scope=row><a href="#{model.key}">{escape(model.name)}</a></th>'
         yield from (f"<td>{_mark(model, found[name])}</td>" for name in common)
-        others = [e for name, e in found.items() if name not in common]
-        yield "<td class=others>" + " ".join(_mark(model, e, name=True) for e in others) + "</td></tr>"
+        others = [_mark(model, v, f" {escape(name)}") for name, v in found.items() if name not in common]
+        yield f"<td class=others>{' '.join(others)}</td></tr>"
     yield "</tbody></table></div></section>"
 
 
-def _mark(model: DemoModel, entry: Entry, *, name: bool = False) -> str:
-    outcome = entry.verdict.outcome
-    text = f" {escape(entry.verdict.property)}" if name else ""
-    title = escape(f"{entry.verdict.property}: {outcome}", quote=True)
-    target = _anchor(model, entry)
-    return f'<a class="mark {outcome}" title="{title}" href="#{target}">{SIGNS[outcome][0]}{text}</a>'
+def _mark(model: DemoModel, v: Verdict, text: str = "") -> str:
+    title = escape(f"{v.property}: {v.outcome}", quote=True)
+    return f'<a class="mark {v.outcome}" title="{title}" href="#{_anchor(model, v)}">{v.outcome.sign}{text}</a>'
 
 
-def _anchor(model: DemoModel, entry: Entry) -> str:
-    return f"{model.key}.{model.entries.index(entry)}"
+def _anchor(model: DemoModel, v: Verdict) -> str:
+    return f"{model.key}.{model.verdicts.index(v)}"
 
 
 # --- one pipeline -----------------------------------------------------------------------------------------
 
 
-def _model(model: DemoModel, drawing: str) -> Iterator[str]:
+def _model(model: DemoModel) -> Iterator[str]:
     yield f'<section id="{model.key}"><h2>{escape(model.name)}</h2><p class=file>{escape(model.file)}</p>'
     if model.doc:
         yield f"<p class=doc>{'<br>'.join(map(escape, model.doc.splitlines()))}</p>"
-    if drawing:
-        yield f'<figure role=img aria-label="drawing of {escape(model.name)}">{inline(drawing)}</figure>'
+    if model.drawing:
+        yield f'<figure role=img aria-label="drawing of {escape(model.name)}">{inline(model.drawing)}</figure>'
     yield "<div class=verdicts>"
-    for entry in model.entries:
-        yield from _entry(model, entry)
+    for verdict in model.verdicts:
+        yield from _verdict(model, verdict)
     yield "</div></section>"
 
 
-def _entry(model: DemoModel, entry: Entry) -> Iterator[str]:
-    v = entry.verdict
+def _verdict(model: DemoModel, v: Verdict) -> Iterator[str]:
     shown = " open" if v.outcome is Outcome.UNKNOWN or gap(v) else ""
     yield f'<details class="{v.outcome}"{shown}><summary>'
-    yield f"<span class=word>{SIGNS[v.outcome][0]} {v.outcome}</span><code>{escape(v.property)}</code>"
+    yield f"<span class=word>{v.outcome.sign} {v.outcome}</span><code>{escape(v.property)}</code>"
     yield f"<span class=short>{escape(short(v))}</span><span class=time>{v.seconds:.2f} s</span></summary>"
     # the name is inside, so that a link to it opens the block
-    yield f'<div class=body id="{_anchor(model, entry)}">'
+    yield f'<div class=body id="{_anchor(model, v)}">'
     if v.reason:
         yield f"<p class=reason>{escape(v.reason)}</p>"
     if v.rests_on:
         yield "<h3>rests on</h3><ul>" + "".join(f"<li>{escape(text)}</li>" for text in v.rests_on) + "</ul>"
     yield f"<p class=engine>{escape(v.engine)}, {v.cpu_seconds:.3f} CPU seconds</p>"
-    yield from _run(model, entry)
+    yield from _run(model, v)
     yield "</div></details>"
 
 
-def _run(model: DemoModel, entry: Entry) -> Iterator[str]:
-    table, run = entry.timeline, entry.run
-    if table is None or run is None:
+def _run(model: DemoModel, v: Verdict) -> Iterator[str]:
+    if v.run is None:
         return
-    yield f"<h3>{'counterexample' if entry.verdict.counterexample else 'a run that meets the bound'}</h3>"
+    table = timeline(v.run, v.run.pipeline)
+    yield f"<h3>{'counterexample' if v.counterexample else 'a run that meets the bound'}</h3>"
     yield from timeline_table(table)
-    if run.gap:
-        yield f"<p class=gap>{escape(GAP.format(run.replay))}</p>"
+    if v.run.gap:
+        yield f"<p class=gap>{escape(GAP.format(v.run.replay))}</p>"
         return
-    words = [run.replay] * bool(run.replay) + [SHORTEST[run.shortest]]
-    walk = f"{model.explorer}#run={model.shown.index(entry) + 1}&amp;step={table.last}"
+    words = [v.run.replay] * bool(v.run.replay) + [SHORTEST[v.run.shortest]]
+    walk = f"{model.explorer}#run={model.shown.index(v) + 1}&amp;step={table.last}"
     yield f'<p class=replay>✓ {escape("; ".join(words))} · <a href="{walk}">walk through this run</a></p>'
 
 

@@ -1,0 +1,82 @@
+"""Deciding many problems: one after the other in this process, or in several beside each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from workbench.budget import share
+from workbench.errors import EngineMissing, LimitMet, WorkbenchError
+from workbench.verify.answer.problem import Problem
+from workbench.verify.answer.verdict import Trace, Verdict
+
+
+def check_all(
+    problems: Iterable[Problem], *, jobs: int | None = None, examined: bool = False, strict: bool = False
+) -> Iterator[tuple[Problem, Verdict]]:
+    """Decide many problems at the same time; each verdict comes as soon as it is known, with its problem.
+
+    What has come is yours, whatever happens then: an interrupt ends the processes and goes on to you.
+
+        found = []
+        found.extend(wb.check_all(wb.problems("models/time2021/sum_of_odds.pipe")))
+
+    Parameters
+    ----------
+    problems: made by `problem`, `problems` and `comparison`.
+    jobs: how many at a time. None: one for each core. With 1 they are decided in this process, in their order, and
+        share the time that is left where a `Budget` bounds it.
+    examined: what the verdicts rest on is examined, too.
+    strict: raise what is wrong with a problem, in place of an `unknown` with that reason.
+
+    Raises
+    ------
+    EngineMissing: there is no engine to decide with.
+    """
+    todo = list(problems)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    jobs = min(cores if jobs is None else max(jobs, 1), len(todo))
+    if jobs <= 1 or not hasattr(os, "fork"):
+        for number, item in enumerate(todo):
+            yield item, _decided(item, len(todo) - number, examined=examined, strict=strict)
+        return
+    from workbench.verify.answer.processes import in_processes
+
+    def decided(number: int) -> Verdict:
+        return _decided(todo[number], 1, examined=examined, strict=strict)
+
+    for number, verdict in in_processes(todo, decided, jobs):
+        yield todo[number], _at_home(verdict, todo[number])
+
+
+def _decided(item: Problem, parts: int, *, examined: bool, strict: bool) -> Verdict:
+    """The verdict on a problem with its part of the time that is left."""
+    verdict = None
+    try:
+        with share(parts):
+            verdict = item.decide()
+            if not examined:
+                return verdict
+            from workbench.verify.answer.examine import examine
+
+            return examine(verdict)
+    except LimitMet as met:
+        return verdict or item.undecided().given_up(met)  # what was decided stays so
+    except EngineMissing:
+        raise
+    except WorkbenchError as error:
+        if strict:
+            raise
+        return verdict or item.undecided(error.message)
+
+
+def _at_home(verdict: Verdict, item: Problem) -> Verdict:
+    """A verdict of another process, with what could not be sent."""
+
+    def run(trace: Trace | None) -> Trace | None:
+        return trace and replace(trace, pipeline=item.asked(item.fitting)[0])
+
+    found = tuple(replace(each, witness=run(each.witness)) for each in verdict.examined)
+    counterexample, witness = run(verdict.counterexample), run(verdict.witness)
+    return replace(verdict, problem=item, counterexample=counterexample, witness=witness, examined=found)

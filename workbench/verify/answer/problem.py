@@ -1,0 +1,235 @@
+"""Problems: a property of a pipeline, with how it is to be decided. All that is asked of pipelines is asked here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from workbench.budget import Budget, remaining
+from workbench.core.fault import Fault
+from workbench.core.pipeline import Pipeline
+from workbench.errors import DomainError, LimitMet
+from workbench.ir.compose import outline
+from workbench.language import Loaded, PropertySyntax, Source, parse_property, read_file
+from workbench.language.faults import faulty
+from workbench.processors.held.group import flatten
+from workbench.verify.answer.check import Settings, decide, prepare, undecided
+from workbench.verify.answer.verdict import Verdict
+from workbench.verify.ask.environment import Environment
+from workbench.verify.ask.equivalence import NAMES, Equivalence, EquivalenceMode, equivalent_to, tolerating
+from workbench.verify.ask.from_syntax import asked_by
+from workbench.verify.ask.properties import Property
+from workbench.verify.decide.decision import limits_left
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A property of a pipeline, to be decided; made by `problem` and `problems`.
+
+    Attributes
+    ----------
+    subject: the pipeline; one of a file knows its text, from which tests are written.
+    prop: what is asked of it.
+    settings: how.
+    syntax: what is asked, as it was read, where it was written as text.
+    title: how verdicts call the pipeline, if not by its name.
+    system: the SMV system that drives its inputs, if one does.
+    """
+
+    subject: Pipeline | Loaded
+    prop: Property | Equivalence
+    settings: Settings = field(default_factory=Settings)
+    syntax: PropertySyntax | None = None
+    title: str = ""
+    system: str = ""
+
+    @property
+    def text(self) -> str:
+        """What is asked, as the user wrote it."""
+        return str(self.syntax or self.prop)
+
+    @property
+    def name(self) -> str:
+        """What verdicts call the pipeline."""
+        return self.title or (self.subject if isinstance(self.subject, Pipeline) else self.subject.pipeline).name
+
+    @property
+    def sides(self) -> tuple[Pipeline | Loaded, ...]:
+        """The pipelines that it is about: two where it compares."""
+        return self.prop.sides(self.subject) if isinstance(self.prop, Equivalence) else (self.subject,)
+
+    def asked(self, settings: Settings) -> tuple[Pipeline, Property]:
+        """What is asked of which pipeline over finite domains; they are made anew for every N."""
+        return self.prop.asked_of(self.subject, settings.domain)
+
+    @property
+    def environment(self) -> Environment:
+        """What is assumed of the inputs."""
+        return self.settings.environment
+
+    @cached_property
+    def fitting(self) -> Settings:
+        """The settings for what is really asked.
+
+        Where a constant needs more integers and the property does not look at data, N is larger: the verdict is the
+        same for every N. Where two pipelines are compared, a capacity for a queue of one is for it side by side.
+        """
+        found = self.settings
+        try:
+            pipeline, _ = self.asked(found)
+        except DomainError as error:
+            found, pipeline = self._larger(error)
+        if not isinstance(self.prop, Equivalence) or not isinstance(found.q, Mapping):
+            return found
+        queues, spread = flatten(pipeline).queues, dict[str, int]()
+        for name, size in found.q.items():
+            inside = [queue for queue in queues if queue.endswith(f".{name}")]
+            spread |= dict.fromkeys([name] if name in queues else inside or [name], size)
+        return replace(found, q=spread)
+
+    def _larger(self, error: DomainError) -> tuple[Settings, Pipeline]:
+        found, needs = self.settings, error.needs
+        while needs is not None and needs > found.n:
+            found = replace(found, n=needs)
+            try:
+                pipeline, prop = self.asked(found)
+                if found.domain not in prepare(pipeline, prop, found).model.integers:
+                    return found, pipeline
+                break
+            except DomainError as other:
+                needs = other.needs
+        raise error
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The flat pipeline over finite domains that counterexamples are runs of."""
+        return flatten(self.asked(self.fitting)[0])
+
+    def validate(self) -> None:
+        """Raise what is wrong with the question, before an engine is asked."""
+        prop = self.asked(self.fitting)[1]
+        prop.question(outline(self.pipeline, self.fitting.q))
+
+    def undecided(self, reason: str = "") -> Verdict:
+        """The verdict as long as there is none."""
+        found = undecided(self.name, self.text, self.settings, reason, system=self.system)
+        return replace(found, problem=self)
+
+    def decide(self) -> Verdict:
+        """The verdict, under the names the user wrote; it errs as `check` does."""
+        start = time.monotonic()
+        try:
+            with Budget(self.settings.seconds, self.settings.memory_mb):
+                if remaining().seconds == 0.0:  # many questions, and nothing left for this one
+                    raise LimitMet(limits_left().time, "other properties were decided")
+                settings = replace(self.fitting, environment=self.environment)
+                verdict = decide(*self.asked(settings), settings)
+        except LimitMet as met:
+            verdict = self.undecided().given_up(met)
+        found = replace(verdict, pipeline=self.name, property=self.text, system=self.system, problem=self)
+        return replace(found, seconds=time.monotonic() - start)
+
+
+def problem(
+    subject: Pipeline | Loaded,
+    prop: Property | Equivalence | PropertySyntax | str,
+    settings: Settings | None = None,
+    faults: Sequence[str | Fault] = (),
+) -> Problem:
+    """A property of a pipeline, not decided yet: for `check_all`. It takes what `check` takes."""
+    if faults:
+        subject = faulty(subject, *faults) if isinstance(subject, Pipeline) else subject.faulty(*map(str, faults))
+    syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
+    if syntax is not None:
+        prop = asked_by(syntax, subject if isinstance(subject, Loaded) else None)
+    assert isinstance(prop, Property | Equivalence)
+    return Problem(subject, prop, settings or Settings(), syntax)
+
+
+def problems(
+    source: Loaded | Source | str | Path, settings: Settings | None = None, more: Sequence[str] = ()
+) -> tuple[Problem, ...]:
+    """What a `.pipe` file wants checked: the `check` lines of its pipelines.
+
+    Parameters
+    ----------
+    source: a pipeline of a file, or the file, read or by its path: then all its pipelines, but for those with
+        parameters that have no default.
+    more: properties to ask of every pipeline, before those in the file, as they are written there.
+
+    Raises
+    ------
+    InputError, LanguageError: the file cannot be read, or a property is none.
+    """
+    if isinstance(source, Loaded):
+        asked = [parse_property(text) for text in more]
+        asked += [syntax for syntax in source.checks if str(syntax) not in more]
+        return tuple(problem(source, syntax, settings) for syntax in asked)
+    source = source if isinstance(source, Source) else read_file(source)
+    whole = [each.name for each in source.tree.pipelines if all(p.default is not None for p in each.parameters)]
+    return tuple(found for name in whole for found in problems(source.get(name), settings, more))
+
+
+def check(
+    pipeline: Pipeline | Loaded,
+    prop: Property | Equivalence | PropertySyntax | str,
+    settings: Settings | None = None,
+    faults: Sequence[str | Fault] = (),
+) -> Verdict:
+    """Decide a property of a pipeline, whatever its faults (and `faults`, beside its own) do.
+
+    Parameters
+    ----------
+    pipeline: a pipeline, or one of a file (`read_file(path).get(name)`), whose properties may name others in it.
+    prop: `liveness()`, `equivalent_to(other)`, `tolerating()` and so on, or as it is written: `"always (y >= 0)"`.
+
+    Raises
+    ------
+    LanguageError: the text is no property. PipelineError, TypingError: two pipelines cannot be compared.
+    Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
+    EngineError, EngineMissing: the engine cannot be used. Limits and crashes are the outcome `unknown`.
+    """
+    return problem(pipeline, prop, settings, faults).decide()
+
+
+def comparison(
+    left: Pipeline | Loaded,
+    right: Pipeline | Loaded,
+    mode: EquivalenceMode = "sequence",
+    settings: Settings | None = None,
+) -> Problem:
+    """Whether two pipelines compute the same, not decided yet: for `check_all`. It takes what `equivalent` takes."""
+    if mode == "approximates":
+        subject, prop = right, equivalent_to(left, mode)
+    else:
+        subject, prop = left, equivalent_to(right, mode)
+    names = [(side if isinstance(side, Pipeline) else side.pipeline).name for side in (left, right)]
+    return Problem(subject, replace(prop, name=NAMES[mode]), settings or Settings(), title=", ".join(names))
+
+
+def equivalent(
+    left: Pipeline | Loaded,
+    right: Pipeline | Loaded,
+    mode: EquivalenceMode = "sequence",
+    settings: Settings | None = None,
+) -> Verdict:
+    """Whether two pipelines compute the same, in the sense of `mode`; as a property of one, see `equivalent_to`.
+
+    Raises
+    ------
+    PipelineError: they differ in the number of inputs or outputs. TypingError: or in their domains.
+    """
+    return comparison(left, right, mode, settings).decide()
+
+
+def tolerates(
+    pipeline: Pipeline | Loaded,
+    settings: Settings | None = None,
+    mode: EquivalenceMode = "sequence",
+    faults: Sequence[str | Fault] = (),
+) -> Verdict:
+    """Whether a pipeline with its faults, and `faults`, is equivalent to itself without them (`tolerating`)."""
+    return check(pipeline, tolerating(mode), settings, faults)
