@@ -118,8 +118,9 @@ def patterns(work: wb.Function) -> dict[str, tuple[int, Run]]:
     certificate = wb.certify(one)
 
     def window(events: Iterable[int], manager: wb.ThreadManager | None) -> Sequence[Any]:
-        inner = wb.NonBlocking(apply, manager) if manager else apply
-        return streamed(wb.Reference(pipeline(wb.Window(WIDTH, inner))), events)
+        flat = pipeline(wb.Window(WIDTH, apply))
+        placement = wb.Placement(copies={"window"})
+        return streamed(wb.Threaded(flat, manager, placement) if manager else wb.Reference(flat), events)
 
     def pull_group(events: Iterable[int], manager: wb.ThreadManager | None) -> Sequence[Any]:
         if manager is None:
@@ -184,11 +185,9 @@ SUM = "sum over a window of 100, NonBlocking"
 
 
 def sum_in_window(events: Iterable[int], manager: wb.ThreadManager | None) -> Sequence[Any]:
-    """A window that need not fold its events anew (the paper's Figure 5): wrapped, it must not do so either."""
-    inner = wb.Cumulate(wb.ADD)
-    return streamed(
-        wb.Reference(pipeline(wb.Window(100, wb.NonBlocking(inner, manager) if manager else inner))), events
-    )
+    """A window that need not fold its events anew (the paper's Figure 5): with threads it must not do so either."""
+    flat = pipeline(wb.Window(100, wb.Cumulate(wb.ADD)))
+    return streamed(wb.Threaded(flat, manager) if manager else wb.Reference(flat), events)
 
 
 @suite.experiment(

@@ -40,7 +40,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
     },
-    "verify/decide": {"algebra": set(), "explicit": set()},
+    "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
@@ -54,7 +54,6 @@ AT_MODULE_LEVEL = {
     ("run/compiled/gpu/cuda.py", "numpy"),
     ("run/compiled/code/kernels.py", "numba"),
     ("run/compiled/code/kernels.py", "numpy"),
-    ("events/columns.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
     ("conformance/compare/plans.py", "hypothesis"),
     ("conformance/generate/domains.py", "hypothesis"),

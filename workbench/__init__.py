@@ -53,7 +53,6 @@ _HOME = {
     "workbench.run.threaded.certificate": ("Certificate",),
     "workbench.run.threaded.executor": ("Threaded",),
     "workbench.run.threaded.manager": ("ThreadManager",),
-    "workbench.run.threaded.non_blocking": ("NonBlocking",),
     "workbench.run.threaded.pipelined": ("Pipelined", "vouch"),
     "workbench.run.threaded.placement": ("Placement",),
     "workbench.run.threaded.pull_group": ("PullGroup",),

@@ -250,7 +250,6 @@ SHORT = {
 
 
 def _short(processor: Processor) -> str:
-    processor = processor.unwrapped
     if isinstance(processor, ApplyFunction):
         words = processor.label.split()
         word = next((SHORT[w] for w in words if w in SHORT), words[0] if words else "apply")

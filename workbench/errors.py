@@ -68,9 +68,8 @@ class WorkbenchError(Exception):
 
     def retold(self, what: str = "", *, where: Location | str) -> Self:
         """The same error with another text or place; its other fields are kept."""
-        from copy import copy
-
-        made = copy(self)
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self))
         made.what, made.where = what or self.what, where
         made.args = (made.message,)
         return made

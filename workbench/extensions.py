@@ -6,8 +6,10 @@ has `processors`, `backends`, `engines`, `commands`; several are separated as on
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 VARIABLE = "WORKBENCH_EXTENSIONS"
 
@@ -15,6 +17,11 @@ VARIABLE = "WORKBENCH_EXTENSIONS"
 def extended(kind: str) -> list[str]:
     """The folders of this kind, to be put on a package's `__path__`."""
     return [os.path.join(each, kind) for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each]
+
+
+def later(module: str, name: str, *given: Any) -> Callable[[], Any]:
+    """Calls what a module has by that name; the module is imported then, and not before."""
+    return lambda: getattr(importlib.import_module(module), name)(*given)
 
 
 def files(places: Iterable[str]) -> dict[str, str]:
@@ -27,3 +34,14 @@ def files(places: Iterable[str]) -> dict[str, str]:
         if name.endswith(".py") and not name.startswith("_")
     }
     return dict(sorted(found.items()))
+
+
+def rows(package: str) -> dict[str, Any]:
+    """The `ROW` of each module of a package, by its name and in the order of its rank.
+
+    The package is given by its name: what its rows start reads the table of them.
+    """
+    found = [
+        importlib.import_module(f"{package}.{name}").ROW for name in files(importlib.import_module(package).__path__)
+    ]
+    return {row.name: row for row in sorted(found, key=lambda row: (row.rank, row.name))}

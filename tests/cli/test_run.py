@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import MODELS, ROOT, Run, command, program
 from workbench.language import read_file
-from workbench.smv.engines import find_engines
+from workbench.verify.decide.table import find_engines
 
 SQUARES = MODELS / "sum_of_odds.pipe"
 USABLE = {found.name: found for found in find_engines() if found.usable}
@@ -399,7 +399,7 @@ def test_keys_in_a_log_that_has_more(workbench: Run, tmp_path: Path) -> None:
         "log.csv:1: there is no column 'user'\n  hint: there are: at, x;" in workbench(*given, tmp_path / "log.csv").err
     )
     (tmp_path / "log.jsonl").write_text('{"user": [1], "x": 1}\n')
-    assert "input 'user': expected a text, not [1]" in workbench(*given, tmp_path / "log.jsonl").err
+    assert "input 'user': expected a text or a number, not [1]" in workbench(*given, tmp_path / "log.jsonl").err
 
 
 def test_a_key_that_is_an_input(workbench: Run, pipe: Callable[[str], Path], tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.processor import Maybe
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, PipelineError
-from workbench.events.formats import read_events
-from workbench.events.output import write_events
+from workbench.events.read import read_events
+from workbench.events.write import write_events
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
 from workbench.run.base import Backend, StepRecord

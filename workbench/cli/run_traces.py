@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -17,17 +16,11 @@ if TYPE_CHECKING:
 
 def execute(args: argparse.Namespace, pipeline: Pipeline, make: Callable[[Pipeline], Any]) -> int:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
-    from workbench.core.domain import Texts
     from workbench.core.program import Port, Ports
-    from workbench.events.formats import read_events
-    from workbench.events.output import output_format, write_events
+    from workbench.events.read import read_events
+    from workbench.events.values import Words
+    from workbench.events.write import output_format, write_events
     from workbench.run.table import given
-
-    class Labels(Texts):
-        """Texts; in JSON also numbers and truth values, which stand for their texts."""
-
-        def __contains__(self, value: Any) -> bool:
-            return isinstance(value, str | int | float)
 
     if other := given(args, "steps", "threads", "reassociate"):
         raise InputError(f"{other} and --key do not go together")
@@ -37,7 +30,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline, make: Callable[[Pipeli
         raise InputError(f"an output of pipeline {pipeline.name} is called '{key}', as the column of keys is")
     batch = run_queues.allocated(make, pipeline, args)
     own = ports.domains
-    keys = Port(key, own.get(key, Labels()))
+    keys = Port(key, own.get(key, Words()))
     rows = Ports("rows", ports.inputs if key in own else (keys, *ports.inputs), (keys, *ports.outputs))
     traces: dict[Any, list[dict[str, Any]]] = {}
     for number, events in enumerate(read_events(args.input, rows, format=args.format, extra="ignore")):
@@ -45,8 +38,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline, make: Callable[[Pipeli
             if not events:
                 continue
             raise InputError(f"step {number} has no '{key}', so that it belongs to no trace")
-        value = events[key] if key in own or isinstance(events[key], str) else json.dumps(events[key])
-        traces.setdefault(value, []).append({name: event for name, event in events.items() if name in own})
+        traces.setdefault(events[key], []).append({name: event for name, event in events.items() if name in own})
     written = output_format(args.output, args.format, args.input)
     try:
         with run_queues.told(pipeline):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from workbench.core.domain import Domain, Value, resolve
 from workbench.core.fault import Fault
+from workbench.core.kinds import Clocked, Deferring, Holder
 from workbench.core.processor import END, Processor, Stream
 from workbench.core.program import Port, Ports, unknown
 from workbench.core.unfolding import Unfolding
@@ -48,7 +49,12 @@ class Node:
     @property
     def pending(self) -> str:
         """The name of the queue that its processor has in it, if it has one."""
-        return f"{self.name}.pending" if self.processor.waits else ""
+        return f"{self.name}.pending" if isinstance(self.processor, Deferring) else ""
+
+    @property
+    def boundless(self) -> bool:
+        """Whether it has such a queue, and any number may wait there."""
+        return isinstance(self.processor, Deferring) and self.processor.room is None
 
 
 @dataclass(frozen=True)
@@ -143,7 +149,7 @@ class Pipeline:
             width = None
             if burst is not None and len(bounds) == len(rounds):
                 fronts = sum(bounds) if processor.merges else max(bounds)
-                width, last = burst * fronts, 0 if processor.clocked else processor.finishes
+                width, last = burst * fronts, 0 if isinstance(processor, Clocked) else processor.finishes
                 # what it emits at the end comes after what it makes of events that come then, or in their place
                 width = max(1, width + last if self.late.intersection(node.inputs) else max(width, last))
             found.update(dict.fromkeys(node.outputs, width))
@@ -166,7 +172,8 @@ class Pipeline:
     @cached_property
     def rooms(self) -> Mapping[str, int]:
         """The queues inside its own processors (`until.pending`), with their capacities, where they have one."""
-        return {n.pending: n.processor.room for n in self.nodes if n.pending and n.processor.room is not None}
+        found = {n.pending: n.processor.room for n in self.nodes if isinstance(n.processor, Deferring)}
+        return {queue: room for queue, room in found.items() if room is not None}
 
     @property
     def sources(self) -> dict[str, str]:
@@ -176,24 +183,20 @@ class Pipeline:
     @property
     def every_queue(self) -> tuple[str, ...]:
         """The names of all queues, those inside groups (`group.add.left`) included."""
-        return tuple(
-            queue
-            for node in self.nodes
-            for queue in (
-                *node.queues,
-                *filter(None, (node.pending,)),
-                *(f"{node.name}.{inner}" for inner in node.processor.inner_queues),
-            )
-        )
+        found: list[str] = []
+        for node in self.nodes:
+            found += (*node.queues, *filter(None, (node.pending,)))
+            if isinstance(node.processor, Holder):
+                found += (f"{node.name}.{inner}" for inner in node.processor.inner_queues)
+        return tuple(found)
 
     @property
     def every_pipe(self) -> Mapping[str, Domain]:
         """All pipes, those inside groups (`group.add`) included, and what they carry."""
         found = dict(self.domains)
-        for node in self.nodes:
-            found.update(
-                (f"{node.name}.{inner}", domain) for inner, domain in self.typed[node.name].inner_pipes.items()
-            )
+        for name, processor in self.typed.items():
+            if isinstance(processor, Holder):
+                found.update((f"{name}.{inner}", domain) for inner, domain in processor.inner_pipes.items())
         return found
 
     @cached_property
@@ -202,9 +205,14 @@ class Pipeline:
         return {
             pipe: node
             for node in self.nodes
-            if node.processor.oracles
-            for pipe in node.inputs[-node.processor.oracles :]
+            if isinstance(node.processor, Clocked)
+            for pipe in node.inputs[len(node.inputs) - node.processor.oracles :]
         }
+
+    @property
+    def clocked(self) -> bool:
+        """Whether some of its own processors work on steps."""
+        return any(isinstance(node.processor, Clocked) for node in self.nodes)
 
     @property
     def arrivals(self) -> tuple[tuple[str, Domain], ...]:

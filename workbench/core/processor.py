@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, Value, resolve
 from workbench.core.function import Function, TypedFunction
-from workbench.core.pending import Done, Pending
 from workbench.errors import PipelineError, Refused, WorkbenchError
 
 if TYPE_CHECKING:
@@ -31,8 +29,6 @@ RUNS_PYTHON = ("reference", "threaded")
 
 Stream = Sequence[Value]
 State = tuple[Any, ...]
-Happening = tuple[Sequence[Value], Sequence[Value | None]]
-"""One step of a clocked processor: the events of its first input, and per oracle what it carries, if anything."""
 
 
 class Maybe(NamedTuple):
@@ -128,32 +124,18 @@ def misshapen(found: Any, parts: int | None, outs: int) -> str:
     outs: the number of outputs.
     """
     if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(part, tuple) for part in found):
-        return f"its step gives {found!r} and not a state and emissions, each a tuple"
+        return f"its step gives no state and emissions, each a tuple: {found!r}"
     state, emissions = found
     if parts is not None and len(state) != parts:
         return f"its step gives a state of {len(state)}, where `slots` names {parts}"
     kinds = Maybe | Burst | Events | Repeated | Scattered
     if len(emissions) != outs or not all(isinstance(each, kinds) for each in emissions):
-        return f"its step gives {emissions!r} for its outputs, of which it has {outs}"
+        return f"its step gives no state and emissions for its outputs, of which it has {outs}: {found!r}"
     return ""
 
 
 Stepped = tuple[State, tuple[Emission, ...]]
 """What a step gives: the next state, and what is emitted on each output."""
-
-Push = Callable[[Any, tuple[Any, ...]], Stepped]
-"""`Processor.step`, or `pushed` in its place."""
-
-
-class Tick(NamedTuple):
-    """What a clocked processor consumes: all that one step brings."""
-
-    events: tuple[Maybe, ...]
-    """What its first input carries: as many slots as events can come, the absent ones last."""
-    strike: Callable[[int, Any], Maybe]
-    """Asks an oracle, by its number from 0, whether it lets something happen now; told whether that is possible."""
-    ends: Any
-    """Whether the input streams end with this step."""
 
 
 class Slot(NamedTuple):
@@ -215,10 +197,6 @@ class Processor(ABC):
         inputs), and waits for none. Its front is a single event, and so are the streams of its denotation.
     lockstep: every front makes every output carry exactly one event.
     constants: the labels of enumerations that it makes itself; a text that calls it may use them.
-    waits: positions wait in it, as events do in a queue: in `queue(NAME.pending)`, whose capacity is `room`.
-    clocked: it works on steps, not on fronts: it is stepped once in every step, and its front is a `Tick`. It says
-        what it does in `unfold`; `denote` is what it does when its oracles are silent.
-    refusals: backend name to the reason why it cannot run this processor; raised before the first event.
     """
 
     keyword: ClassVar[str] = ""
@@ -228,8 +206,6 @@ class Processor(ABC):
     merges: ClassVar[bool] = False
     lockstep: ClassVar[bool] = False
     constants: ClassVar[tuple[str, ...]] = ()
-    waits: ClassVar[bool] = False
-    clocked: ClassVar[bool] = False
 
     # --- shape ---
 
@@ -246,27 +222,12 @@ class Processor(ABC):
     @property
     def joins(self) -> bool:
         """Whether it waits for an event on every input, and so has queues."""
-        return self.in_arity > 1 and not self.merges and not self.clocked
+        return self.in_arity > 1 and not self.merges
 
     @property
     def timed(self) -> bool:
         """Whether its output depends on the steps at which events arrive, not only on its input streams."""
-        return self.merges or self.clocked
-
-    @property
-    def oracles(self) -> int:
-        """How many of its last inputs are oracles: an event on one is a choice of the environment, not an arrival."""
-        return 0
-
-    @property
-    def inner_pipes(self) -> Mapping[str, Domain]:
-        """The pipes between the processors inside it, where a pipeline may say that they are faulty."""
-        return {}
-
-    @property
-    def inner_queues(self) -> tuple[str, ...]:
-        """The names of the queues of the processors inside it, where a pipeline may give them capacities."""
-        return ()
+        return self.merges
 
     @property
     def ports(self) -> tuple[str, ...]:
@@ -276,15 +237,6 @@ class Processor(ABC):
         if self.in_arity == 2:
             return ("left", "right")
         return tuple(f"in{i}" for i in range(1, self.in_arity + 1))
-
-    @property
-    def room(self) -> int | None:
-        """How many positions may wait in a processor that `waits`; more are an overflow. None: any number."""
-        return None
-
-    def with_room(self, room: int) -> Self:
-        """The same processor with another `room`."""
-        raise PipelineError(f"'{self.keyword}' has no queue of its own, and so no room for {room}")
 
     @property
     def label(self) -> str:
@@ -333,17 +285,6 @@ class Processor(ABC):
         """What has been emitted after these events when the streams go on: `denote` without the end's events."""
         return self.denote(streams)
 
-    def unfold(self, steps: Sequence[Happening], *, ended: bool) -> list[Value]:
-        """The specification of a clocked processor: its whole output stream after these steps.
-
-        Where the streams have `ended`, the last step is the one with which they do.
-        """
-        raise NotImplementedError(f"{type(self).__name__} is not clocked")
-
-    def heard(self, steps: Sequence[Happening]) -> list[Value | None]:
-        """Of the specification: per oracle, what it says at the last of these steps, if that counts."""
-        raise NotImplementedError(f"{type(self).__name__} has no oracles")
-
     def initial(self) -> State:
         """The state before the first event, and after a reset."""
         return ()
@@ -351,25 +292,6 @@ class Processor(ABC):
     @abstractmethod
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
         """Consume one front: the next state and what is emitted on each output pipe."""
-
-    def push_fast(self, state: State, front: tuple[Any, ...]) -> Pending[Stepped]:
-        """`step`, which may still go on when this returns (by default it does not); `wait_for` gives its result."""
-        return Done(partial(self.step, state, front))
-
-    @property
-    def unwrapped(self) -> Processor:
-        """What it is without wrappers that only say in which thread it runs."""
-        return self
-
-    @property
-    def copies(self) -> bool:
-        """Whether this (typed) processor pushes events into several copies of what it holds, for as much work each."""
-        return False
-
-    @property
-    def overlaps(self) -> bool:
-        """Whether `push_fast` may return before the step is done, so that it pays to push into all copies at once."""
-        return False
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         """The most events that one front makes any output carry; None where nothing bounds them."""
@@ -449,21 +371,6 @@ class Processor(ABC):
         shown = [f for f in dataclasses.fields(self) if f.repr and getattr(self, f.name) != f.default]
         values = ", ".join(_show(getattr(self, f.name)) for f in shown)
         return f"{type(self).__name__}({values})" if shown else type(self).__name__
-
-
-def push_all(processor: Processor, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> list[Done[Stepped]]:
-    """Push a front into each of several copies of a processor, each given by its state.
-
-    All pushes begin before the first one is waited for (Multiple Threads, figure 2b), and all are done on return.
-    """
-    pending = [processor.push_fast(state, front) for state, front in jobs]
-    return [Done(each.wait_for) for each in pending]
-
-
-def pushed(done: Done[Stepped], front: tuple[Any, ...]) -> Stepped:
-    """What `push_all` has made of a copy: in place of `step`, with this in place of the state."""
-    del front
-    return done.wait_for()
 
 
 def _show(value: Any) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from workbench.core.determinism import same
 from workbench.core.domain import Value
-from workbench.core.processor import END, Happening, Stream
+from workbench.core.kinds import Clocked, Happening
+from workbench.core.processor import END, Stream
 from workbench.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Unfolding:
 
     def __init__(self, pipeline: Pipeline) -> None:
         for node in pipeline.nodes:
-            if pipeline.typed[node.name].timed and not (node.processor.merges or node.processor.clocked):
+            if pipeline.typed[node.name].timed and not (node.processor.merges or isinstance(node.processor, Clocked)):
                 raise PipelineError(
                     f"the output of '{node.name}' depends on the steps at which its events arrive",
                     where=node.where,
@@ -49,7 +50,7 @@ class Unfolding:
             processor = self.pipeline.typed[node.name]
             given: tuple[Stream, ...] = tuple(self.streams[pipe] for pipe in node.inputs)
             results: tuple[Stream, ...]
-            if processor.clocked:
+            if isinstance(processor, Clocked):
                 happened = self._happened[node.name]
                 happened.append((added[node.inputs[0]], [events.get(oracle) for oracle in node.inputs[1:]]))
                 results = (processor.unfold(happened, ended=self._ended),)

@@ -1,20 +1,91 @@
-"""Python values as columns, a scalar field at a time.
+"""Events as columns: of Arrow, as Parquet files and Spark have them, and of numpy, a scalar field at a time.
 
-The rule of this module: what is not plainly right is left to whoever looks at events one by one, and knows what to say.
+The rule of this module: four types of Arrow columns are enough. Truth values, whole numbers and floats are `boolean`,
+`long` and `double`; all else is `string`: labels and texts as they are, tuples, records, maps and other values as JSON
+text. A null is no event. What is not plainly right is left to whoever looks at events one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
+from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Tuple, Value
+from workbench.errors import DomainError
+from workbench.events.values import dump_json, to_json
 
-from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range, Reals, Tuple, Value
+Where = Callable[[int], str]
+"""Where a row of a batch lies."""
+
+PLAIN = r"^-?[0-9]{1,18}$"
+"""Texts that are whole numbers of 64 bits beyond doubt."""
+
+
+def kind(domain: Domain) -> str:
+    """The type of a column of these values, as Spark calls it."""
+    if isinstance(domain, Bool):
+        return "boolean"
+    if isinstance(domain, Reals):
+        return "double"
+    return "long" if domain.numeric and not as_json(domain) else "string"
+
+
+def as_json(domain: Domain) -> bool:
+    """Whether values are JSON text in a column."""
+    return not isinstance(domain, Bool | Reals | Enum | Texts | Integer | Integers | Range)
+
+
+def arrow_type(domain: Domain) -> Any:
+    """The Arrow type of a column of these values."""
+    import pyarrow as pa
+
+    return {"boolean": pa.bool_(), "long": pa.int64(), "double": pa.float64(), "string": pa.string()}[kind(domain)]
+
+
+def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where: Where | None = None) -> Any:
+    """An Arrow array of events; None is no event.
+
+    Parameters
+    ----------
+    whose: the input or output, as messages call it: `output 'y'`.
+
+    Raises
+    ------
+    DomainError: a number is none of a column's.
+    """
+    import pyarrow as pa
+
+    if as_json(domain):
+        values = [None if value is None else dump_json(to_json(value, domain)) for value in values]
+    try:
+        return pa.array(values, arrow_type(domain))
+    except (pa.ArrowInvalid, OverflowError, TypeError) as error:
+        row, odd = next(
+            (i, v) for i, v in enumerate(values) if isinstance(v, float) or not (v is None or -(2**63) <= v < 2**63)
+        )
+        raise DomainError(
+            f"{odd!r} on {whose} is no whole number of 64 bits, which a column has for {domain}",
+            where=where(row) if where else "",
+            hint="declare it as float" if isinstance(odd, float) else "use CSV or JSON lines, without Spark",
+        ) from error
+
+
+def plain_integers(domain: Domain, cells: Sequence[str]) -> Any:
+    """Cells as a column of whole numbers; None if some are neither plainly such nor empty."""
+    if kind(domain) != "long":
+        return None
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    given = pa.array(cells, pa.string())
+    plain = pc.match_substring_regex(given, PLAIN)
+    if pc.all(pc.or_(plain, pc.equal(given, ""))).as_py():
+        return pc.if_else(plain, given, pa.scalar(None, pa.string())).cast(pa.int64())
+    return None
 
 
 def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
-    """An array per scalar field; None where some event may be no value of the domain, or has no place in one."""
+    """A numpy array per scalar field; None where some event may be no value of the domain, or has no place in one."""
     if not isinstance(domain, Tuple):
         found = _array(domain, events)
         return None if found is None else [found]
@@ -31,6 +102,8 @@ def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
 
 
 def _array(domain: Domain, column: Sequence[Value]) -> Any:
+    import numpy as np
+
     kinds = set(map(type, column))
     if isinstance(domain, Enum):
         positions = {label: i for i, label in enumerate(domain.labels)}

@@ -1,18 +1,21 @@
-"""Parquet files of events: read in batches, written in batches.
+"""Parquet, read and written in batches.
 
-The rule of this module: a cell is what it is in JSON lines, typed; `events_values` says what it may be. Written columns
-are those of `events_columns`; what is read may also have structs, lists and maps for records, tuples and maps.
+The rule of this format: a column an input, a null is no event; a cell is what it is in JSON lines, typed. Written
+columns are those of `columns`; what is read may also have structs, lists and maps for records, tuples and maps.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from workbench.core.domain import Domain, Map, Value
+from workbench.core.program import Program
 from workbench.errors import InputError
-from workbench.events.arrow import arrow_type, as_json, to_column
+from workbench.events.columns import arrow_type, as_json, to_column
+from workbench.events.rows import InputEvents, RowReader, RowWriter
 from workbench.events.values import UnreadableError, from_json, from_text, short
 
 BATCH = 4096
@@ -33,23 +36,42 @@ def _readable(where: str) -> Iterator[None]:
         raise InputError(f"this cannot be read as Parquet: {error}", where=where) from error
 
 
-def columns(file: IO[bytes], where: str) -> tuple[list[str], Iterator[list[list[Any]]]]:
-    """The names of the columns of a file, and its batches, each a list of Python values per column."""
-    if not file.seekable():
-        raise InputError(
-            "Parquet cannot be read from a pipe", where=where, hint="give the file, or write CSV or JSON lines"
-        )
-    with _readable(where):
-        from pyarrow import parquet
+class ParquetReader(RowReader):
+    """Typed rows under the names of the file's columns; rows are counted from 1."""
 
-        opened = parquet.ParquetFile(file)
+    header: Sequence[str | None]
 
-    def batches() -> Iterator[list[list[Any]]]:
-        with _readable(where):
-            for batch in opened.iter_batches(batch_size=BATCH):
-                yield [column.to_pylist() for column in batch.columns]
+    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
+        file = cast(IO[bytes], lines.buffer)
+        if not file.seekable():
+            hint = "give the file, or write CSV or JSON lines"
+            raise InputError("Parquet cannot be read from a pipe", where=shown, hint=hint)
+        with _readable(shown):
+            from pyarrow import parquet
 
-    return opened.schema_arrow.names, batches()
+            opened = parquet.ParquetFile(file)
+        try:
+            self.header = self.held(opened.schema_arrow.names)
+        except InputError as error:
+            raise error.retold(where=shown) from error
+        with _readable(shown):
+            batches = (map(_list, batch.columns) for batch in opened.iter_batches(batch_size=BATCH))
+            yield from enumerate((row for columns in batches for row in zip(*columns, strict=True)), 1)
+
+    def step(self, row: Sequence[Any]) -> InputEvents:
+        cells = zip(self.header, row, strict=True)
+        return {name: self._event(name, cell) for name, cell in cells if name is not None and cell is not None}
+
+    def _event(self, name: str, cell: Any) -> Value:
+        try:
+            return from_cell(cell, self.domains[name])
+        except UnreadableError as error:
+            raise error.refusal(f"column '{name}'", short(repr(cell))) from error
+
+
+def _list(column: Any) -> list[Any]:
+    found: list[Any] = column.to_pylist()
+    return found
 
 
 def from_cell(value: Any, domain: Domain) -> Value:
@@ -66,57 +88,33 @@ def from_cell(value: Any, domain: Domain) -> Value:
     return from_json(value, domain)
 
 
-def events(
-    batches: Iterator[list[list[Any]]], names: Sequence[str | None], inputs: Mapping[str, Domain], where: str
-) -> Iterator[dict[str, Value]]:
-    """The steps of a file: a row each; rows are counted from 1.
+class ParquetWriter(RowWriter):
+    """Rows in batches of columns."""
 
-    Parameters
-    ----------
-    names: the input that each column holds; None for one that is passed over.
-    """
-    number = 0
-    for batch in batches:
-        held = [(name, inputs[name], column) for name, column in zip(names, batch, strict=True) if name is not None]
-        for i in range(len(batch[0])):
-            number += 1
-            step: dict[str, Value] = {}
-            for name, domain, column in held:
-                if column[i] is not None:
-                    try:
-                        step[name] = from_cell(column[i], domain)
-                    except UnreadableError as error:
-                        shown = short(repr(column[i]))
-                        raise error.refusal(f"column '{name}'", shown, f"{where}:{number}") from error
-            yield step
-
-
-class ParquetRows:
-    """A Parquet file that is being written."""
-
-    def __init__(self, file: IO[bytes], domains: Mapping[str, Domain], where: str) -> None:
-        with _readable(where):
+    def __init__(self, program: Program, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
+        super().__init__(program, stream, idle=idle, shown=shown)
+        with _readable(shown):
             import pyarrow as pa
             from pyarrow import parquet
 
-            self._schema = pa.schema([(name, arrow_type(domain)) for name, domain in domains.items()])
-            self._writer = parquet.ParquetWriter(file, self._schema)
-        self._domains, self._rows = domains, list[Mapping[str, Value]]()
+            self._schema = pa.schema([(name, arrow_type(domain)) for name, domain in self.domains.items()])
+            self._writer = parquet.ParquetWriter(cast(io.TextIOWrapper, stream).buffer, self._schema)
+        self._rows: list[Mapping[str, Value]] = []
 
-    def add(self, row: Mapping[str, Value]) -> None:
-        """A row more."""
-        self._rows.append(row)
+    def row(self, events: Mapping[str, Value]) -> None:
+        self._rows.append(events)
         if len(self._rows) == BATCH:
-            self.flush()
+            self.end()
 
-    def close(self) -> None:
-        """Write the end of the file."""
-        self._writer.close()
-
-    def flush(self) -> None:
-        """Write the rows that are kept."""
+    def end(self) -> None:
         import pyarrow as pa
 
-        made = [to_column(d, [row.get(name) for row in self._rows], name) for name, d in self._domains.items()]
-        self._writer.write_batch(pa.record_batch(made, schema=self._schema))
+        columns = (
+            to_column(domain, [row.get(name) for row in self._rows], f"output '{name}'")
+            for name, domain in self.domains.items()
+        )
+        self._writer.write_batch(pa.record_batch(list(columns), schema=self._schema))
         self._rows = []
+
+    def close(self) -> None:
+        self._writer.close()

@@ -10,6 +10,8 @@ import json
 import math
 import re
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.core.domain import (
@@ -42,9 +44,25 @@ class UnreadableError(ValueError):
         super().__init__(expected)
         self.hint = hint
 
-    def refusal(self, whose: str, given: str, where: str) -> InputError:
-        """The error that tells the user: whose value it is, as it was given, and where."""
+    def refusal(self, whose: str, given: str, where: str = "") -> InputError:
+        """The error that tells the user: whose value it is, as it was given, and where, unless that is added later."""
         return InputError(f"{whose}: expected {self}, not {given}", where=where, hint=self.hint)
+
+
+@dataclass(frozen=True)
+class Unheld:
+    """A number of JSON that no Python number is; no domain has it."""
+
+    text: str
+    expected: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Words(Texts):
+    """Texts that tell rows apart or order them; in JSON also numbers and truth values, as they are written."""
 
 
 def short(text: str) -> str:
@@ -53,23 +71,31 @@ def short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def short_json(data: Any) -> str:
+    """JSON data as text, or the beginning of a long one."""
+    return short(str(data) if isinstance(data, Unheld) else json.dumps(data, default=str))
+
+
 def parse_json(text: str) -> Any:
-    """JSON text as data, in which no number is another than the one that is written.
+    """JSON text as data, in which no number is another than the one that is written; some are `Unheld`.
 
     Raises
     ------
     ValueError: it is none; the message says why.
     """
     try:
-        return _DECODER.decode(text)
+        try:
+            return _DECODER.decode(text)
+        except (json.JSONDecodeError, UnreadableError):
+            raise
+        except ValueError:  # a number has too many digits: each is looked at, which takes longer
+            return _CAREFUL.decode(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not a JSON value: {error.msg} at column {error.colno}: {short(text)}") from error
     except UnreadableError as error:
         raise ValueError(f"{error}: {short(text)}") from error
     except RecursionError as error:
         raise ValueError(f"not a JSON value: it is nested too deeply: {short(text)}") from error
-    except ValueError as error:
-        raise ValueError(f"expected {_digits()}, not {short(text)}") from error
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -98,14 +124,18 @@ def whole(text: str) -> int:
         raise UnreadableError(_digits()) from error
 
 
-def _real(text: str) -> float:
-    try:
-        return double(text)
-    except UnreadableError as error:
-        raise UnreadableError(f"expected {error}, not {short(text)}") from error
+def _held(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def number(text: str) -> Any:
+        try:
+            return read(text)
+        except UnreadableError as error:
+            return Unheld(text, str(error))
+
+    return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_real)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_held(double))
+_CAREFUL = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_held(double), parse_int=_held(whole))
 
 
 def _digits() -> str:
@@ -132,6 +162,8 @@ def expected(domain: Domain) -> str:
         return f"an array {domain}"
     if isinstance(domain, Map):
         return f"an object {domain}"
+    if isinstance(domain, Words):
+        return "a text or a number"
     return "a text" if isinstance(domain, Texts) else str(domain)
 
 
@@ -144,11 +176,23 @@ def _member(value: Value, domain: Domain) -> Value:
     """A value that was read, if it is one of the domain's; `int` has floats nowhere in a log."""
     fraction = isinstance(domain, Integers) and isinstance(value, float)
     if fraction or value not in domain:
+        if isinstance(value, Unheld):
+            raise UnreadableError(value.expected)
         raise UnreadableError(expected(domain), "declare the input as float" if fraction else "")
     return value
 
 
 def _typed(data: Any, domain: Domain) -> Value:
+    if isinstance(domain, _STRUCTURED):
+        return _structured(data, domain)
+    if isinstance(domain, Bool):
+        return bool(data) if type(data) is int and data in (0, 1) else data
+    if isinstance(domain, Reals):
+        return double(data) if type(data) is int else data
+    return json.dumps(data) if isinstance(domain, Words) and isinstance(data, int | float) else data
+
+
+def _structured(data: Any, domain: Domain) -> Value:
     if isinstance(domain, Record):
         if not isinstance(data, dict) or set(data) != set(domain.labels):
             raise UnreadableError(expected(domain))
@@ -161,15 +205,20 @@ def _typed(data: Any, domain: Domain) -> Value:
         if not isinstance(data, dict):
             raise UnreadableError(expected(domain))
         return FrozenMap({from_text(key, domain.key): from_json(item, domain.value) for key, item in data.items()})
-    if isinstance(domain, Bool) and type(data) is int and data in (0, 1):
-        return bool(data)
-    if isinstance(domain, Reals) and type(data) is int:
-        return double(data)
-    return _hashable(data) if isinstance(domain, Anything) else data
+    return _hashable(data)
 
 
 def _hashable(data: Any) -> Value:
+    if isinstance(data, Unheld):
+        raise UnreadableError(data.expected)
+    if isinstance(data, dict):
+        for item in data.values():
+            _hashable(item)  # is every number held?
     return tuple(map(_hashable, data)) if isinstance(data, list) else data
+
+
+_STRUCTURED = (Tuple, Map, Anything)
+"""What is JSON text in a cell."""
 
 
 def from_text(cell: str, domain: Domain) -> Value:
@@ -184,17 +233,21 @@ def _parsed(cell: str, text: str, domain: Domain) -> Value:
         return text
     if isinstance(domain, Bool):
         return TRUTH.get(text.lower())
-    if isinstance(domain, Tuple | Map | Anything):
+    if isinstance(domain, _STRUCTURED):
         try:
-            data = parse_json(text)
-        except ValueError:
-            return cell if isinstance(domain, Anything) else None
-        return from_json(data, domain)
-    if not NUMBER.fullmatch(text):
+            return from_json(parse_json(text), domain)
+        except ValueError as error:
+            if isinstance(domain, Anything):
+                return cell
+            if isinstance(error, UnreadableError):
+                raise
+            return None
+    integer = INTEGER.fullmatch(text)
+    if not integer and not NUMBER.fullmatch(text):
         return None
     if isinstance(domain, Reals):
         return double(text)
-    return whole(text) if INTEGER.fullmatch(text) else float(text)
+    return whole(text) if integer else float(text)
 
 
 def to_json(value: Value, domain: Domain) -> Any:

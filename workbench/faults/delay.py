@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 from workbench.core.domain import Domain, Range, Value
+from workbench.core.kinds import Happening, Tick
 from workbench.core.ops import EQ, GT, MAX, both, either, ite, negate
-from workbench.core.processor import Burst, Emission, Happening, Machine, Maybe, Slot, State, Tick
+from workbench.core.processor import Burst, Emission, Machine, Maybe, Slot, State
 from workbench.core.term import const
 from workbench.faults.unreliable import Unreliable
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from workbench.core.domain import Domain, Enum, Value
-from workbench.core.processor import Burst, Emission, Happening, Maybe, State, Tick
+from workbench.core.kinds import Happening, Tick
+from workbench.core.processor import Burst, Emission, Maybe, State
 from workbench.faults.unreliable import Unreliable
 
 

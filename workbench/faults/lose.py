@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from workbench.core.domain import Domain, Enum, Value
+from workbench.core.kinds import Happening, Tick
 from workbench.core.ops import both, negate
-from workbench.core.processor import Burst, Emission, Happening, Maybe, State, Tick
+from workbench.core.processor import Burst, Emission, Maybe, State
 from workbench.faults.unreliable import Unreliable
 
 

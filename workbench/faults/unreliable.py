@@ -14,13 +14,14 @@ from typing import Any, ClassVar, Self
 
 from workbench.core.domain import Anything, Bool, Domain, Range, Value
 from workbench.core.function import Function, TypedFunction
+from workbench.core.kinds import Clocked, Happening, Tick
 from workbench.core.ops import LT, both, ite
-from workbench.core.processor import Happening, Maybe, Processor, State, Stream, Tick, typed_function
+from workbench.core.processor import Maybe, State, Stream, typed_function
 from workbench.errors import TypingError
 
 
 @dataclass(frozen=True)
-class Unreliable(Processor):
+class Unreliable(Clocked):
     """Base of the processors that let faults happen.
 
     Parameters
@@ -34,7 +35,6 @@ class Unreliable(Processor):
     most: int | None = None
     when: Function | TypedFunction | None = None
 
-    clocked: ClassVar[bool] = True
     participle: ClassVar[str]
     """What it does to an event: `lost`."""
 

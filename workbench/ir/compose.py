@@ -15,10 +15,11 @@ from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals
 from workbench.core.fields import parts, scalars, within
 from workbench.core.finite import obstacle
 from workbench.core.join import Join
+from workbench.core.kinds import Clocked, Tick
 from workbench.core.memory import ANY_ROW, Array, Cells
 from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
-from workbench.core.processor import Machine, Maybe, Stepped, Tick, slots_of
+from workbench.core.processor import Machine, Maybe, Stepped, slots_of
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
@@ -163,7 +164,8 @@ class _Crawl:
         arrivals = [self.pipes[pipe].slots for pipe in node.inputs]
         roles = tuple((role, self.sources[pipe]) for role, pipe in zip(node.processor.ports, node.inputs, strict=True))
         rounds: tuple[Round, ...] = ()
-        if node.processor.clocked:
+        clocked = isinstance(node.processor, Clocked)
+        if clocked:
             pass
         elif node.queues:
             rounds = self._join(node, domains, arrivals, roles)
@@ -174,7 +176,7 @@ class _Crawl:
         self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
         for each in cells:
             each.fires = rounds[0][0]
-        emitted = self._ticked(node, machine) if node.processor.clocked else self._rounds(node, machine, rounds)
+        emitted = self._ticked(node, machine) if clocked else self._rounds(node, machine, rounds)
         if cells:
             self.kept += cells
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import LabError
-from workbench.events.whole import replacing
+from workbench.events.files import replacing
 from workbench.lab import report_text as text
 from workbench.lab.claim import Claim, Judgement, Macro, MacroValue
 from workbench.lab.data import Data

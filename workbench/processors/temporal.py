@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Integer, Overflowing, Range, Value
+from workbench.core.kinds import Deferring
 from workbench.core.ops import EQ, GE, both, either, ite, negate
 from workbench.core.processor import (
     NOTHING,
@@ -94,15 +95,13 @@ class Truth(Processor):
 
 
 @dataclass(frozen=True)
-class Streaming(Truth):
+class Streaming(Truth, Deferring):
     """Base of the operators that emit the verdict of every position as soon as it is known.
 
     `pending` is the most positions that may wait for their verdict: more are an overflow. A model needs it.
     """
 
     pending: int | None = None
-
-    waits: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.pending is not None and self.pending < 1:

@@ -1,22 +1,20 @@
 """The table of backends: everything that speaks of several of them reads it.
 
 The rule of this module: a backend is one file in `run/backends`, or in the folder `backends` of an extension, with a
-`ROW`. Rows are read to show help, so a row imports what it runs when it runs. This module knows the folder by its name
-only: what a row starts reads the table.
+`ROW`. Rows are read to show help, so a row imports what it runs when it runs.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
-import importlib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, did_you_mean
-from workbench.extensions import files
+from workbench.extensions import rows
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
@@ -117,9 +115,7 @@ NUMBA = {"numba": "pip install 'workbench[fast]'"}
 @functools.cache
 def backend_rows() -> Mapping[str, BackendRow]:
     """The backends by name, in the order in which they are shown."""
-    folder = importlib.import_module("workbench.run.backends")
-    rows = [importlib.import_module(f"{folder.__name__}.{name}").ROW for name in files(folder.__path__)]
-    return {row.name: row for row in sorted(rows, key=lambda row: (row.rank, row.name))}
+    return rows("workbench.run.backends")
 
 
 def backend_row(name: str) -> BackendRow:

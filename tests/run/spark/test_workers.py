@@ -10,6 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.run.spark.logs import LAST, SUMS, expected, pipeline, rows_of
+from workbench.core.program import Port, Ports
 from workbench.errors import DomainError, InputError, Overflow, Refused, SparkError, StateError
 from workbench.language import parse
 
@@ -180,7 +181,7 @@ def lines(text, file="/logs/a.csv", block=0):
     return pa.RecordBatch.from_arrays([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=list("abcd"))
 
 
-INPUTS = (("x", wb.INT), ("q", wb.BOOL))
+INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
 OWN = Layout("k", (), located=True, files=("/logs/a.csv",))
 TIMED = Layout("k", ("t",), located=True, files=("/logs/a.csv",), parts=3)
 
@@ -231,7 +232,7 @@ def test_what_orders_rows_is_a_number_or_a_text(texts, wanted):
 
 
 BAD_CSV = [
-    ("k,q\n", 1, "there is no column for input 'x'"),
+    ("k,q\n", 1, "there is no column 'x'"),
     ("x,q\n", 1, "there is no column 'k'"),
     ("k,x,q,x\n", 1, "two columns are called 'x'"),
     ("k,x,q\na,1,\nb,x7,", 3, "column 'x': expected a whole number, not 'x7'"),
@@ -260,10 +261,10 @@ def test_lines_of_csv_that_cannot_be_read(text, line, what):
     [
         ("{", "not a JSON value"), ('{"k": 1, "k": 1}', "a key occurs twice"),
         ("[1]", "expected an object"), ('{"x": 1}', "the row has no key 'k'"),
-        ('{"k": null}', "the row has no key 'k'"), ('{"k": [1]}', "'k' is [1], not a text or a number"),
+        ('{"k": null}', "the row has no key 'k'"), ('{"k": [1]}', "input 'k': expected a text or a number, not [1]"),
         ('{"k": 1, "x": "1"}', "input 'x': expected a whole number"),
         ('{"k": 1, "x": NaN}', "input 'x': expected a whole number, not NaN"),
-        ('{"k": 1, "x": ' + "1" * 5000 + "}", "digits, not "),
+        ('{"k": 1, "x": ' + "1" * 5000 + "}", "input 'x': expected a whole number of at most 4300 digits, not 1"),
     ],
 )  # fmt: skip
 def test_lines_of_json_that_cannot_be_read(line, what):

@@ -10,7 +10,6 @@ import workbench as wb
 from workbench.errors import PipelineError
 from workbench.run.threaded.executor import Threaded
 from workbench.run.threaded.manager import ThreadManager
-from workbench.run.threaded.non_blocking import NonBlocking
 from workbench.run.threaded.pipelined import Pipelined
 from workbench.run.threaded.placement import Placement
 from workbench.run.threaded.pull_group import PullGroup
@@ -38,7 +37,6 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a limit in a text": (lambda: ThreadManager("2"), "a limit of '2'"),  # type: ignore[arg-type]
     "a limit that is a truth value": (lambda: ThreadManager(True), "a limit of True"),
     "a limit below 0": (lambda: ThreadManager(-1), "a limit of -1"),
-    "a number is pushed into": (lambda: NonBlocking(3, NONE), "a processor or a pipeline, not 3"),  # type: ignore[arg-type]
     "a processor is certified": (lambda: certify(wb.Cumulate(wb.ADD)), "Cumulate.* is a processor"),
     "a processor is pulled": (lambda: PullGroup(wb.Passthrough(), NONE), "is a processor"),
     "copies of nobody": (lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"no"}))), "'no'"),

@@ -20,10 +20,10 @@ from workbench.errors import PipelineError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.window import Window
+from workbench.processors.keep_last import KeepLast
 from workbench.processors.trim import Trim
 from workbench.run.threaded.executor import Threaded
 from workbench.run.threaded.manager import ThreadManager
-from workbench.run.threaded.non_blocking import NonBlocking
 from workbench.run.threaded.pipelined import Pipelined
 from workbench.run.threaded.placement import Placement
 from workbench.run.threaded.pull_group import PullGroup
@@ -89,7 +89,7 @@ def executor(manager):
 
 
 def copies(manager):
-    running = Threaded(alone(Window(2, NonBlocking(Cumulate(f.ADD), manager))), manager)
+    running = Threaded(alone(Window(2, KeepLast())), manager)
     yield lambda: [running.push_fast(i).wait_for() for i in range(2)]
     running.push_fast(3).wait_for()
 

@@ -138,7 +138,7 @@ def test_ctrl_c_is_for_who_works_in_the_main_thread(limit):
         with pytest.raises(KeyboardInterrupt):
             manager.start(partial(signal.raise_signal, signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
-            NonBlocking(Interrupted(), manager).push_fast((), (1,))
+            NonBlocking(manager)(Interrupted().step, [((), (1,))])
 
 
 def until(condition):

@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Measure and print."""
     pipeline = o.load(args.file, args.param).pipeline
-    from workbench.events.formats import read_events
+    from workbench.events.read import read_events
     from workbench.run.threaded.advise import advise
     from workbench.verify.analyses.certify import certify_nodes
 

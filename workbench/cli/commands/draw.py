@@ -30,7 +30,7 @@ def execute(args: argparse.Namespace) -> int:
 
         sys.stdout.write(draw(pipeline))
         return 0
-    from workbench.events.whole import replacing
+    from workbench.events.files import replacing
     from workbench.show.draw import render
 
     with replacing(Path(os.path.realpath(args.output))) as name:

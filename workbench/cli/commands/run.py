@@ -75,8 +75,8 @@ def execute(args: argparse.Namespace) -> int:
 def _run(
     args: argparse.Namespace, pipeline: Pipeline, make: Callable[[Pipeline], Backend], faults: RandomFaults | None
 ) -> None:
-    from workbench.events.formats import read_events
-    from workbench.events.output import output_format, write_events
+    from workbench.events.read import read_events
+    from workbench.events.write import output_format, write_events
 
     events = read_events(args.input, pipeline, format=args.format)
     written = output_format(args.output, args.format, args.input)

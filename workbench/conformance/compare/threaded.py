@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from workbench.conformance.compare.executables import InputSequence, Seen
 from workbench.conformance.compare.schedules import Schedule, Switches
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import Processor, State, Stepped
+from workbench.core.processor import State, Stepped
 from workbench.processors.held.group import flatten
+from workbench.run.reference.cell import Cell
 from workbench.run.threaded.certificate import Certificate
 from workbench.run.threaded.executor import Threaded, default_placement
 from workbench.run.threaded.manager import ThreadManager
@@ -83,7 +84,7 @@ class Scheduled:
             with ThreadManager(plan.limit, primitives=schedule) as manager:
                 running = Threaded(self.pipeline, manager, placement, capacities=self.capacities, ahead=plan.ahead)
                 for cell in running._cells:
-                    cell.processor = preempted(cell.processor, schedule)
+                    preempt(cell, schedule)
                 try:
                     for record in running.records(steps):
                         pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
@@ -98,15 +99,15 @@ class Scheduled:
             raise error
 
 
-def preempted(processor: Processor, schedule: Schedule) -> Processor:
-    """The processor, with a point before and after each step at which another thread may go on."""
-    found = copy.copy(processor)
+def preempt(cell: Cell, schedule: Schedule) -> None:
+    """Put a point before and after each step of a processor at which another thread may go on."""
+    push = cell.step
 
     def step(state: State, front: tuple[object, ...]) -> Stepped:
         schedule.point()
-        result = processor.step(state, front)
+        result = push(state, front)
         schedule.point()
         return result
 
-    object.__setattr__(found, "step", step)
-    return found
+    cell.step, cell.processor = step, copy.copy(cell.processor)
+    object.__setattr__(cell.processor, "step", step)  # for the copies where it is pipelined

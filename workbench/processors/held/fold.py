@@ -8,7 +8,7 @@ fold of all. It costs three calls an event, for every width. Both are linked lis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -37,20 +37,6 @@ class CumulateWindow(NamedTuple):
     def initial(self) -> State:
         """Nothing has been seen."""
         return (0, None, None, 0) if self.stacks else ()
-
-    def events(self, state: State) -> Sequence[Value]:
-        """The events that the next one completes a window with, or fewer: all there have been."""
-        if not self.stacks:
-            return state
-        seen, old, young, _ = state
-        return _events(old, young)[1:] if seen == self.width else _events(old, young)
-
-    def after(self, events: Sequence[Value]) -> State:
-        """The state that has these events, less than a window of them."""
-        state = self.initial()
-        for value in events:
-            state, _ = self.step(state, value)
-        return state
 
     def step(self, state: State, value: Value) -> tuple[State, tuple[Maybe, ...]]:
         """One more event."""
@@ -103,12 +89,11 @@ def _events(old: Stack | None, young: Stack | None) -> list[Value]:
 
 def cumulation(inner: Processor) -> Cumulate | None:
     """The cumulation that a typed processor, or the only one of a group, is."""
-    inner = inner.unwrapped
     if isinstance(inner, Group):
         flat = inner.flat
         if len(flat.nodes) != 1 or [pipe for _, pipe in flat.outputs] != [*flat.nodes[0].outputs]:
             return None
-        inner = flat.typed[flat.nodes[0].name].unwrapped
+        inner = flat.typed[flat.nodes[0].name]
     return inner if type(inner) is Cumulate and isinstance(inner.function, TypedFunction) else None
 
 

@@ -18,6 +18,7 @@ from workbench.core.domain import INT, Domain, Value
 from workbench.core.fault import Fault
 from workbench.core.function import same_domain
 from workbench.core.join import Join
+from workbench.core.kinds import Deferring, Each, Holder, in_turn, keeps_copies, stepping
 from workbench.core.ops import both, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
@@ -25,7 +26,6 @@ from workbench.core.processor import (
     Emission,
     Machine,
     Maybe,
-    Processor,
     Slot,
     State,
     Stepped,
@@ -47,7 +47,7 @@ MOST = 50_000
 
 
 @dataclass(frozen=True)
-class Group(Processor):
+class Group(Holder):
     """The pipeline `body` as a processor of the same arity."""
 
     body: Pipeline
@@ -161,10 +161,14 @@ class Group(Processor):
     def initial(self) -> State:
         return self._begun
 
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
-        if self._together is not None:
+    @cached_property
+    def copies(self) -> bool:
+        return any(keeps_copies(processor) for processor in self.flat.typed.values())
+
+    def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
+        if self._together is not None and each is in_turn:
             return self._together(state, front)
-        after, carried = self._walk(state, [(value,) for value in front], ends=False)
+        after, carried = self._walk(state, [(value,) for value in front], ends=False, each=each)
         return after, tuple([emission(carried[pipe]) for pipe in self._shown])
 
     def finish(self, state: State) -> tuple[Emission, ...]:
@@ -172,7 +176,9 @@ class Group(Processor):
         _, carried = self._walk(state, [()] * self.in_arity, ends=True)
         return tuple([emission(carried[pipe]) for pipe in self._shown])
 
-    def _walk(self, state: State, given: list[Sequence[Value]], *, ends: bool) -> tuple[State, list[Sequence[Value]]]:
+    def _walk(
+        self, state: State, given: list[Sequence[Value]], *, ends: bool, each: Each = in_turn
+    ) -> tuple[State, list[Sequence[Value]]]:
         """One step with these events on the inputs: the state after it, and what every pipe carries."""
         after, carried = [], given
         for (processor, sources, targets, _), (inner, queues) in zip(self._members, state, strict=True):
@@ -184,8 +190,9 @@ class Group(Processor):
                 fronts = list(zip(*streams, strict=False))
                 queues = queues and tuple([tuple(stream[len(fronts) :]) for stream in streams])
             results = []
+            push = processor.step if each is in_turn else stepping(processor, each)
             for front in fronts:
-                inner, emitted = processor.step(inner, front)
+                inner, emitted = push(inner, front)
                 results.append(emitted)
             if ends:
                 results.append(processor.finish(inner))
@@ -363,7 +370,9 @@ def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
 
 def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:
     room = capacities.get(node.pending)
-    return node if room is None else replace(node, processor=node.processor.with_room(room))
+    if room is None or not isinstance(node.processor, Deferring):
+        return node
+    return replace(node, processor=node.processor.with_room(room))
 
 
 def planned(pipeline: Pipeline) -> tuple[Fault, ...]:

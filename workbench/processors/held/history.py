@@ -22,13 +22,13 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.freeze import Freeze
 from workbench.processors.held.group import Group
-from workbench.processors.held.holding import Holder, as_state, computes
+from workbench.processors.held.holding import SingleHolder, as_state, computes
 from workbench.processors.keep_last import KeepLast
 from workbench.processors.trim import Trim
 
 
 @dataclass(frozen=True)
-class History(Holder):
+class History(SingleHolder):
     """What `inner` emits on an event when it has seen only the last `events` fronts, this one included.
 
     Parameters

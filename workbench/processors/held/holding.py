@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Bool, Domain, Range
+from workbench.core.kinds import Holder
 from workbench.core.ops import as_term, either, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, slots_of
@@ -16,7 +17,7 @@ from workbench.errors import PipelineError, TypingError
 from workbench.processors.held.group import Group
 
 
-class Holder(Processor):
+class SingleHolder(Holder):
     """Base of processors that hold another one, as `inner`; a pipeline becomes a group when it is held."""
 
     inner: Processor | Pipeline

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Anything, Domain, Map, Tuple, Value
 from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
+from workbench.core.kinds import Each, Push, begun, in_turn
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
@@ -24,13 +25,11 @@ from workbench.core.processor import (
     Machine,
     Maybe,
     Processor,
-    Push,
     State,
+    Stepped,
     Stream,
     emission,
     event,
-    push_all,
-    pushed,
     typed_function,
 )
 from workbench.core.strict import computed, when
@@ -38,11 +37,11 @@ from workbench.core.term import FALSE, TRUE, Entries, const
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.filter import Filter
-from workbench.processors.held.holding import Holder, advance, check_verdicts, first_event, wrapped
+from workbench.processors.held.holding import SingleHolder, advance, check_verdicts, first_event, wrapped
 
 
 @dataclass(frozen=True)
-class ForAll(Holder):
+class ForAll(SingleHolder):
     """Whether the inner processor holds of every value that a front has.
 
     Parameters
@@ -124,15 +123,13 @@ class ForAll(Holder):
 
     # --- operation: for each position that waits its verdict, or the copies that have not given theirs -----------
 
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+    def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         positions = [*state, [(value, self._begun) for value in self._values(front)]]
         push: Push = self._inner.step
-        if self._inner.overlaps:
-            jobs = [(copy, (value, *front)) for each in positions if not isinstance(each, bool) for value, copy in each]
-            done = iter(push_all(self._inner, jobs))
-            positions = [p if isinstance(p, bool) else [(v, next(done)) for v, _ in p] for p in positions]
-            push = pushed
-        after = [each if isinstance(each, bool) else self._fed(each, front, push) for each in positions]
+        if each is not in_turn:
+            jobs = [(copy, (value, *front)) for at in positions if not isinstance(at, bool) for value, copy in at]
+            push = begun(self._inner, each, jobs)
+        after = [at if isinstance(at, bool) else self._fed(at, front, push) for at in positions]
         known = 0
         while known < len(after) and isinstance(after[known], bool):
             known += 1

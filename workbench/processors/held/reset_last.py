@@ -7,19 +7,20 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Anything, Bool, Domain, Value
+from workbench.core.kinds import Each, in_turn, keeps_copies, stepping
 from workbench.core.ops import both, ite
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, Stream
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stream
 from workbench.core.term import const
 from workbench.errors import TypingError
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.holding import Holder, advance, ended, last_event, wrapped
+from workbench.processors.held.holding import SingleHolder, advance, ended, last_event, wrapped
 from workbench.processors.trim import Trim
 
 
 @dataclass(frozen=True)
-class ResetLast(Holder):
+class ResetLast(SingleHolder):
     """The last event that `inner` emits on each batch: a batch ends with a front at which the last input is true.
 
     The end of a batch is the end of the inner processor's stream, as for a window. The batch that is not over when the
@@ -64,9 +65,14 @@ class ResetLast(Holder):
     def initial(self) -> State:
         return (self._begun, NOTHING)
 
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+    @property
+    def copies(self) -> bool:
+        return keeps_copies(self._inner)
+
+    def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         inner, last = state
-        inner, (out,) = self._inner.step(inner, front[:-1])
+        push = self._inner.step if each is in_turn else stepping(self._inner, each)
+        inner, (out,) = push(inner, front[:-1])
         last = last_event(out, last)
         if not front[-1]:
             return (inner, last), (NOTHING,)

@@ -9,32 +9,29 @@ on a stream of truth values, where no copies are needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.kinds import Each, Push, begun, in_turn
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
     RUNS_PYTHON,
-    Emission,
     Processor,
-    Push,
     State,
+    Stepped,
     Stream,
     emission,
-    push_all,
-    pushed,
 )
 from workbench.processors.apply import ApplyFunction
-from workbench.processors.held.holding import Holder, check_verdicts, first_event, wrapped
+from workbench.processors.held.holding import SingleHolder, check_verdicts, first_event, wrapped
 from workbench.processors.trim import Trim
 
 
 @dataclass(frozen=True)
-class GloballyOf(Holder):
+class GloballyOf(SingleHolder):
     """False for every position from which on some copy of `inner` says false first.
 
     `inner` is a processor, or a pipeline, with one output of truth values.
@@ -74,16 +71,15 @@ class GloballyOf(Holder):
     def initial(self) -> State:
         return (0, ())
 
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+    def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         """The state is the number of positions that wait, and the copies with the positions at which they began."""
         waiting, copies = state
         following, decided = [], 0
-        begun: Sequence[tuple[int, Any]] = (*copies, (waiting, self._begun))
+        copies = (*copies, (waiting, self._begun))
         push: Push = self._inner.step
-        if self._inner.overlaps:
-            done = push_all(self._inner, [(before, front) for _, before in begun])
-            push, begun = pushed, [(position, each) for (position, _), each in zip(begun, done, strict=True)]
-        for position, before in begun:
+        if each is not in_turn:
+            push = begun(self._inner, each, [(before, front) for _, before in copies])
+        for position, before in copies:
             after, (out,) = push(before, front)
             said = first_event(out)
             if not said.present:

@@ -20,17 +20,17 @@ from typing import Any, ClassVar, Literal, Self
 
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Range, Tuple, Value
+from workbench.core.kinds import Each, in_turn, stepping
 from workbench.core.ops import EQ, GE, LT, both, ite
-from workbench.core.pending import Done
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stepped, Stored, Stream, push_all
+from workbench.core.processor import NOTHING, Machine, Maybe, Processor, Slot, State, Stored, Stream
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.fold import CumulateWindow, associative, fold_of
 from workbench.processors.held.holding import (
-    Holder,
+    SingleHolder,
     advance,
     always_emits,
     bits,
@@ -45,7 +45,7 @@ Encoding = Literal["auto", "events", "copies"]
 
 
 @dataclass(frozen=True)
-class Window(Holder):
+class Window(SingleHolder):
     """The last event that `inner` emits on each `width` successive fronts.
 
     Parameters
@@ -96,51 +96,47 @@ class Window(Holder):
         """How to do with less than running the inner processor anew, if that is known."""
         return fold_of(self.width, self._inner)
 
-    @property
+    @cached_property
     def copies(self) -> bool:
-        return self.width > 1 and associative(self._inner) is None
+        return self.width > 1 and associative(self._inner) is None  # else there is less to do than to step copies
 
     def initial(self) -> State:
         return () if self._fold is None else self._fold.initial()
 
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        if self._inner.overlaps:
-            return self._step_copies(state, front)
+    def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> tuple[State, tuple[Maybe, ...]]:
+        if each is not in_turn and self.copies:
+            return self._step_copies(state, front, each)
         if state and isinstance(state[-1], _Copies):
-            state = state[:-1] if self._fold is None else self._fold.after([value for (value,) in state[:-1]])
+            state = state[:-1]
         if self._fold is not None:
             return self._fold.step(state, front[0])
         fronts = (*state, front)
         if len(fronts) < self.width:
             return fronts, (NOTHING,)
-        return fronts[1:], self._emitted(self._refold(fronts))
-
-    def _refold(self, fronts: tuple[Any, ...]) -> Copy:
         step = self._inner.step
         inner, last = self._begun, NOTHING
         for events in fronts:
             inner, (out,) = step(inner, events)
             last = last_event(out, last)
-        return inner, last
+        return fronts[1:], self._emitted(inner, last)
 
-    def _emitted(self, copy: Copy) -> tuple[Maybe]:
-        inner, last = copy
+    def _emitted(self, inner: State, last: Maybe) -> tuple[Maybe]:
         (final,) = self._inner.finish(inner)  # the end of the window is the end of the inner stream
         return (last_event(final, last),)
 
-    def _step_copies(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        """The same where pushes can overlap: a copy for each window that has begun, last in the state."""
+    def _step_copies(self, state: State, front: tuple[Any, ...], each: Each) -> tuple[State, tuple[Maybe, ...]]:
+        """The same with a copy for each window that has begun, last in the state."""
         copies = _Copies()
         if state and isinstance(state[-1], _Copies):
             state, copies = state[:-1], state[-1]
-        elif self._fold is not None:
-            state = tuple([(value,) for value in self._fold.events(state)])
-        fronts = (*state, front)
-        copies = copies.push(self._inner, len(fronts), front)
-        if len(fronts) < self.width:
-            return (*fronts, copies), (NOTHING,)
-        oldest = copies[0] or self._refold(fronts)
-        return (*fronts[1:], _Copies(copies[1:])), self._emitted(oldest)
+        copies = copies.push(self._inner, len(state) + 1, front, each)
+        if len(state) + 1 < self.width:
+            return (*state, front if self._fold is None else front[0], copies), (NOTHING,)
+        if copies[0] is None:
+            state, out = self.step(state, front)
+        else:
+            state, out = (*state[1:], front if self._fold is None else front[0]), self._emitted(*copies[0])
+        return (*state, _Copies(copies[1:])), out
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
@@ -249,22 +245,23 @@ Copy = tuple[State, Maybe]
 class _Copies(tuple[Copy | None, ...]):
     """The copy of each window that has begun, the oldest first; None where it is to be made anew from the events.
 
-    That is so where pushes did not overlap when the window began, and where the copy has failed: a window that is
-    not complete yet says nothing.
+    That is so where no copies were stepped when the window began, and where the copy has failed: a window that is not
+    complete yet says nothing.
     """
 
     __slots__ = ()
 
-    def push(self, inner: Processor, windows: int, front: tuple[Any, ...]) -> _Copies:
+    def push(self, inner: Processor, windows: int, front: tuple[Any, ...], each: Each) -> _Copies:
         """All copies advanced by a front, the one of a new window included: `windows` together."""
+        step = stepping(inner, each)
+
+        def advanced(state: State, last: Maybe) -> Copy | None:
+            try:
+                state, (out,) = step(state, front)
+            except Exception:
+                return None
+            return state, last_event(out, last)
+
         begun = (*(None,) * (windows - 1 - len(self)), *self, (inner.initial(), NOTHING))
-        pushed = iter(push_all(inner, ((copy[0], front) for copy in begun if copy)))
-        return _Copies(copy and _advanced(next(pushed), copy[1]) for copy in begun)
-
-
-def _advanced(pushed: Done[Stepped], last: Maybe) -> Copy | None:
-    try:
-        state, (out,) = pushed.wait_for()
-    except Exception:
-        return None
-    return state, last_event(out, last)
+        results = each(advanced, [copy for copy in begun if copy])
+        return _Copies(copy and next(results) for copy in begun)

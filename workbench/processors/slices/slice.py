@@ -6,7 +6,7 @@ output is the map from each slice to the last event that it has emitted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import BOOL, MOST_KEYS, Bool, Domain, FrozenMap, Map, Value
 from workbench.core.function import Function, TypedFunction, as_function, on_values
+from workbench.core.kinds import Each, in_turn, keeps_copies, stepping
 from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
@@ -28,7 +29,6 @@ from workbench.core.processor import (
     Stored,
     Stream,
     event,
-    push_all,
     typed_function,
 )
 from workbench.core.strict import computed
@@ -37,14 +37,14 @@ from workbench.errors import PipelineError, Refused, TypingError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.holding import Holder, last_event, wrapped
+from workbench.processors.held.holding import SingleHolder, last_event, wrapped
 from workbench.processors.slices.copies import SliceMachine
 from workbench.processors.slices.table import SliceTable, scalar
 from workbench.processors.trim import Trim
 
 
 @dataclass(frozen=True)
-class Slice(Holder):
+class Slice(SingleHolder):
     """The last event that each slice has emitted, as a map from the slices' keys, for every front.
 
     Parameters
@@ -143,9 +143,9 @@ class Slice(Holder):
 
     # --- operation: the inner states and the last events, as maps that share what did not change ---------------
 
-    @property
+    @cached_property
     def copies(self) -> bool:
-        return self.to_all is not None
+        return self.to_all is not None or keeps_copies(self._inner)
 
     def initial(self) -> State:
         return (FrozenMap(), FrozenMap())
@@ -154,27 +154,19 @@ class Slice(Holder):
     def _key(self) -> Callable[..., Value]:
         return on_values(self.key)
 
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+    def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         inner, last = state
-        if self.to_all is not None and self.to_all(*front):
-            for key, stepped in self._all_stepped(inner, front):
-                inner, last = self._fed(inner, last, key, stepped)
-        else:
-            inner, last = self._fed(inner, last, *self._stepped(inner, front))
+        for key, stepped in self._stepped(inner, front, each):
+            inner, last = self._fed(inner, last, key, stepped)
         return (inner, last), (event(last),)
 
-    def _stepped(self, inner: Any, front: tuple[Any, ...]) -> tuple[Value, Stepped]:
-        """What a front makes of the slice to which it goes."""
+    def _stepped(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
+        """What a front makes of the slices to which it goes."""
+        push = self._inner.step if each is in_turn else stepping(self._inner, each)
+        if self.to_all is not None and self.to_all(*front):
+            return zip(inner, each(push, [(before, front) for before in inner.values()]), strict=True)
         key = self._key(*front)
-        return key, self._inner.step(inner.get(key, self._begun), front)
-
-    def _all_stepped(self, inner: Any, front: tuple[Any, ...]) -> Iterator[tuple[Value, Stepped]]:
-        """What a front makes of every slice."""
-        if not self._inner.overlaps:
-            yield from ((key, self._inner.step(before, front)) for key, before in inner.items())
-            return
-        done = push_all(self._inner, [(before, front) for before in inner.values()])
-        yield from ((key, each.wait_for()) for key, each in zip(inner, done, strict=True))
+        return ((key, push(inner.get(key, self._begun), front)),)
 
     def _fed(self, inner: Any, last: Any, key: Value, stepped: Stepped) -> tuple[Any, Any]:
         """The maps after a slice has seen a front."""

@@ -6,8 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Value
+from workbench.core.kinds import Each, in_turn
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
-from workbench.core.processor import NOTHING, Burst, Emission, Machine, Maybe, Slot, State, Stored, Stream, emission
+from workbench.core.processor import (
+    NOTHING,
+    Burst,
+    Emission,
+    Machine,
+    Maybe,
+    Slot,
+    State,
+    Stepped,
+    Stored,
+    Stream,
+    emission,
+)
 from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.processors.held.holding import advance, ended, last_event
@@ -80,11 +93,10 @@ class SliceLast(Slice):
     def initial(self) -> State:
         return (FrozenMap(),)
 
-    def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:
+    def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         (inner,) = state
-        everywhere = self.to_all is not None and self.to_all(*front)
         said = []
-        for key, (after, (out,)) in self._all_stepped(inner, front) if everywhere else (self._stepped(inner, front),):
+        for key, (after, (out,)) in self._stepped(inner, front, each):
             found = last_event(out, NOTHING)
             if found.present:
                 said.append((key, found.value))

@@ -6,22 +6,21 @@ leave nothing half-done.
 
 from __future__ import annotations
 
-import traceback
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 from workbench.core.domain import Value
+from workbench.core.kinds import Clocked, Deferring, Push, Tick
 from workbench.core.pipeline import Node
-from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, Tick, events_of
+from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, events_of, misshapen
 from workbench.errors import Overflow, PipelineError, WorkbenchError
 from workbench.run.base import Oracle
 
 Emissions = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
-StepFunction = Callable[[State, tuple[Any, ...]], tuple[State, Any]]
-CellPlan = tuple[int, "Cell", StepFunction, int, int, bool, tuple[tuple[int, bool], ...]]
+CellPlan = tuple[int, "Cell", Push, int, int, bool, tuple[tuple[int, bool], ...]]
 """Of a processor what a step needs to know: see `Cell.plan`."""
 
 JOINED, SEVERAL = -1, -2
@@ -44,16 +43,22 @@ class Cell:
     """One processor that runs: its queues, and the slots of the pipes it reads and writes.
 
     The states of all processors lie in one list of the executor, which a step copies to be undone.
+
+    Parameters
+    ----------
+    step: what the executor steps it with.
     """
 
     __slots__ = (
         "_arrived", "_front", "_pairs", "_popped", "_received", "_taken",
-        "finished", "node", "processor", "queues", "sources", "targets",
+        "clocked", "finished", "node", "processor", "queues", "sources", "step", "targets",
     )  # fmt: skip
 
-    def __init__(self, node: Node, processor: Processor, slots: Mapping[str, int]) -> None:
+    def __init__(self, node: Node, processor: Processor, step: Push, slots: Mapping[str, int]) -> None:
         self.node = node
         self.processor = processor
+        self.step = step
+        self.clocked = isinstance(processor, Clocked)
         self.sources = tuple(slots[pipe] for pipe in node.inputs)
         self.targets = tuple(slots[pipe] for pipe in node.outputs)
         self.queues: tuple[deque[Value], ...] = tuple(deque() for _ in node.queues)
@@ -74,7 +79,7 @@ class Cell:
         source = self.sources[0] if len(self.sources) == 1 else JOINED if self.queues else SEVERAL
         targets = tuple((slot, wide[slot]) for slot in self.targets)
         target, is_wide = targets[0] if len(targets) == 1 else (-1, False)
-        return index, self, self.processor.step, source if narrow else SEVERAL, target, is_wide, targets
+        return index, self, self.step, source if narrow else SEVERAL, target, is_wide, targets
 
     def reset(self) -> None:
         """Empty the queues."""
@@ -122,12 +127,13 @@ class Cell:
 
     def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: int) -> tuple[State, list[Emissions]]:
         """The state after every front that these arrivals complete, and the results."""
-        emitted, step = [], self.processor.step
+        emitted, step = [], self.step
         for front in self.collect(arrivals):
+            found = ABSENT
             try:
-                state, results = step(state, front)
+                found = state, results = step(state, front)
             except Exception as error:
-                raise failure(when, self.node, front, error) from error
+                raise failure(when, self.node, front, error, found) from error
             emitted.append(results)
         return state, emitted
 
@@ -162,10 +168,11 @@ class Cell:
             return Maybe(True, said)
 
         front = Tick((*(Maybe(True, value) for value in events), *absent), strike, ends)
+        found = ABSENT
         try:
-            state, results = self.processor.step(state, front)
+            found = state, results = self.step(state, front)
         except Exception as error:
-            raise failure(when, self.node, tuple(events), error) from error
+            raise failure(when, self.node, tuple(events), error, found) from error
         return state, [results]
 
     def carry(self, emitted: Sequence[Emissions], carried: Sequence[list[Value]]) -> None:
@@ -210,28 +217,25 @@ class Cell:
             queue.extend(content)
 
 
-def failure(when: int | str, node: Node, front: tuple[Value, ...], error: Exception) -> WorkbenchError:
-    """An error in a processor's step, saying when, where and on which events."""
+def failure(
+    when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any = ABSENT
+) -> WorkbenchError:
+    """An error in a processor's step, saying when, where and on which events; `found` is what it gave, if it did."""
     shown = ", ".join(f"{port} = {value!r}" for port, value in zip(node.processor.ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
-    if isinstance(error, Overflow) and error.queue and node.pending:  # of this processor, and of none in it
-        room = node.processor.room
+    if isinstance(error, Overflow) and error.queue and isinstance(node.processor, Deferring):
+        room = node.processor.room  # of its own queue, and of none in a processor inside it
         what = f"queue '{node.pending}' overflows: its capacity is {room} and more positions would wait"
-        return Overflow(f"{start}: {what}", where=error.where or node.where, hint=error.hint, queue=node.pending)
+        full = error.retold(f"{start}: {what}", where=error.where or node.where)
+        full.queue = node.pending
+        return full
     if isinstance(error, WorkbenchError):
-        return type(error)(f"{start}: {error.what}", where=error.where or node.where, hint=error.hint)
-    if not _raised_in(error, type(node.processor)):
-        outs = node.processor.out_arity
-        wrong = f"{start}: its step gives no state and emissions for its outputs, of which it has {outs}"
-        return PipelineError(wrong, where=node.where, hint=SHAPE)
+        return error.retold(f"{start}: {error.what}", where=error.where or node.where)
+    wrong = "" if found is ABSENT else misshapen(found, None, node.processor.out_arity)
+    if wrong:
+        return PipelineError(f"{start}: {wrong}", where=node.where, hint=SHAPE)
     return WorkbenchError(
         f"{start} failed: {type(error).__name__}: {error}",
         where=node.where,
         hint="the original error is its __cause__",
     )
-
-
-def _raised_in(error: Exception, kind: type[Processor]) -> bool:
-    """Whether an error comes out of a processor's own code, and not of what is done with that code's result."""
-    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-    return any(frame.f_code in (kind.step.__code__, kind.finish.__code__) for frame in frames)

@@ -15,13 +15,14 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 from workbench.core.domain import Value
-from workbench.core.pending import Done, Pending
+from workbench.core.kinds import Clocked, Push
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe, State, carried, events_of
 from workbench.core.program import unknown
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, StateError, did_you_mean
 from workbench.processors.held.group import flatten, with_room
 from workbench.run.base import Oracle, StepRecord, Steps, check_support
+from workbench.run.pending import Done, Pending
 from workbench.run.reference.cell import ABSENT, JOINED, Cell, failure
 from workbench.run.reference.pull import Pull
 from workbench.run.snapshot import HINT, fingerprint, from_text, opened, sealed, to_text
@@ -50,15 +51,16 @@ class Reference:
         self.capacities = self._checked(self.flat.capacities if capacities is None else capacities)
         self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
         slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
-        self._cells = [Cell(node, self.flat.typed[node.name], slots) for node in self.flat.nodes]
+        self._cells = [
+            Cell(node, self.flat.typed[node.name], self._pushing(node.name), slots) for node in self.flat.nodes
+        ]
         self._shown = [(output, slots[pipe]) for output, pipe in self.flat.outputs]
         self._oracles = {oracle: slots[oracle] for oracle in self.flat.oracles}
         self._empty = [ABSENT] * len(self._pipes)
         self._width = self.flat.widths
         self._wide = [self._width[pipe] != 1 for pipe in self._pipes]
         self._plan = [cell.plan(index, self._wide) for index, cell in enumerate(self._cells)]
-        clocked = any(cell.processor.clocked for cell in self._cells)
-        self._advance = self._advance_clocked if clocked else self._advance_fronts
+        self._advance = self._advance_clocked if self.flat.clocked else self._advance_fronts
         self._sources = self.flat.inputs
         self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
         self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
@@ -84,6 +86,10 @@ class Reference:
             if capacity < 0:
                 raise PipelineError(f"the capacity of queue '{name}' is {capacity}", hint="0 is the least")
         return dict(capacities)
+
+    def _pushing(self, name: str) -> Push:
+        """What the processor of this name is stepped with."""
+        return self.flat.typed[name].step
 
     def reset(self) -> None:
         """Back to the state before the first event; sources connected for pulling are let go."""
@@ -235,7 +241,7 @@ class Reference:
         try:
             for index, cell in enumerate(self._cells):
                 arrivals = [contents[slot] for slot in cell.sources]
-                if cell.processor.clocked:
+                if cell.clocked:
                     self._states[index], emitted = cell.tick(before[index], contents, oracle, when)
                     cell.carry(emitted, contents)
                 elif any(arrivals):
@@ -263,6 +269,7 @@ class Reference:
         before = states.copy()
         met: list[Cell] = []
         cell = None
+        found: Any = ABSENT
         front: tuple[Any, ...] | None = ()
         try:
             for index, cell, step, source, target, wide, targets in self._plan:
@@ -280,7 +287,8 @@ class Reference:
                     several, cell = cell, None  # it says itself what failed
                     self._advance_several(index, several, current, met)
                     continue
-                states[index], results = step(states[index], front)
+                found = ABSENT
+                found = states[index], results = step(states[index], front)
                 if target >= 0:
                     (emitted,) = results
                     if wide:
@@ -302,7 +310,7 @@ class Reference:
             states[:] = before
             if cell is None or not isinstance(error, Exception):
                 raise
-            raise failure(self.steps, cell.node, front or (), error) from error
+            raise failure(self.steps, cell.node, front or (), error, found) from error
         self.steps += 1
 
     def _advance_several(self, index: int, cell: Cell, current: list[Any], met: list[Cell]) -> None:
@@ -384,7 +392,7 @@ class Reference:
         when = self.steps
         for index, cell in enumerate(self._cells):
             sources = cell.sources
-            if cell.processor.clocked:
+            if cell.clocked:
                 sources = sources[:1]  # what oracles say has no end
                 ends = over[sources[0]]
                 self._states[index], emitted = cell.tick(self._states[index], contents, lambda _: None, when, ends=ends)
@@ -448,7 +456,7 @@ class Reference:
                 hint="use Reference(pipeline, capacities={}) for pulling",
             )
         for node in self.flat.nodes:
-            if node.processor.merges or node.processor.clocked:
+            if node.processor.merges or isinstance(node.processor, Clocked):
                 raise Refused(
                     f"the output of '{node.name}' ({node.processor}) depends on the steps at which events arrive,"
                     " and pull mode has none",
@@ -460,7 +468,8 @@ class Reference:
         missing = [name for name in self._positions if name not in sources]
         if missing:
             raise PipelineError(f"input '{missing[0]}' of pipeline {self.flat.name} has no source")
-        self._pull = Pull(self.flat, self.flat.ports.streams(sources))
+        steps = {cell.node.name: cell.step for cell in self._cells}
+        self._pull = Pull(self.flat, self.flat.ports.streams(sources), steps)
         self._closed = True
         return self
 

@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 from workbench.core.domain import Domain, Value
+from workbench.core.kinds import Push
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Processor, events_of
 from workbench.errors import DomainError
-from workbench.run.reference.cell import failure
+from workbench.run.reference.cell import ABSENT, failure
 
 
 class PullPipe:
@@ -62,8 +63,10 @@ class PullSource:
 class Puller:
     """A processor that fires when it is asked to."""
 
-    def __init__(self, node: Node, processor: Processor, sources: list[Demand], targets: list[PullPipe]) -> None:
-        self.node, self.processor, self.sources, self.targets = node, processor, sources, targets
+    def __init__(
+        self, node: Node, processor: Processor, step: Push, sources: list[Demand], targets: list[PullPipe]
+    ) -> None:
+        self.node, self.processor, self.step, self.sources, self.targets = node, processor, step, sources, targets
         self.state = processor.initial()
         self.fronts = 0
 
@@ -81,14 +84,16 @@ class Puller:
                 pipe.ended = True
             return None
         front = tuple(demand.buffer[0] for demand in self.sources)
+        found = ABSENT
         try:
-            self.state, results = self.processor.step(self.state, front)
+            found = state, results = self.step(self.state, front)
+            self.emit(results)
         except Exception as error:
-            raise failure(f"front {self.fronts}", self.node, front, error) from error
+            raise failure(f"front {self.fronts}", self.node, front, error, found) from error
         for demand in self.sources:
             demand.buffer.popleft()
+        self.state = state
         self.fronts += 1
-        self.emit(results)
         return None
 
     def emit(self, results: tuple[Emission, ...]) -> None:
@@ -108,9 +113,9 @@ class Demand:
 
 
 class Pull:
-    """A pipeline connected to sources, to be pulled at its outputs."""
+    """A pipeline connected to sources, to be pulled at its outputs; `steps` are those of its processors, by name."""
 
-    def __init__(self, pipeline: Pipeline, sources: Mapping[str, Iterable[Value]]) -> None:
+    def __init__(self, pipeline: Pipeline, sources: Mapping[str, Iterable[Value]], steps: Mapping[str, Push]) -> None:
         pipes = {name: PullPipe() for name in pipeline.domains}
         producers: dict[str, PullSource | Puller] = {}
 
@@ -123,7 +128,8 @@ class Pull:
             producers[name] = PullSource(name, domain, sources[name], pipes[name])
         for node in pipeline.nodes:
             wishes = [demand(pipe) for pipe in node.inputs]
-            puller = Puller(node, pipeline.typed[node.name], wishes, [pipes[pipe] for pipe in node.outputs])
+            targets = [pipes[pipe] for pipe in node.outputs]
+            puller = Puller(node, pipeline.typed[node.name], steps[node.name], wishes, targets)
             producers.update(dict.fromkeys(node.outputs, puller))
         self.outputs = {name: demand(pipe) for name, pipe in pipeline.outputs}
 

@@ -1,28 +1,28 @@
-"""Events as columns of Spark, both ways; what the columns are, `backends/events_columns` says."""
+"""Events as columns of Spark, both ways; what the columns are, `events/columns` says."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from workbench.core.domain import Bool, Domain, Enum, Value
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import DomainError, InputError
-from workbench.events.arrow import as_json, kind, to_column
+from workbench.events.columns import as_json, kind, to_column
 from workbench.events.values import UnreadableError, from_json, parse_json, short
 
 STEP = "step"
 """The column of the outputs that says in which step of its key an event came out."""
 
 
-def output_schema(pipeline: Pipeline, key: str, key_type: str) -> str:
-    """The columns of what a pipeline makes of each key, as Spark writes schemas.
+def output_schema(program: Program, key: str, key_type: str) -> str:
+    """The columns of what a program makes of each key, as Spark writes schemas.
 
     Raises
     ------
     InputError: two of them would have one name.
     """
-    names = [name for name, _ in pipeline.outputs]
-    for name in names:
+    shown = program.ports.shown
+    for name in shown:
         if name.lower() in (key.lower(), STEP):
             whose = "step" if name.lower() == STEP else "key"
             raise InputError(
@@ -31,8 +31,8 @@ def output_schema(pipeline: Pipeline, key: str, key_type: str) -> str:
             )
     if key.lower() == STEP:
         raise InputError(f"the key '{key}' would have the name of the column for the step", hint="rename the column")
-    made = zip(names, pipeline.output_domains, strict=True)
-    return ", ".join([f"`{key}` {key_type}", f"{STEP} long", *(f"`{name}` {kind(domain)}" for name, domain in made)])
+    made = (f"`{name}` {kind(domain)}" for name, domain in shown.items())
+    return ", ".join([f"`{key}` {key_type}", f"{STEP} long", *made])
 
 
 # --- events from columns --------------------------------------------------------------------------------------
@@ -91,5 +91,5 @@ def arrays_to_column(domain: Domain, output: Any, name: str) -> Any:
         labels = pa.array(domain.labels, pa.string())
         return labels.take(pa.array(output.array))
     if kind(domain) == "string":
-        return to_column(domain, output.events(), name)
+        return to_column(domain, output.events(), f"output '{name}'")
     return pa.array(output.array)

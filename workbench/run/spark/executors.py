@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Refused
-from workbench.events.arrow import to_column
+from workbench.events.columns import to_column
 from workbench.run.compiled.execute.executor import Compiled
 from workbench.run.reference.executor import Reference
 from workbench.run.spark.columns import InputColumn, arrays_to_column
@@ -139,7 +139,7 @@ class OnSteps(Executor):
         for name, domain in self.outputs:
             events = [(value, step) for step, row in enumerate(rows, start) for value in row[name]]
             steps = np.array([step for _, step in events], np.int64)
-            made[name] = (to_column(domain, [value for value, _ in events], name), steps)
+            made[name] = (to_column(domain, [value for value, _ in events], f"output '{name}'"), steps)
         return made
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import InputError, did_you_mean
-from workbench.events.arrow import kind
+from workbench.events.columns import kind
 from workbench.run.spark.columns import output_schema
 from workbench.run.spark.executors import Choice, choose
 from workbench.run.spark.runner import Layout, Runner
@@ -117,7 +118,7 @@ def ordering(frame: DataFrame, name: str, kind_of: str) -> Column:
     return column.cast("long") if kind_of in WHOLE else column.cast("double") if kind_of in FLOATS else column
 
 
-def inputs(pipeline: Pipeline, frame: DataFrame) -> list[Column]:
+def inputs(program: Program, frame: DataFrame) -> list[Column]:
     """The columns of the inputs, as `columns` wants them.
 
     Raises
@@ -126,7 +127,7 @@ def inputs(pipeline: Pipeline, frame: DataFrame) -> list[Column]:
     """
     types = dict(frame.dtypes)
     found = []
-    for i, (name, domain) in enumerate(pipeline.inputs):
+    for i, (name, domain) in enumerate(program.ports.domains.items()):
         known(name, types, "column for input")
         found.append(_input(frame[f"`{name}`"], name, types[name], domain).alias(f"x{i}"))
     return found

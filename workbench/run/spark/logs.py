@@ -15,21 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import InputError, SparkError
-from workbench.events.arrow import kind
-from workbench.events.formats import Format
+from workbench.events.columns import kind
+from workbench.events.files import FORMATS, Format, ending
+from workbench.events.order import ORDER_TYPES
 from workbench.run.spark.carry import brought_back
 from workbench.run.spark.keyed import inputs, known, ordering, see_key
-from workbench.run.spark.parse import ORDER_TYPES, Parser, header_of
+from workbench.run.spark.parse import Parser
 from workbench.run.spark.runner import Layout, place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FORMATS: dict[str, Format] = {
-    ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet",
-}  # fmt: skip
 LOCAL_FILE = "^file:/+"
 
 
@@ -49,7 +47,7 @@ class Log:
 
 def named_format(name: str) -> Format | None:
     """The format that a name tells, if it does."""
-    return FORMATS.get(Path(name.removesuffix(".gz")).suffix)
+    return FORMATS.get(ending(name))
 
 
 def format_of(path: str) -> Format | None:
@@ -60,7 +58,7 @@ def format_of(path: str) -> Format | None:
 
 
 def read_log(
-    spark: SparkSession, path: str, pipeline: Pipeline, *, key: str, order: str | None = None, format: Format
+    spark: SparkSession, path: str, program: Program, *, key: str, order: str | None = None, format: Format
 ) -> Log:
     """A log: a file, a folder of files, or a pattern, each a path that Spark can read.
 
@@ -79,20 +77,20 @@ def read_log(
     if not files:
         raise InputError("there is no file to read", where=path)
     if format == "parquet":
-        return _parquet(plain, pipeline, layout, files)
+        return _parquet(plain, program, layout, files)
     first = spark.read.text(unquote(files[0])).first()
     if first is None and format == "csv":
         raise InputError("the file is empty, where a line with the names of the columns is expected", where=files[0])
     header = None
     if first is not None and format == "csv":
-        header = header_of(first[0], [key, *layout.orders], [n for n, _ in pipeline.inputs], place_of(files[0], 0, 0))
-    return _lines(plain, pipeline, layout, format, files, header)
+        header = Parser(format, program, layout).header_of(first[0], place_of(files[0], 0, 0))
+    return _lines(plain, program, layout, format, files, header)
 
 
 def follow_log(
     spark: SparkSession,
     folder: str,
-    pipeline: Pipeline,
+    program: Program,
     *,
     key: str,
     order: str | None,
@@ -113,9 +111,9 @@ def follow_log(
     reader = spark.readStream.option("maxFilesPerTrigger", str(files)) if files else spark.readStream
     with readable(folder):
         if format != "parquet":
-            return _lines(reader.text(folder), pipeline, layout, format, (), None)
+            return _lines(reader.text(folder), program, layout, format, (), None)
         schema = spark.read.parquet(folder).schema
-        return _parquet(reader.schema(schema).parquet(folder), pipeline, layout, ())
+        return _parquet(reader.schema(schema).parquet(folder), program, layout, ())
 
 
 @contextlib.contextmanager
@@ -132,7 +130,7 @@ def readable(path: str) -> Iterator[None]:
         raise InputError(f"cannot read the log: {error.what}", where=path) from error
 
 
-def _lines(lines: Any, pipeline: Pipeline, layout: Layout, format: str, files: Any, header: list[str] | None) -> Log:
+def _lines(lines: Any, program: Program, layout: Layout, format: str, files: Any, header: list[str] | None) -> Log:
     from pyspark.sql import functions as F
 
     found = replace(layout, located=True, files=tuple(files))
@@ -143,12 +141,12 @@ def _lines(lines: Any, pipeline: Pipeline, layout: Layout, format: str, files: A
     orders = f"{ORDER_TYPES}, " if layout.orders else ""
     start = 3 if layout.orders else 0
     place = f"o{start} {'int' if files else 'string'}, o{start + 1} long, o{start + 2} long"
-    events = "".join(f", x{i} {kind(domain)}" for i, (_, domain) in enumerate(pipeline.inputs))
-    rows = placed.mapInArrow(Parser(format, pipeline.inputs, found, header), f"key string, {orders}{place}{events}")
+    events = "".join(f", x{i} {kind(domain)}" for i, (_, domain) in enumerate(program.ports.domains.items()))
+    rows = placed.mapInArrow(Parser(format, program, found, header), f"key string, {orders}{place}{events}")
     return Log(rows, replace(found, parts=start), "string")
 
 
-def _parquet(frame: Any, pipeline: Pipeline, layout: Layout, files: Any) -> Log:
+def _parquet(frame: Any, program: Program, layout: Layout, files: Any) -> Log:
     from pyspark.sql import functions as F
 
     types = dict(frame.dtypes)
@@ -160,7 +158,7 @@ def _parquet(frame: Any, pipeline: Pipeline, layout: Layout, files: Any) -> Log:
     place = [_numbered(path, files), F.lit(0).cast("long"), F.col("_metadata.row_index")]
     columns = [frame[f"`{layout.key}`"].alias("key")]
     columns += [column.alias(f"o{i}") for i, column in enumerate([*order, *place])]
-    columns += inputs(pipeline, frame)
+    columns += inputs(program, frame)
     found = replace(layout, located=True, files=tuple(files), parts=len(order))
     return Log(frame.select(*columns), found, types[layout.key])
 

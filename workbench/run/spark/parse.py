@@ -1,40 +1,25 @@
-"""Lines of CSV and JSON as the rows of a log: the key, the order, the place, and an event per input.
+"""Lines as Spark's workers get them, as the rows of a log: the key, the order, the place, and an event per input.
 
-The rule of this module: as in `backends/events`, nothing is guessed and nothing skipped; what cannot be read is an
-error that names the file and the line. Lines are parsed by the same functions.
+The rule of this module: lines are read as `events` reads those of a file; what is known here is where they lie.
 """
 
 from __future__ import annotations
 
 import csv
 import itertools
-import json
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from workbench.core.domain import FLOAT, Domain, Integers, Range, Value
-from workbench.errors import InputError, did_you_mean
-from workbench.events.arrow import kind, to_column
-from workbench.events.values import (
-    INTEGER,
-    NUMBER,
-    UnreadableError,
-    from_json,
-    from_text,
-    parse_json,
-    short,
-)
+from workbench.core.program import Port, Ports, Program
+from workbench.errors import InputError
+from workbench.events.columns import Where
+from workbench.events.csv import CsvReader, names, see_width
+from workbench.events.jsonl import JsonReader, read_line
+from workbench.events.order import order_columns
+from workbench.events.values import Words, short
 from workbench.run.spark.carry import carried
 from workbench.run.spark.runner import Layout, place_of
-
-ORDER_TYPES = "o0 double, o1 long, o2 string"
-"""What one column of texts becomes, to be ordered by: a number (infinite for a text), it as an integer, the text."""
-
-WORD = Range(-(2**63), 2**63 - 1)
-PLAIN = r"^-?[0-9]{1,18}$"
-Where = Callable[[int], str]
 
 
 class _Piece(NamedTuple):
@@ -87,19 +72,37 @@ class Parser:
     Parameters
     ----------
     format: `csv` or `jsonl`.
+    program: its inputs are columns.
     header: the names of the columns of all files, if they are known; else each file is read from its beginning.
     """
 
-    def __init__(
-        self, format: str, inputs: Sequence[tuple[str, Domain]], layout: Layout, header: Sequence[str] | None = None
-    ) -> None:
-        self.format, self.inputs, self.layout, self.header = format, tuple(inputs), layout, header
-        self.ordered = layout.orders[0] if layout.orders else None
+    def __init__(self, format: str, program: Program, layout: Layout, header: Sequence[str] | None = None) -> None:
+        self.format, self.layout, self.header = format, layout, header
+        self.inputs = program.ports
+        self.words = Ports("log", tuple(Port(name, Words()) for name in dict.fromkeys((layout.key, *layout.orders))))
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The rows of a partition."""
         with carried():
             yield from self._rows(batches)
+
+    def header_of(self, line: str, where: str) -> list[str]:
+        """The names of the columns of a CSV file, from its first line.
+
+        Raises
+        ------
+        InputError: one that is needed is missing, or there twice; or they are not those of all files.
+        """
+        found = names(next(csv.reader([line.removeprefix("\ufeff")]), []))
+        try:
+            for ports in (self.words, self.inputs):
+                CsvReader(ports, ignore=True).held(found)
+        except InputError as error:
+            raise error.retold(where=where) from error
+        if self.header is not None and list(self.header) != found:
+            shown = ", ".join(self.header)
+            raise InputError("its columns are not those of the other files", where=where, hint=f"they have: {shown}")
+        return found
 
     def _rows(self, batches: Iterator[Any]) -> Iterator[Any]:
         part, row, header = None, 0, self.header
@@ -112,7 +115,7 @@ class Parser:
                 if piece.block == 0 and numbered[0][0] == 0:
                     numbered[0] = (0, numbered[0][1].removeprefix("\ufeff"))
                     if self.format == "csv":
-                        header = self._header(numbered.pop(0)[1], place_of(piece.path, 0, 0))
+                        header = self.header_of(numbered.pop(0)[1], place_of(piece.path, 0, 0))
                 if self.format == "csv" and not header:
                     raise InputError(
                         "the file is read in blocks, and what its columns are stands in the first one",
@@ -130,42 +133,35 @@ class Parser:
         def where(line: int) -> str:
             return place_of(piece.path, piece.block, numbered[line][0])
 
-        key, order, events = self._columns([line for _, line in numbered], header, where)
-        count = len(numbered)
-        numbers = pa.array([number for number, _ in numbered], pa.int64())
-        place = [pa.repeat(piece.file, count), pa.repeat(pa.scalar(piece.block, pa.int64()), count), numbers]
-        names = replace(self.layout, parts=len(order)).names(len(events))
-        return pa.RecordBatch.from_arrays([key, *order, *place, *events], names=names)
-
-    def _columns(self, lines: list[str], header: Sequence[str], where: Where) -> tuple[Any, list[Any], list[Any]]:
-        import pyarrow as pa
-
-        keys: Sequence[str | None]
-        order: Sequence[str] | None = None
-        if self.format == "csv":
-            cells = _cells(lines, len(header), where)
-            at = {name: i for i, name in enumerate(header)}
-            keys = [text if text.strip() else None for text in cells[at[self.layout.key]]]
-            order = cells[at[self.ordered]] if self.ordered else None
-            events = [_texts(name, domain, cells[at[name]], where) for name, domain in self.inputs]
-        else:
-            rows = [_object(line, i, where) for i, line in enumerate(lines)]
-            keys = [_word(row.get(self.layout.key), self.layout.key, i, where) for i, row in enumerate(rows)]
-            if self.ordered:
-                given = [_word(row.get(self.ordered), self.ordered, i, where) for i, row in enumerate(rows)]
-                order = ["" if text is None else text for text in given]
-            events = [_data(name, domain, [row.get(name) for row in rows], where) for name, domain in self.inputs]
+        lines = [line for _, line in numbered]
+        words, events = self._csv(lines, header, where) if self.format == "csv" else self._json(lines, where)
+        keys, count = words[self.layout.key], len(numbered)
         if None in keys:
             hint = "each row needs its key; filter the others out"
             raise InputError(f"the row has no key '{self.layout.key}'", where=where(keys.index(None)), hint=hint)
-        return pa.array(keys, pa.string()), [] if order is None else _order(self.ordered, order, where), events
+        order = [each for name in self.layout.orders for each in order_columns(name, words[name], where)]
+        numbers = pa.array([number for number, _ in numbered], pa.int64())
+        place = [pa.repeat(piece.file, count), pa.repeat(pa.scalar(piece.block, pa.int64()), count), numbers]
+        titles = replace(self.layout, parts=len(order)).names(len(events))
+        return pa.RecordBatch.from_arrays([pa.array(keys, pa.string()), *order, *place, *events], names=titles)
 
-    def _header(self, line: str, where: str) -> list[str]:
-        found = header_of(line, [self.layout.key, *self.layout.orders], [n for n, _ in self.inputs], where)
-        if self.header is not None and list(self.header) != found:
-            shown = ", ".join(self.header)
-            raise InputError("its columns are not those of the other files", where=where, hint=f"they have: {shown}")
-        return found
+    def _csv(self, lines: list[str], header: Sequence[str], where: Where) -> tuple[dict[str, list[Any]], list[Any]]:
+        """The words by column, and the columns of the inputs."""
+        cells = dict(zip(header, _cells(lines, len(header), where), strict=True))
+        words = {name: [text if text.strip() else None for text in cells[name]] for name in self.words.domains}
+        reader = CsvReader(self.inputs)
+        return words, [reader.column(name, cells[name], where) for name in self.inputs.domains]
+
+    def _json(self, lines: list[str], where: Where) -> tuple[dict[str, list[Any]], list[Any]]:
+        words, inputs = (JsonReader(ports, ignore=True) for ports in (self.words, self.inputs))
+        rows = []
+        for i, line in enumerate(lines):
+            try:
+                rows.append(words.of_line(read_line(line), line))
+            except InputError as error:
+                raise error.retold(where=where(i)) from error
+        read = {name: words.values(name, rows, where) for name in words.domains}
+        return read, [inputs.column(name, rows, where) for name in inputs.domains]
 
 
 def _texts_only(piece: _Piece, first: int) -> list[tuple[int, str]]:
@@ -182,23 +178,6 @@ def _texts_only(piece: _Piece, first: int) -> list[tuple[int, str]]:
     return numbered
 
 
-def header_of(line: str, others: Sequence[str], inputs: Sequence[str], where: str) -> list[str]:
-    """The names of the columns of a CSV file, from its first line.
-
-    Raises
-    ------
-    InputError: one that is needed is missing, or there twice.
-    """
-    names = [cell.strip() for cell in next(csv.reader([line.removeprefix("\ufeff")]), [])]
-    for name in (*others, *inputs):
-        what = f"for input '{name}'" if name in inputs else f"'{name}'"
-        if name not in names:
-            raise InputError(f"there is no column {what}", where=where, hint=did_you_mean(name, names))
-        if names.count(name) > 1:
-            raise InputError(f"two columns are called '{name}'", where=where)
-    return names
-
-
 def _cells(lines: list[str], width: int, where: Where) -> list[tuple[str, ...]]:
     """The columns of some lines."""
     try:
@@ -210,106 +189,10 @@ def _cells(lines: list[str], width: int, where: Where) -> list[tuple[str, ...]]:
     for i, line in enumerate(lines):  # one of them is wrong
         try:
             (row,) = csv.reader([line], strict=True)
+            see_width(row, width)
         except csv.Error as error:
-            raise InputError(
-                f"not a line of CSV: {error}: {short(line)}",
-                where=where(i),
-                hint="cells with line breaks need Parquet",
-            ) from error
-        if len(row) != width:
-            raise InputError(f"this line has {len(row)} cells, the header has {width}", where=where(i))
+            hint = "cells with line breaks need Parquet"
+            raise InputError(f"not a line of CSV: {error}: {short(line)}", where=where(i), hint=hint) from error
+        except InputError as error:
+            raise error.retold(where=where(i)) from error
     raise AssertionError("one of the lines is wrong")
-
-
-def _object(line: str, row: int, where: Where) -> dict[str, Any]:
-    try:
-        data = parse_json(line)
-    except ValueError as error:
-        raise InputError(str(error), where=where(row)) from error
-    if not isinstance(data, dict):
-        raise InputError(f"expected an object with the key and the inputs, not {short(line)}", where=where(row))
-    return data
-
-
-def _word(value: Any, name: str | None, row: int, where: Where) -> str | None:
-    """The value of a key or of what orders rows, as a text."""
-    if isinstance(value, dict | list):
-        raise InputError(f"'{name}' is {short(json.dumps(value))}, not a text or a number", where=where(row))
-    return value if value is None or isinstance(value, str) else json.dumps(value)
-
-
-# --- events ---------------------------------------------------------------------------------------------------
-
-
-def _texts(name: str, domain: Domain, cells: Sequence[str], where: Where) -> Any:
-    """Cells of CSV as a column of events."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if kind(domain) == "long":
-        given = pa.array(cells, pa.string())
-        plain = pc.match_substring_regex(given, PLAIN)
-        if pc.all(pc.or_(plain, pc.equal(given, ""))).as_py():
-            return pc.if_else(plain, given, pa.scalar(None, pa.string())).cast(pa.int64())
-    known: dict[str, Value] = {}
-    values = []
-    for i, cell in enumerate(cells):
-        if cell not in known:
-            try:
-                known[cell] = from_text(cell, domain) if cell.strip() else None
-            except UnreadableError as error:
-                raise error.refusal(f"column '{name}'", f"'{short(cell)}'", where(i)) from error
-        values.append(known[cell])
-    return _column(name, domain, values, where)
-
-
-def _data(name: str, domain: Domain, items: Sequence[Any], where: Where) -> Any:
-    """Values of JSON as a column of events."""
-    values = []
-    for i, item in enumerate(items):
-        try:
-            values.append(None if item is None else from_json(item, domain))
-        except UnreadableError as error:
-            raise error.refusal(f"input '{name}'", short(json.dumps(item)), where(i)) from error
-    return _column(name, domain, values, where)
-
-
-def _column(name: str, domain: Domain, values: Sequence[Value], where: Where) -> Any:
-    if isinstance(domain, Integers):
-        for i, value in enumerate(values):
-            if value is not None and value not in WORD:
-                shown = short(str(value))
-                raise InputError(
-                    f"input '{name}': {shown} is no whole number of 64 bits, which Spark has for int",
-                    where=where(i),
-                    hint="run it without Spark",
-                )
-    return to_column(domain, values, name)
-
-
-def _order(name: str | None, texts: Sequence[str], where: Where) -> list[Any]:
-    """The columns by which rows are ordered, from texts: as numbers, or as texts."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    given = pa.array(texts, pa.string())
-    if pc.all(pc.match_substring_regex(given, PLAIN)).as_py():
-        whole = given.cast(pa.int64())
-        return [whole.cast(pa.float64(), safe=False), whole, pa.array([""] * len(texts), pa.string())]
-    found: list[tuple[float, int, str]] = []
-    for i, text in enumerate(texts):
-        stripped = text.strip()
-        if not stripped:
-            raise InputError(f"the row has no '{name}', which orders the rows", where=where(i))
-        try:
-            if INTEGER.fullmatch(stripped):
-                number = from_text(stripped, WORD)
-                found.append((float(number), number, ""))
-            elif NUMBER.fullmatch(stripped) and not re.search("inf|nan", stripped):
-                found.append((from_text(stripped, FLOAT), 0, ""))
-            else:
-                found.append((float("inf"), 0, text))
-        except UnreadableError as error:
-            raise error.refusal(f"'{name}'", short(stripped), where(i)) from error
-    columns = zip(*found, strict=True)
-    return [pa.array(c, t) for c, t in zip(columns, (pa.float64(), pa.int64(), pa.string()), strict=True)]

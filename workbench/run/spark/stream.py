@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, StateError
-from workbench.events.whole import replacing
+from workbench.events.files import replacing
 from workbench.run.spark.carry import AFRESH, carried
 from workbench.run.spark.columns import output_schema
 from workbench.run.spark.executors import Choice

@@ -8,7 +8,6 @@ what is smaller than the differences between these times is not promised.
 
 from __future__ import annotations
 
-import copy
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,14 +16,15 @@ from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
 
 from workbench.core.domain import Value
-from workbench.core.pending import Done, Pending
+from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, Processor, State, Stepped
+from workbench.core.processor import END, State, Stepped
 from workbench.errors import InputError
 from workbench.processors.held.group import flatten
+from workbench.run.pending import Done, Pending
 from workbench.run.reference.executor import Reference
 from workbench.run.threaded.certificate import Certificate
-from workbench.run.threaded.executor import Threaded, default_placement, with_copies
+from workbench.run.threaded.executor import Threaded, default_placement
 from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.overhead import Overhead, overhead, taken
 from workbench.run.threaded.placement import Placement, balanced
@@ -206,7 +206,7 @@ def profile(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> Profi
     """What each processor takes for a step, in the fastest of some runs."""
     running = Reference(pipeline)
     spent = dict.fromkeys((cell.node.name for cell in running._cells), 0)
-    _observe(running, lambda processor, name: _timed(processor, name, spent))
+    _observe(running, lambda push, name: _timed(push, name, spent))
     steps = max(map(len, streams.values()))
     found = []
     for _ in range(REPEAT):
@@ -225,16 +225,16 @@ def pushes(flat: Pipeline, name: str, streams: Mapping[str, Sequence[Value]]) ->
     manager = _Pushes()
     found: list[Sequence[float]] = []
 
-    def kept(processor: Processor, each: str) -> Processor:
+    def kept(push: Push, each: str) -> Push:
         def step(state: State, front: tuple[Any, ...]) -> Stepped:
             manager.taken = []
-            result = processor.step(state, front)
+            result = push(state, front)
             found.append(manager.taken)
             return result
 
-        return _stepping(processor, step) if each == name else processor
+        return step if each == name else push
 
-    running = Reference(with_copies(flat, frozenset({name}), manager))
+    running = Threaded(flat, ThreadManager(0), Placement(copies={name: manager}))
     _observe(running, kept)
     running.run(streams)
     return found
@@ -255,28 +255,22 @@ class _Pushes(ThreadManager):
         return done
 
 
-def _observe(running: Reference, observed: Callable[[Processor, str], Processor]) -> None:
+def _observe(running: Reference, observed: Callable[[Push, str], Push]) -> None:
     for cell in running._cells:
-        cell.processor = observed(cell.processor, cell.node.name)
+        cell.step = observed(cell.step, cell.node.name)
     running._plan = [cell.plan(index, running._wide) for index, cell in enumerate(running._cells)]
 
 
-def _timed(processor: Processor, name: str, spent: dict[str, int]) -> Processor:
+def _timed(push: Push, name: str, spent: dict[str, int]) -> Push:
     clock = time.perf_counter_ns
 
     def step(state: State, front: tuple[Any, ...]) -> Stepped:
         start = clock()
-        result = processor.step(state, front)
+        result = push(state, front)
         spent[name] += clock() - start
         return result
 
-    return _stepping(processor, step)
-
-
-def _stepping(processor: Processor, step: Callable[[State, tuple[Any, ...]], Stepped]) -> Processor:
-    found = copy.copy(processor)
-    object.__setattr__(found, "step", step)
-    return found
+    return step
 
 
 def _streams(pipeline: Pipeline, steps: Sequence[Mapping[str, Value]]) -> dict[str, list[Value]]:
@@ -310,7 +304,7 @@ def _candidates(
     streams: Mapping[str, Sequence[Value]],
 ) -> Iterator[tuple[str, Placement, list[float]]]:
     """The patterns that fit the pipeline, and the seconds they are predicted to take for a step, by these costs."""
-    if any(processor.clocked for processor in flat.typed.values()):
+    if flat.clocked:
         return  # such pipelines go step by step
     each = found.processors
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from workbench.core.pending import Done, Pending
-from workbench.core.processor import Emission, Processor, State
+from workbench.core.processor import SHAPE, Emission, Processor, State, Stepped, misshapen
+from workbench.errors import PipelineError
+from workbench.run.pending import Done, Pending
 from workbench.run.threaded.certificate import Certificate
 from workbench.run.threaded.manager import ThreadManager
 
@@ -70,7 +71,7 @@ class Launcher:
         if self._recent:
             self._base = self.state()
             self._recent.clear()
-        self._base, emitted = self.processor.step(self._base, front)
+        self._base, emitted = self._stepped(self._base, front)
         self._settled = self._settled or self.certificate.has_settled(self._base)
         return emitted
 
@@ -95,11 +96,17 @@ class Launcher:
         emitted: list[tuple[Emission, ...]] = []
         for position, front in enumerate(fronts):
             try:
-                state, results = self.processor.step(state, front)
+                state, results = self._stepped(state, front)
             except Exception as error:
                 return Results(emitted, _because(fail(position, front, error), error))
             emitted.append(results)
         return Results(emitted)
+
+    def _stepped(self, state: State, front: Front) -> Stepped:
+        found: Any = self.processor.step(state, front)
+        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], tuple):
+            return found
+        raise PipelineError(misshapen(found, None, self.processor.out_arity), hint=SHAPE)
 
     def _after(self, state: State, fronts: Iterable[Front]) -> State:
         for front in fronts:

@@ -15,22 +15,22 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from workbench.core.domain import Value
-from workbench.core.pending import Done, Pending
+from workbench.core.kinds import Push, keeps_copies
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
 from workbench.run.base import Oracle, StepRecord, Steps
+from workbench.run.pending import Done, Pending
 from workbench.run.reference.cell import ABSENT, failure
 from workbench.run.reference.executor import Reference
 from workbench.run.threaded.copies import Launcher, Results
 from workbench.run.threaded.manager import ThreadManager
-from workbench.run.threaded.non_blocking import with_non_blocking_copies
+from workbench.run.threaded.non_blocking import NonBlocking
 from workbench.run.threaded.placement import Placement, Stage, balanced
 from workbench.run.threaded.prefetch import CAPACITY, Ahead, check_room
 
@@ -82,11 +82,16 @@ class Threaded(Reference):
         self.placement = default_placement(flat, manager.limit) if placement is None else placement
         self.ahead = check_room(ahead)
         self._parts = self.placement.parts(flat)
-        copies = self.placement.copies - self.placement.pipelined.keys()
+        copies = self.placement.copies
+        managers = copies if isinstance(copies, Mapping) else dict.fromkeys(copies, manager)
+        self._non_blocking = {name: NonBlocking(own) for name, own in managers.items()}
         self._stages: list[Ahead[Token]] = []
-        super().__init__(with_copies(flat, copies, manager), capacities, oracle)
-        self.pipeline = pipeline
+        super().__init__(pipeline, capacities, oracle)
         self._last: Pending[Any] = Done(lambda: None)
+
+    def _pushing(self, name: str) -> Push:
+        copies = self._non_blocking.get(name)
+        return super()._pushing(name) if copies is None else copies.step(self.flat.typed[name])
 
     def reset(self) -> None:
         self._stop()  # where Ctrl-C came while it was stopped
@@ -158,7 +163,7 @@ class Threaded(Reference):
     def _overlaps(self) -> bool:
         """Whether anything can be done in the steps of a stream at the same time."""
         parallel = len(self._parts) > 1 or any(part.certificate for part in self._parts)
-        clocked = any(cell.processor.clocked for cell in self._cells)  # they work at steps that bring nothing, too
+        clocked = self.flat.clocked  # they work at steps that bring nothing, too
         return parallel and not clocked and self.manager.grants
 
     def _through(self, steps: Steps, *, watched: bool) -> Tokens:
@@ -277,17 +282,8 @@ def _failed(when: int, node: Node, _position: int, front: tuple[Value, ...], err
     return failure(when, node, front, error)
 
 
-def with_copies(flat: Pipeline, names: frozenset[str], manager: ThreadManager) -> Pipeline:
-    """The pipeline with what these processors keep copies of wrapped."""
-    nodes = tuple(
-        replace(node, processor=with_non_blocking_copies(node.processor, manager)) if node.name in names else node
-        for node in flat.nodes
-    )
-    return replace(flat, nodes=nodes)
-
-
 def default_placement(flat: Pipeline, limit: int | None) -> Placement:
     """One part for each thread and one for the caller, of as many processors each; threads for all copies."""
     threads = os.cpu_count() or 1 if limit is None else limit
-    copies = frozenset(node.name for node in flat.nodes if flat.typed[node.name].copies)
+    copies = frozenset(node.name for node in flat.nodes if keeps_copies(flat.typed[node.name]))
     return Placement(balanced(flat, threads + 1), copies=copies)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from workbench.core.pending import Done, Pending
 from workbench.errors import PipelineError
+from workbench.run.pending import Done, Pending
 from workbench.run.threaded.primitives import Gates, Primitives, Thread
 
 T = TypeVar("T")

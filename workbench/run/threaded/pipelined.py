@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from typing import Self
 
 from workbench.core.domain import Value
-from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Processor, events_of
 from workbench.errors import PipelineError
 from workbench.processors.held.group import Group, flatten
 from workbench.run.base import check_support
+from workbench.run.pending import Done, Pending
 from workbench.run.reference.cell import failure
 from workbench.run.reference.pull import PullPipe, PullSource
 from workbench.run.threaded.certificate import Certificate, vouched
@@ -40,7 +40,7 @@ def as_processor(pipeline: Pipeline) -> tuple[Node, Processor]:
         node = flat.nodes[0]
         if {pipe for _, pipe in flat.outputs} <= set(node.outputs) and not node.processor.timed:
             return node, flat.typed[node.name]
-    if any(processor.clocked for processor in flat.typed.values()):
+    if flat.clocked:
         raise PipelineError(
             f"pipeline {pipeline.name} has faults, which may strike at any step: it cannot be pipelined"
         )

@@ -6,12 +6,17 @@ A placement is data: it changes how a pipeline is run, never what it computes. `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from workbench.core.kinds import keeps_copies
 from workbench.core.pipeline import Pipeline
 from workbench.errors import PipelineError
 from workbench.run.threaded.certificate import Certificate
+from workbench.run.threaded.manager import ThreadManager
+
+Copying = Collection[str] | Mapping[str, ThreadManager]
+"""Names of processors, perhaps each with a manager of its own."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +28,13 @@ class Placement:
     cuts: before each of these, in the order of the pipeline's processors, there is a queue: what comes before it is
         computed ahead, in a thread of its own (a `PullGroup`).
     pipelined: processors of which there is a copy for each event, with what says that they may be.
-    copies: processors (windows, ...) whose inner copies are pushed into in threads (`NonBlocking`).
+    copies: processors (windows, ...) whose inner copies are stepped in threads, also those in what they hold
+        (`NonBlocking`). A mapping gives each a manager of its own, in place of the executor's.
     """
 
     cuts: tuple[str, ...] = ()
     pipelined: Mapping[str, Certificate] = field(default_factory=dict)
-    copies: frozenset[str] = frozenset()
+    copies: Copying = frozenset()
 
     def check(self, flat: Pipeline) -> None:
         """PipelineError if it names a processor that the pipeline does not have, or one for copies that keeps none.
@@ -40,8 +46,8 @@ class Placement:
         for name, certificate in self.pipelined.items():
             certificate.check(flat.typed[name], tuple(flat.domains[pipe] for pipe in flat.node(name).inputs))
         for name in sorted(self.copies):
-            if not flat.typed[name].copies:
-                having = [node.name for node in flat.nodes if flat.typed[node.name].copies]
+            if not keeps_copies(flat.typed[name]):
+                having = [node.name for node in flat.nodes if keeps_copies(flat.typed[node.name])]
                 raise PipelineError(
                     f"pipeline {flat.name}: '{name}' ({flat.typed[name]}) keeps no copies that could be pushed into",
                     hint=f"these do: {', '.join(having)}" if having else "none of its processors does",

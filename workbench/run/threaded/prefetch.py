@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Generic, Self, TypeVar
 
-from workbench.core.pending import Done
 from workbench.errors import PipelineError
+from workbench.run.pending import Done
 from workbench.run.threaded.manager import ThreadManager, ThreadTask
 from workbench.run.threaded.primitives import Gates
 

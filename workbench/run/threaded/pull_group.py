@@ -8,8 +8,9 @@ from typing import Self
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import PipelineError
-from workbench.run.reference.executor import Reference
+from workbench.run.threaded.executor import Threaded
 from workbench.run.threaded.manager import ThreadManager
+from workbench.run.threaded.placement import Copying, Placement
 from workbench.run.threaded.prefetch import CAPACITY, Prefetch, check_room
 from workbench.run.threaded.pulled import PulledPipeline
 
@@ -25,13 +26,16 @@ class PullGroup(PulledPipeline):
     pipeline: the group.
     manager: where it grants no thread, events are computed when they are asked for.
     capacity: most events that wait at each output.
+    copies: processors whose copies are stepped in threads (see `Placement`).
     """
 
-    def __init__(self, pipeline: Pipeline, manager: ThreadManager, capacity: int = CAPACITY) -> None:
+    def __init__(
+        self, pipeline: Pipeline, manager: ThreadManager, capacity: int = CAPACITY, *, copies: Copying = ()
+    ) -> None:
         super().__init__(pipeline, manager)
         self.capacity = check_room(capacity)
         self._prefetch: Prefetch[Value] | None = None
-        self._inner = Reference(pipeline, capacities={})
+        self._inner = Threaded(pipeline, manager, Placement(copies=copies), capacities={})
         self._pullers: dict[str, Callable[[], Value]] = {}
 
     def connect(self, **sources: Iterable[Value]) -> Self:

@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Self
 
 from workbench.core.domain import Value
-from workbench.core.pending import Done, Pending
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError, did_you_mean
+from workbench.run.pending import Done, Pending
 from workbench.run.threaded.manager import ThreadManager
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from workbench.core.domain import BOOL, Domain, Tuple
 from workbench.core.function import Function
+from workbench.core.kinds import Deferring
 from workbench.core.ops import both, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
@@ -55,17 +56,6 @@ class Tagged(Processor):
     @property
     def merges(self) -> bool:  # type: ignore[override]
         return self.inner.merges
-
-    @property
-    def waits(self) -> bool:  # type: ignore[override]
-        return self.inner.waits
-
-    @property
-    def room(self) -> int | None:
-        return self.inner.room
-
-    def with_room(self, room: int) -> Self:
-        return replace(self, inner=self.inner.with_room(room))
 
     @property
     def ports(self) -> tuple[str, ...]:
@@ -141,6 +131,19 @@ class Tagged(Processor):
         return str(self.inner)
 
 
+class TaggedVerdicts(Tagged, Deferring):
+    """The same of a processor in which positions wait."""
+
+    @property
+    def room(self) -> int | None:
+        assert isinstance(self.inner, Deferring)
+        return self.inner.room
+
+    def with_room(self, room: int) -> Self:
+        assert isinstance(self.inner, Deferring)
+        return replace(self, inner=self.inner.with_room(room))
+
+
 @dataclass(frozen=True)
 class FirstTag(Processor):
     """Lets the first tag through: at most one event is tagged, whichever the environment chose."""
@@ -205,7 +208,7 @@ def _collect(found: tuple[list[Any], ...], emitted: tuple[Emission, ...]) -> Non
 def _following(processor: Processor) -> Processor:
     """The processor on tagged events. What is on a faulty pipe keeps its tag: only the condition looks at values."""
     if not isinstance(processor, Unreliable):
-        return Tagged(processor)
+        return TaggedVerdicts(processor) if isinstance(processor, Deferring) else Tagged(processor)
     when = processor.when
     return processor if when is None else replace(processor, when=Function(f"{when}", 1, lambda pair: when(pair[0])))
 

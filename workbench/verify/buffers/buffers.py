@@ -232,7 +232,7 @@ def _each(flat: Pipeline, settings: Settings, most: int, found: list[Buffer]) ->
     for node, queue in names:
         proven = {each.queue: each.capacity for each in found if each.capacity is not None}
         inside = queue == node.pending
-        if not inside and node.pending and node.processor.room is None:  # its queues do not depend on it
+        if not inside and node.boundless:  # its queues do not depend on it
             regions = Regions(with_room(flat, {node.pending: 1}))
         try:
             with share(len(names) - len(found)):
@@ -250,7 +250,7 @@ def _each(flat: Pipeline, settings: Settings, most: int, found: list[Buffer]) ->
 
 def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Buffer:
     start, pipeline = time.monotonic(), regions.pipeline
-    boundless = [n.pending for n in upstream(pipeline, queue).nodes if n.pending and n.processor.room is None]
+    boundless = [node.pending for node in upstream(pipeline, queue).nodes if node.boundless]
     if boundless:
         found = Found(reason=f"it depends on queues that have no proven capacity: {', '.join(boundless)}")
     else:

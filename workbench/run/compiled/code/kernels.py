@@ -23,7 +23,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from workbench.errors import InputError
-from workbench.events.whole import replacing
+from workbench.events.files import replacing
 from workbench.run.compiled.code.loop import executable
 from workbench.run.compiled.lower.tables import DIRECT, SCATTER
 

@@ -13,6 +13,7 @@ from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals
 from workbench.core.evaluate import Bounded, escape_condition
 from workbench.core.fields import scalars, within
 from workbench.core.fold import Substitute, postorder
+from workbench.core.kinds import Clocked
 from workbench.core.memory import ANY_ROW
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
@@ -62,7 +63,7 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
                 hint="let the pipeline make the map, with slice; the reference executor runs everything",
             )
     for node in flat.nodes:
-        if node.processor.clocked:
+        if isinstance(node.processor, Clocked):
             raise Refused(
                 f"`{node.processor}` (processor '{node.name}') works on steps, not on events, and backend"
                 f" '{backend}' has no such processors",

@@ -1,0 +1,140 @@
+"""Kinds of processors: what only some have, beside what `Processor` asks of all.
+
+The rule of this module: whoever needs what a kind has asks for the kind (`isinstance`); nothing else tells it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+from workbench.core.domain import Domain, Value
+from workbench.core.processor import Maybe, Processor, State, Stepped
+
+T = TypeVar("T")
+
+Push = Callable[[State, Any], Stepped]
+"""`Processor.step`, or what an executor has in its place."""
+
+
+# --- on steps ---------------------------------------------------------------------------------------------------
+
+Happening = tuple[Sequence[Value], Sequence[Value | None]]
+"""One step of a clocked processor: the events of its first input, and per oracle what it carries, if anything."""
+
+
+class Tick(NamedTuple):
+    """What a clocked processor consumes: all that one step brings."""
+
+    events: tuple[Maybe, ...]
+    """What its first input carries: as many slots as events can come, the absent ones last."""
+    strike: Callable[[int, Any], Maybe]
+    """Asks an oracle, by its number from 0, whether it lets something happen now; told whether that is possible."""
+    ends: Any
+    """Whether the input streams end with this step."""
+
+
+class Clocked(Processor):
+    """A processor on steps, not on fronts: it is stepped once in every step, and its front is a `Tick`.
+
+    It says what it does in `unfold`; `denote` is what it does when its oracles are silent.
+    """
+
+    @property
+    def joins(self) -> bool:
+        return False
+
+    @property
+    def timed(self) -> bool:
+        return True
+
+    @property
+    @abstractmethod
+    def oracles(self) -> int:
+        """How many of its last inputs are oracles: an event on one is a choice of the environment, not an arrival."""
+
+    @abstractmethod
+    def unfold(self, steps: Sequence[Happening], *, ended: bool) -> list[Value]:
+        """The specification: the whole output stream after these steps.
+
+        Where the streams have `ended`, the last step is the one with which they do.
+        """
+
+    @abstractmethod
+    def heard(self, steps: Sequence[Happening]) -> list[Value | None]:
+        """Of the specification: per oracle, what it says at the last of these steps, if that counts."""
+
+
+# --- with a queue inside ----------------------------------------------------------------------------------------
+
+
+class Deferring(Processor):
+    """A processor in which positions wait, as events do in a queue: in `queue(NAME.pending)`."""
+
+    @property
+    @abstractmethod
+    def room(self) -> int | None:
+        """How many may wait, the capacity of that queue; more are an overflow. None: any number."""
+
+    @abstractmethod
+    def with_room(self, room: int) -> Self:
+        """The same processor with another `room`."""
+
+
+# --- with processors inside -------------------------------------------------------------------------------------
+
+
+class Each(Protocol):
+    """How the copies of a held processor are stepped: does the same work for each of some jobs.
+
+    It gives the results in the order of the jobs; an error is raised where its result would come.
+    """
+
+    def __call__(self, work: Callable[..., T], jobs: Iterable[tuple[Any, ...]], /) -> Iterator[T]:
+        """The results of calling `work` with the arguments that each job is."""
+
+
+in_turn: Each = itertools.starmap
+"""One after the other, as the results are taken."""
+
+
+class Holder(Processor):
+    """A processor that holds others."""
+
+    @property
+    def inner_pipes(self) -> Mapping[str, Domain]:
+        """The pipes between the processors inside it, where a pipeline may say that they are faulty."""
+        return {}
+
+    @property
+    def inner_queues(self) -> tuple[str, ...]:
+        """The names of the queues of the processors inside it, where a pipeline may give them capacities."""
+        return ()
+
+    @property
+    def copies(self) -> bool:
+        """Whether it (typed) steps several copies of what it holds at one front, for as much work each.
+
+        Then its `step` is given, as `each`, how an executor wants that done; `in_turn` where nothing is said.
+        """
+        return False
+
+
+def keeps_copies(processor: Processor) -> bool:
+    """Whether a (typed) processor, or one inside it, has copies to step."""
+    return isinstance(processor, Holder) and processor.copies
+
+
+def stepping(processor: Processor, each: Each) -> Push:
+    """The step of a (typed) processor, in which all copies are stepped in this way."""
+    step: Callable[..., Stepped] = processor.step
+    return partial(step, each=each) if keeps_copies(processor) else step
+
+
+def begun(processor: Processor, each: Each, jobs: Iterable[tuple[State, tuple[Any, ...]]]) -> Push:
+    """In place of the step of a (typed) processor, for these jobs in this order: its copies are stepped in this way."""
+    results = each(stepping(processor, each), jobs)
+    return lambda *_: next(results)
