@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Enum, FrozenMap, Map, Value
-from workbench.core.fields import within
+from workbench.core.domain import Domain, Enum, Value
+from workbench.core.fields import FrozenMap, Map, within
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import LanguageError, did_you_mean
@@ -124,9 +124,11 @@ class _Machine:
             elif isinstance(part, s.Call) and part.name not in self.file.functions:
                 body.call(part)
 
+        # what is enclosed tells this function from others (`run.snapshot.fingerprint`)
+        constants, functions = dict(self.constants), self.file.functions
+
         def build(*arguments: Any) -> Any:
-            scope = {**self.constants, **dict(zip(names, arguments, strict=True))}
-            return FunctionBody(scope, self.file.functions, labels).value(e)
+            return FunctionBody({**constants, **dict(zip(names, arguments, strict=True))}, functions, labels).value(e)
 
         return Function(str(e), len(names), build)
 
