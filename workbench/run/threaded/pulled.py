@@ -14,7 +14,6 @@ from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError
-from workbench.run.pending import Done, Pending
 from workbench.run.threaded.manager import ThreadManager
 
 
@@ -52,10 +51,6 @@ class PulledPipeline(ABC):
     def pull(self, output: str | None = None) -> Value:
         """The next event of an output; StopIteration when no more can come, and the errors of the pipeline."""
         return self._next(self.pipeline.ports.only("output", output))
-
-    def pull_fast(self, output: str | None = None) -> Pending[Value]:
-        """`pull`, which need not wait for more than is not ready yet; `wait_for` on the result gives the event."""
-        return Done(lambda: self.pull(output))
 
     def __iter__(self) -> Iterator[Value]:
         return self
