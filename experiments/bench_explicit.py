@@ -25,7 +25,7 @@ from typing import Any
 
 import workbench as wb
 from workbench.processors.held.group import flatten
-from workbench.smv.engines import EngineLimits, get_engine
+from workbench.smv.engines import EngineLimits
 from workbench.verify.answer.check import prepare
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide.deciders import get_decider
@@ -33,6 +33,7 @@ from workbench.verify.decide.explicit import ExplicitDecider
 from workbench.verify.decide.explicit.machine import CompiledSearch, version
 from workbench.verify.decide.explicit.space import Space
 from workbench.verify.decide.part import Part
+from workbench.verify.decide.table import get_engine
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = """

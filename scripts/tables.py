@@ -40,6 +40,14 @@ def contenders() -> list[Sequence[str]]:
     return [head, *((f"`{name}`", backend_row(name).compared) for name in contenders())]
 
 
+def engines() -> list[Sequence[str]]:
+    """What decides properties."""
+    from workbench.verify.decide.table import engine_rows
+
+    rows = engine_rows().values()
+    return [("`--engine`", "what", "decides"), *((f"`{row.name}`", row.what, row.decides) for row in rows)]
+
+
 def _code(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
@@ -48,6 +56,7 @@ TABLES: dict[str, Callable[[], list[Sequence[str]]]] = {
     "commands": commands,
     "backends": backends,
     "contenders": contenders,
+    "engines": engines,
 }
 
 

@@ -6,8 +6,10 @@ has `processors`, `backends`, `engines`, `commands`; several are separated as on
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 VARIABLE = "WORKBENCH_EXTENSIONS"
 
@@ -15,6 +17,11 @@ VARIABLE = "WORKBENCH_EXTENSIONS"
 def extended(kind: str) -> list[str]:
     """The folders of this kind, to be put on a package's `__path__`."""
     return [os.path.join(each, kind) for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each]
+
+
+def later(module: str, name: str, *given: Any) -> Callable[[], Any]:
+    """Calls what a module has by that name; the module is imported then, and not before."""
+    return lambda: getattr(importlib.import_module(module), name)(*given)
 
 
 def files(places: Iterable[str]) -> dict[str, str]:

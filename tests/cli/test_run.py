@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import MODELS, ROOT, Run, command, program
 from workbench.language import read_file
-from workbench.smv.engines import find_engines
+from workbench.verify.decide.table import find_engines
 
 SQUARES = MODELS / "sum_of_odds.pipe"
 USABLE = {found.name: found for found in find_engines() if found.usable}

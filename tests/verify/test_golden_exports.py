@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from workbench.cli.main import main
-from workbench.smv.engines import get_engine
+from workbench.verify.decide.table import get_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = sorted((ROOT / "models" / "time2021").glob("*.pipe"))

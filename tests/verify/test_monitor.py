@@ -16,9 +16,10 @@ from workbench.errors import Refused
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
 from workbench.processors.held.group import flatten
-from workbench.smv.engines import Query, RawTrace, Task, get_engine
+from workbench.smv.engines import Query, RawTrace, Task
 from workbench.smv.system import system_from
 from workbench.verify.answer.verdict import Verdict
+from workbench.verify.decide.table import get_engine
 from workbench.verify.monitor.monitor import Watching
 from workbench.verify.monitor.path import follows
 

@@ -15,12 +15,13 @@ from workbench import Outcome, Settings
 from workbench.conformance.compare.models import Simulated, whole
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineError
-from workbench.smv.engines import Query, Task, get_engine
+from workbench.smv.engines import Query, Task
 from workbench.smv.printer import print_model
 from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.decide.table import get_engine
 
 MODELS = Path(__file__).resolve().parents[2] / "models" / "time2021"
 FILES = sorted(path.stem for path in MODELS.glob("*.pipe"))

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from workbench.language import Loaded, Source
     from workbench.verify.answer.check import Settings
 
-ENGINES = ("auto", "all", "explicit", "algebra", "pynusmv", "nusmv", "nuxmv", "bmc", "ic3")
 KINDS = ("modular", "saturating", "checked")
 ARRIVALS = ("free", "synchronised", "always")
 N, Q = 4, 2
@@ -68,7 +67,9 @@ def environment_options(parser: argparse.ArgumentParser) -> None:
 
 def engine_options(parser: argparse.ArgumentParser, each: str) -> None:
     """The model checker, and the limits that the things it is asked about share."""
-    parser.add_argument("--engine", choices=ENGINES, default="auto", help="the model checker (default: auto)")
+    from workbench.verify.decide.table import engine_rows
+
+    parser.add_argument("--engine", choices=engine_rows(), default="auto", help="the model checker (default: auto)")
     limit_options(parser, f"; each {each} gets its share of what is left")
 
 

@@ -94,23 +94,7 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
 
     Parameters and outputs are terms or nested tuples of terms; parameters are variables.
     """
-    roots = [leaf for out in outputs for leaf in leaves(out)]
-    params = [leaf for p in parameters for leaf in leaves(p)]
-    names = {term: f"v{i}" for i, term in enumerate(params)}
-    constants: dict[str, Any] = {}
-    assignments, results = straight_line(roots, PythonSource(names, constants))
-    body = "".join(f"    {name} = {text}\n" for name, text, _ in assignments)
-    text = (
-        f"def compiled({', '.join(names.values())}):\n{body}    return ({', '.join(results)}{',' if roots else ''})\n"
-    )
-    scope: dict[str, Any] = dict(constants)
-    exec(compile(text, "<compiled terms>", "exec"), scope)
-    function: Callable[..., Any] = scope["compiled"]
-    return function
-
-
-Bounded = Overflowing | type[Integers]
-"""Integer domains that can be left: finite ones of a kind, or those without bounds (for words of 64 bits)."""
+    return compile_value(tuple(leaves(tuple(outputs))), list(leaves(tuple(parameters))))
 
 
 def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
@@ -118,17 +102,17 @@ def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
 
     All are terms or nested tuples of terms, but no maps; parameters are variables.
     """
-    names = {term: f"v{i}" for i, term in enumerate(leaf for p in parameters for leaf in leaves(p))}
+    names = {term: f"v{i}" for i, term in enumerate(leaves(tuple(parameters)))}
     constants: dict[str, Any] = {}
     assignments, results = straight_line(list(leaves(output)), PythonSource(names, constants))
     given = [names[p] if isinstance(p, Term) else f"a{i}" for i, p in enumerate(parameters)]
     taken_apart = [f"{_pattern(p, names)} = a{i}" for i, p in enumerate(parameters) if not isinstance(p, Term)]
     lines = [*taken_apart, *(f"{name} = {text}" for name, text, _ in assignments)]
-    found = _shaped(output, iter(results))
-    text = f"def compiled({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in [*lines, f"return {found}"])
+    lines.append(f"return {_shaped(output, iter(results))}")
+    text = f"def of_terms({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in lines)
     scope: dict[str, Any] = dict(constants)
-    exec(compile(text, "<compiled function>", "exec"), scope)
-    function: Callable[..., Any] = scope["compiled"]
+    exec(compile(text, "<function of terms>", "exec"), scope)
+    function: Callable[..., Any] = scope["of_terms"]
     return function
 
 
@@ -141,6 +125,10 @@ def _shaped(shape: Any, results: Iterator[str]) -> str:
     if isinstance(shape, Term):
         return next(results)
     return "(" + "".join(f"{_shaped(part, results)}, " for part in shape) + ")"
+
+
+Bounded = Overflowing | type[Integers]
+"""Integer domains that can be left: finite ones of a kind, or those without bounds (for words of 64 bits)."""
 
 
 def escape_condition(roots: Sequence[Any], kind: Bounded, given: Term = TRUE) -> Term:

@@ -3,8 +3,9 @@ from collections.abc import Iterator
 import pytest
 
 from workbench.errors import EngineMissing
-from workbench.smv.engines import Engine, get_engine
+from workbench.smv.engines import Engine
 from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.verify.decide.table import get_engine
 
 
 def engine_or_skip(name: str) -> Engine:

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import EngineError, EngineMissing
-from workbench.smv.engines import EngineLimits, Query, Task, TaskResult, find_engines, get_engine
+from workbench.smv.engines import EngineLimits, Query, Task, TaskResult
 from workbench.smv.engines.embedded import PynusmvEngine
 from workbench.smv.engines.executable import ExecutableEngine
 from workbench.smv.engines.frames import Frame, take_frames, write_frame
+from workbench.verify.decide.table import find_engines, get_engine
 
 from .conftest import engine_or_skip
 from .models import COUNTER, HARD, LASSO, long
@@ -152,7 +153,8 @@ def test_close_leaves_nothing(pynusmv: PynusmvEngine) -> None:
 SCRIPT = textwrap.dedent("""
     import os
     from tests.verify.engines.models import HARD
-    from workbench.smv.engines import Query, Task, get_engine
+    from workbench.smv.engines import Query, Task
+    from workbench.verify.decide.table import get_engine
     print("ready", flush=True)
     try:
         get_engine({name!r}).check(Task(HARD, (Query("invar", "TRUE"),)))
@@ -204,7 +206,8 @@ def test_a_worker_that_does_not_start(pynusmv: PynusmvEngine, monkeypatch: pytes
 
 def test_found_engines() -> None:
     found = {engine.name: engine for engine in find_engines()}
-    assert list(found) == ["pynusmv", "nusmv", "nuxmv", "bmc", "ic3"]
+    assert list(found) == ["explicit", "algebra", "pynusmv", "nusmv", "nuxmv", "bmc", "ic3"]
+    assert [found.pop(name).version for name in ("explicit", "algebra")] == ["built in"] * 2
     for name, engine in found.items():
         if engine.usable:
             assert get_engine(name).version() == engine.version

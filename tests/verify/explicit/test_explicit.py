@@ -17,7 +17,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineMissing
 from workbench.ir.compose import compose
 from workbench.processors.held.group import flatten
-from workbench.smv.engines import EngineLimits, get_engine
+from workbench.smv.engines import EngineLimits
 from workbench.verify.answer.check import Prepared, prepare
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.ask.properties import (
@@ -36,6 +36,7 @@ from workbench.verify.decide.explicit import ExplicitDecider, machine
 from workbench.verify.decide.explicit.search import PlainSearch
 from workbench.verify.decide.explicit.space import WORD, Space, StateLayout
 from workbench.verify.decide.part import Part
+from workbench.verify.decide.table import get_engine
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
 TOO_LARGE = {"percent"}

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 OLDEST = (3, 11)
-EXPLICIT = "explicit"
 EXTRAS = (
     ("pyarrow", "lab", "results of experiments"),
     ("duckdb", "lab", "tables of experiments"),
@@ -54,9 +53,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Look and say; 0 if pipelines can be checked."""
+    from workbench.verify.decide.table import engine_rows
+
     items = list(look())
     ready = works(items)
-    alone = [item.name for item in items if item.group == "engines" and item.found] == [EXPLICIT]
+    readers = {row.name for row in engine_rows().values() if row.reader}
+    alone = not any(item.found for item in items if item.group == "engines" and item.name in readers)
     if args.json:
         print(json.dumps({"works": ready, "found": [asdict(item) for item in items]}))
     else:
@@ -89,19 +91,11 @@ def look() -> Iterator[Item]:
 
 
 def _engines() -> Iterator[Item]:
-    from workbench.errors import WorkbenchError
-    from workbench.smv.engines import find_engines, get_engine
+    from workbench.verify.decide.table import find_engines
 
-    yield Item("engines", EXPLICIT, True, "built in")
     for found in find_engines():
-        hint = ""
-        if not found.usable:
-            try:
-                get_engine(found.name)
-            except WorkbenchError as error:
-                hint = error.hint
         detail = f"{found.version} {found.path}".strip() if found.usable else found.reason
-        yield Item("engines", found.name, found.usable, detail, hint)
+        yield Item("engines", found.name, found.usable, detail, found.hint)
 
 
 def _backends() -> Iterator[Item]:

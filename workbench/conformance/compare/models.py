@@ -19,8 +19,8 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import FLAG, Model, focus
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
-from workbench.smv.engines import get_simulator
 from workbench.smv.printer import SmvModel, print_model
+from workbench.verify.decide.table import get_simulator
 
 QueueCapacity = int | Mapping[str, int]
 

@@ -1,6 +1,6 @@
 """Model checkers behind one interface: SMV text and queries in, verdicts and traces out.
 
-Here and below nothing is known of pipelines. `get_engine` is the way in; `base` has the data.
+Here and below nothing is known of pipelines. `base` has the data; `verify.decide.table` knows which there are.
 """
 
 from .base import (
@@ -16,11 +16,8 @@ from .base import (
     Task,
     TaskResult,
 )
-from .registry import ENGINES, INCOMPLETE, complete_engine, find_engines, get_engine, get_simulator
 
 __all__ = [
-    "ENGINES",
-    "INCOMPLETE",
     "Answer",
     "Availability",
     "Engine",
@@ -32,8 +29,4 @@ __all__ = [
     "SimulatedRun",
     "Task",
     "TaskResult",
-    "complete_engine",
-    "find_engines",
-    "get_engine",
-    "get_simulator",
 ]

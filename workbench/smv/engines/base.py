@@ -195,6 +195,7 @@ class Availability:
     version: str = ""
     path: str = ""
     reason: str = ""
+    hint: str = ""
 
     @property
     def usable(self) -> bool:

@@ -3,28 +3,24 @@
 Engines under `engines` read SMV text, the explicit one explores the system itself; here they look alike.
 
 `auto` begins with BDDs, which decide most models at once. What they have not decided in a short while goes to algebra,
-to the explicit search, to the SAT solver, and at last to the BDDs again, for all the time that is left (`TURNS`).
+to the explicit search, to the SAT solver, and at last to the BDDs again, for all the time that is left (`turns`).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from workbench.budget import phase
 from workbench.core.domain import Bool, Range
 from workbench.errors import EngineDisagreement, EngineMissing, FormulaTooLong
-from workbench.smv.engines import ENGINES, INCOMPLETE, Answer, Engine, EngineLimits, get_engine
+from workbench.smv.engines import Answer, Engine, EngineLimits
 from workbench.smv.engines.base import Reached, patience, unshown
 from workbench.verify.decide.decision import Decider, Decision
 from workbench.verify.decide.part import Part
-
-EXPLICIT, ALGEBRA = "explicit", "algebra"
-NAMES = ("auto", "all", EXPLICIT, ALGEBRA, *ENGINES)
-"""What can be asked for."""
+from workbench.verify.decide.table import EngineRow, Turn, engine_rows, get_engine, single_engines
 
 
 class SmvDecider:
@@ -47,34 +43,24 @@ class SmvDecider:
         return Decision(answers, result.engine, result.cpu_seconds, result.wall_seconds, result.reachable_states)
 
     def _shortest(self, part: Part, role: str) -> bool:
-        """Whether its counterexample is a shortest one: all but IC3 go step by step, and pynusmv's AG does too."""
-        asked = part.asked[role]
-        if asked.kind == "invar":
-            return self.name != "ic3"
-        return asked.formula.op == "AG" and self.name == "pynusmv"
+        """Whether its counterexample is a shortest one."""
+        asked, row = part.asked[role], engine_rows().get(self.name)
+        return row is not None and (asked.kind if asked.kind == "invar" else asked.formula.op) in row.shortest
 
 
-class Turn(NamedTuple):
-    """When an engine has its turn in `auto`, it gets a share of the time left, or so many seconds if less."""
-
-    engine: str
-    share: float
-    seconds: float
-
-
-TURNS = (
-    Turn("bdd", 0.5, 3.0),
-    Turn("algebra", 0.25, 10.0),
-    Turn("explicit", 0.25, 60.0),
-    Turn("bmc", 0.25, 60.0),
-    Turn("bdd", 1.0, float("inf")),
-)
-"""The BDDs' second turn begins anew; it lasts at least half of the time after their first."""
-
+COMPLETE = "complete"
+"""The best engine that decides everything, with BDDs."""
 FAR = 256
-EARLY = Turn("explicit", 0.25, 5.0)
-"""The first turn where a counter has more values, or there are more counters: sets of states would grow by one of them
-at a time."""
+EARLY = Turn(0.25, 5.0)
+"""The first turn, of the explicit search, where a counter has more values, or there are more counters: sets of states
+would grow by one of them at a time."""
+
+
+def turns() -> list[tuple[str, Turn]]:
+    """Who is asked in turn; the BDDs' second turn begins anew, with at least half of the time after their first."""
+    between = ((row.name, row.turn) for row in engine_rows().values() if row.turn)
+    timed = sorted(between, key=lambda each: each[1].seconds)
+    return [(COMPLETE, Turn(0.5, 3.0)), *timed, (COMPLETE, Turn(1.0, math.inf))]
 
 
 class AutoDecider:
@@ -108,7 +94,7 @@ def _besides(part: Part, found: Decision, limits: EngineLimits) -> Decision:
     if not rest.asked:
         return found
     try:
-        more = get_decider("bmc").decide(rest, limits.within(_least(Turn("bmc", 0.25, patience(0)), limits.seconds)))
+        more = get_decider("bmc").decide(rest, limits.within(_least(Turn(0.25, patience(0)), limits.seconds)))
     except EngineMissing:
         return found
     joined = _joined(part, found, more, "bmc")
@@ -125,11 +111,11 @@ def _turns(part: Part) -> Iterator[tuple[Decider, Turn]]:
     incomplete: EngineMissing | None = None
     counters = [v.domain.size or 0 for v in part.model.system.variables if isinstance(v.domain, Range | Bool)]
     far = max((len(counters), *counters)) > FAR
-    for turn in (EARLY, *TURNS) if far else TURNS:
+    for engine, turn in [("explicit", EARLY), *turns()] if far else turns():
         try:
-            yield get_decider("complete" if turn.engine == "bdd" else turn.engine), turn
+            yield get_decider(engine), turn
         except EngineMissing as error:
-            incomplete = error if turn.engine == "bdd" else incomplete
+            incomplete = error if engine == COMPLETE else incomplete
     if incomplete:  # what came before did not decide it, and something else would
         raise incomplete
 
@@ -200,10 +186,10 @@ class AllDecider:
         begin = time.monotonic()
         deciders = list(_installed())
         found: dict[str, Decision] = {}
-        for position, decider in enumerate(deciders):
+        for position, (row, decider) in enumerate(deciders):
             left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - begin))
             share = None if left is None else left / (len(deciders) - position)
-            if decider.name in (*INCOMPLETE, ALGEBRA):
+            if not row.complete:
                 longest = max((each.wall_seconds for each in found.values()), default=0.0)
                 share = min(max(5.0, 4 * longest), share or math.inf)
             given = limits.within(share)
@@ -219,10 +205,10 @@ class AllDecider:
         )
 
 
-def _installed() -> Iterator[Decider]:
-    for name in (EXPLICIT, *ENGINES, ALGEBRA):
+def _installed() -> Iterator[tuple[EngineRow, Decider]]:
+    for row in single_engines():
         try:
-            yield get_decider(name)
+            yield row, get_decider(row.name)
         except EngineMissing:
             continue
 
@@ -265,35 +251,13 @@ def _agreement(part: Part, found: dict[str, Decision]) -> str:
 
 
 def get_decider(name: str) -> Decider:
-    """What decides by that name (`NAMES`; `complete` is the best engine that decides everything).
+    """What decides by that name, of the table of engines, or `COMPLETE`.
 
     Raises
     ------
     EngineMissing: it is not installed, or there is none of that name.
     """
-    if name in _OWN:
-        return _OWN[name]()
-    if name not in (*ENGINES, "complete"):
-        raise EngineMissing(f"there is no engine '{name}'", hint=f"engines: {', '.join(NAMES)}")
-    return SmvDecider(get_engine("auto" if name == "complete" else name))
-
-
-def _explicit() -> Decider:
-    from workbench.verify.decide.explicit import ExplicitDecider
-
-    return ExplicitDecider()
-
-
-def _algebra() -> Decider:
-    from workbench.verify.decide.algebra import AlgebraDecider
-
-    return AlgebraDecider()
-
-
-_OWN: dict[str, Callable[[], Decider]] = {
-    AutoDecider.name: AutoDecider,
-    AllDecider.name: AllDecider,
-    EXPLICIT: _explicit,
-    ALGEBRA: _algebra,
-}
-"""Each is imported when it has its turn, which in most checks is never."""
+    row = engine_rows().get(name)
+    if row is None and name != COMPLETE:
+        raise EngineMissing(f"there is no engine '{name}'", hint=f"engines: {', '.join(engine_rows())}")
+    return row.decider() if row and row.decider else SmvDecider(get_engine(name if row else "auto"))

@@ -25,9 +25,10 @@ from workbench.errors import (
     did_you_mean,
 )
 from workbench.show.timeline import show_smv
-from workbench.smv.engines import EngineLimits, Query, Task, TaskResult, complete_engine
+from workbench.smv.engines import EngineLimits, Query, Task, TaskResult
 from workbench.smv.system import SmvSystem, expression
 from workbench.smv.terms import CAST_LIMIT, constant, type_of, word_width
+from workbench.verify.decide.table import complete_engine
 from workbench.verify.monitor.driven import Driven, Wire
 
 LARGEST_WORD = 12

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from workbench.errors import EngineError
-from workbench.smv.engines import EngineLimits, Query, RawTrace, Task, complete_engine
+from workbench.smv.engines import EngineLimits, Query, RawTrace, Task
 from workbench.smv.engines.embedded import PynusmvEngine
 from workbench.smv.engines.smv import CLOCK, confine
+from workbench.verify.decide.table import complete_engine
 
 
 def follows(model: str, trace: RawTrace, engine: str = "auto", limits: EngineLimits = EngineLimits()) -> bool:  # noqa: B008

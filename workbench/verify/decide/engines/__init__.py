@@ -1,0 +1,5 @@
+"""The engines, one file each with a `ROW` (`workbench.verify.decide.table`), found automatically."""
+
+from workbench.extensions import extended
+
+__path__.extend(extended("engines"))

@@ -1,0 +1,151 @@
+"""The table of engines: which there are, and which are installed.
+
+The rule of this module: an engine is one file in `verify/decide/engines`, or in the folder `engines` of an extension,
+with a `ROW`. Rows are read to show help, so a row imports what decides when it has its turn, which in most checks is
+never.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.errors import EngineError, EngineMissing, WorkbenchError
+from workbench.extensions import files
+from workbench.verify.decide import engines
+
+if TYPE_CHECKING:
+    from workbench.smv.engines import Availability, Engine
+    from workbench.smv.engines.embedded import PynusmvEngine
+    from workbench.verify.decide.decision import Decider
+
+
+class Turn(NamedTuple):
+    """In its turn in `auto` an engine gets a share of the time left, or so many seconds if less."""
+
+    share: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class EngineRow:
+    """One engine: `reader` makes what reads SMV text, or `decider` what decides parts in another way.
+
+    Parameters
+    ----------
+    name, what: what it is called, and what it is, in a line.
+    decides: which properties, in words.
+    complete: whether it decides all of that, given time; the others may search for a proof for ever.
+    turn: its turn in `auto`, in the order of their seconds; those that have none are asked where they are named.
+    shortest: kinds of queries (`invar`), and first operators of formulas, of which a reader's counterexamples are
+        shortest.
+    asks: whether it asks all the others.
+    rank: its place among the others.
+    """
+
+    name: str
+    what: str
+    decides: str
+    reader: Callable[[], Engine] | None = None
+    decider: Callable[[], Decider] | None = None
+    complete: bool = True
+    turn: Turn | None = None
+    shortest: tuple[str, ...] = ()
+    asks: bool = False
+    rank: int = 100
+
+
+@functools.cache
+def engine_rows() -> Mapping[str, EngineRow]:
+    """The engines by name, in the order in which they are shown."""
+    rows = [importlib.import_module(f"{engines.__name__}.{name}").ROW for name in files(engines.__path__)]
+    return {row.name: row for row in sorted(rows, key=lambda row: (row.rank, row.name))}
+
+
+def single_engines() -> list[EngineRow]:
+    """Those that decide by themselves, the complete ones first."""
+    return sorted((row for row in engine_rows().values() if not row.asks), key=lambda row: not row.complete)
+
+
+@functools.cache
+def _made(name: str) -> Engine:
+    reader = engine_rows()[name].reader
+    assert reader is not None
+    return reader()
+
+
+def get_engine(name: str = "auto") -> Engine:
+    """The engine of that name that reads SMV text, the same object every time.
+
+    `auto` is the first that works of those that decide every query.
+
+    Raises
+    ------
+    EngineMissing: it is not installed; the hint says what to install.
+    """
+    if name == "auto":
+        return _auto()
+    readers = [row.name for row in engine_rows().values() if row.reader]
+    if name not in readers:
+        raise EngineMissing(f"there is no engine '{name}'", hint=f"engines: auto, {', '.join(readers)}")
+    return _made(name)
+
+
+def complete_engine(name: str) -> Engine:
+    """The engine of that name if it decides every query that SMV text can ask, else the best of those that do."""
+    row = engine_rows().get(name)
+    return get_engine(name if row and row.reader and row.complete else "auto")
+
+
+def get_simulator() -> PynusmvEngine:
+    """The engine that can also simulate.
+
+    Raises
+    ------
+    EngineMissing: pynusmv is not installed.
+    """
+    from workbench.smv.engines.embedded import PynusmvEngine
+
+    engine = _made("pynusmv")
+    assert isinstance(engine, PynusmvEngine)
+    return engine
+
+
+@functools.cache
+def _auto() -> Engine:
+    reasons, hint = [], ""
+    for row in (row for row in engine_rows().values() if row.reader and row.complete):
+        try:
+            engine = _made(row.name)
+            getattr(engine, "start", lambda: None)()  # pynusmv can be installed and yet fail at import
+            return engine
+        except (EngineMissing, EngineError) as error:
+            reasons.append(error.what)
+            hint = hint or error.hint
+    raise EngineMissing("no model checker is installed: " + "; ".join(reasons), hint=hint)
+
+
+def find_engines() -> list[Availability]:
+    """Every engine, with its version if it decides a small model as it should, else with the reason."""
+    return [_probe(row) for row in engine_rows().values() if not row.asks]
+
+
+def _probe(row: EngineRow) -> Availability:
+    from workbench.smv.engines import Availability, Query, Task
+
+    try:
+        if row.decider:
+            row.decider()
+            return Availability(row.name, version="built in")
+        engine = _made(row.name)
+        query = Query("ctl", "EF b") if row.complete else Query("invar", "b | !b")
+        result = engine.check(Task("MODULE main\nVAR b : boolean;", (query,)))
+        truth = result.answers[0].truth
+        if truth is not True:
+            return Availability(row.name, reason=f"it does not work: {result.answers[0].reason or truth}")
+        return Availability(row.name, version=engine.version(), path=getattr(engine, "path", ""))
+    except WorkbenchError as error:
+        return Availability(row.name, reason=error.what, hint=error.hint)
