@@ -8,7 +8,7 @@ reported only where it is used.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Integer, Integers, Overflowing, Reals
@@ -144,11 +144,7 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
     """`escape_condition` of roots each of which is evaluated under a condition of its own."""
     terms = [(leaf, given) for root, given in roots for leaf in leaves(root) if isinstance(leaf, Term)]
     order = list(postorder([leaf for leaf, _ in terms]))
-    culprits = {
-        node: leaves_domain
-        for node in order
-        if _is_of(node.domain, kind) and (leaves_domain := escapes(node)) is not FALSE
-    }
+    culprits = dict(_culprits(order, kind))
     if not culprits:
         return FALSE
     above: set[Term] = set()  # the culprits and every node whose value depends on one
@@ -175,6 +171,19 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
 def evaluated_once(node: Term) -> Sequence[Term]:
     """The arguments that are evaluated once where the term is."""
     return node.args[:-1] if node.op is not None and node.op.binds else node.args
+
+
+def can_escape(roots: Sequence[Any], kind: Bounded) -> bool:
+    """Whether there is anything in the roots of which `escape_condition` could be a condition."""
+    nodes = postorder([leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)])
+    return any(True for _ in _culprits(nodes, kind))
+
+
+def _culprits(nodes: Iterable[Term], kind: Bounded) -> Iterator[tuple[Term, Term]]:
+    """The nodes that may leave their domain, and when."""
+    for node in nodes:
+        if _is_of(node.domain, kind) and (leaves_domain := escapes(node)) is not FALSE:
+            yield node, leaves_domain
 
 
 def _is_of(domain: Domain, kind: Bounded) -> bool:
