@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.processors.common import machined, stepped
 from workbench.conformance.generate.pipelines import values
-from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range, Tuple
+from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
+from workbench.core.fields import Tuple
 from workbench.core.kinds import in_turn, keeps_copies
 from workbench.core.processor import Maybe, Processor
 from workbench.errors import Overflow, WorkbenchError
