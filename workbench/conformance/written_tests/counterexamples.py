@@ -103,7 +103,7 @@ class _File:
                 f"'{verdict.property}' of {verdict.pipeline} has no run to write a test of",
                 hint="only verdicts with a counterexample or a witness can be written as tests",
             )
-        names = [self.pipeline(Recipe.of_subject(side, problem.fitting.domain)) for side in problem.sides]
+        names = [self.pipeline(Recipe.of(side, problem.fitting.domain)) for side in problem.sides]
         if isinstance(problem.prop, Equivalence):
             body = comparison(run, names[0], names[1], problem.prop.mode)
         else:

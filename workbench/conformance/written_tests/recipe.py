@@ -7,15 +7,15 @@ import keyword
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from workbench.conformance.compare.user_files import Subject
+from workbench.conformance.compare.user_files import PythonPipeline
 from workbench.conformance.generate.python_source import HEADER, body
-from workbench.core.domain import Integer, Value
+from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import WorkbenchError
@@ -41,54 +41,31 @@ class Recipe:
     doc: str = field(default="", compare=False)
 
     @classmethod
-    def of_text(
-        cls,
-        text: str,
-        name: str,
-        params: Mapping[str, Value],
-        integers: Integer | None,
-        faults: Sequence[str] = (),
-        *,
-        sound: bool = False,
+    def of(
+        cls, subject: Pipeline | Loaded | PythonPipeline, integers: Integer | None, folder: str | Path = "."
     ) -> Recipe:
-        """A pipeline of a `.pipe` text, with values for its parameters, and more faults; or, `sound`, without any."""
-        given = "".join(f", {key}={written(value)}" for key, value in params.items())
-        made = f"wb.parse(SOURCE).get({written(name)}{given}).pipeline"
-        if faults:
-            made = f"wb.faulty({made}, {', '.join(map(written, faults))})"
-        result = f"return {f'wb.faultless({made})' if sound else made}{_resolved(integers)}"
-        doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
-        name = f"{name} without faults" if sound else name
-        return cls(identifier(name), result, text=text, doc=doc)
+        """A pipeline, in a test file in this folder, with `int` resolved.
 
-    @classmethod
-    def of_user_file(cls, subject: Subject, integers: Integer | None, folder: str | Path = ".") -> Recipe:
-        """A pipeline of a user's file, in a test file in this folder.
-
-        A Python file is read again, so that it can be mended.
+        One of a `.pipe` file is built from its text. A Python file is read again, so that it can be mended.
         """
-        if subject.text:
-            return cls.of_text(subject.text, subject.name, subject.params, integers)
-        path = os.path.relpath(os.path.realpath(subject.file), os.path.realpath(folder))
-        return cls.of_file(path, subject.name, subject.params, integers)
-
-    @classmethod
-    def of_subject(cls, subject: Pipeline | Loaded, integers: Integer) -> Recipe:
-        """A pipeline: from its text where it has one, else by the Python program that builds it."""
         if isinstance(subject, Pipeline):
-            return cls.of_pipeline(subject.resolve(integers))
-        return cls.of_text(
-            subject.source.text, subject.name, subject.params, integers, subject.added, sound=subject.sound
+            return cls.of_pipeline(subject if integers is None else subject.resolve(integers))
+        doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
+        resolved = (
+            "" if integers is None else f".resolve(wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name}))"
         )
-
-    @classmethod
-    def of_file(cls, path: str, name: str, params: Mapping[str, Value], integers: Integer | None) -> Recipe:
-        """A pipeline of a file, read again each time; a path that is not absolute is seen from the test's folder."""
-        given = "".join(f", {key}={written(value)}" for key, value in params.items())
-        where = written(path) if Path(path).is_absolute() else f"str(Path(__file__).parent / {written(path)})"
-        made = f"subject({where}, {written(name)}{given}).pipeline"
+        if isinstance(subject, Loaded):
+            given = "".join(f", {key}={written(value)}" for key, value in subject.params.items())
+            made = f"wb.parse(SOURCE).get({written(subject.name)}{given}).pipeline"
+            if subject.added:
+                made = f"wb.faulty({made}, {', '.join(map(written, subject.added))})"
+            made = f"wb.faultless({made})" if subject.sound else made
+            name = f"{subject.name} without faults" if subject.sound else subject.name
+            return cls(identifier(name), f"return {made}{resolved}", text=subject.source.text, doc=doc)
+        path = os.path.relpath(os.path.realpath(subject.file), os.path.realpath(folder))
+        made = f"subject(str(Path(__file__).parent / {written(path)}), {written(subject.name)}).pipeline"
         imports = ("from pathlib import Path", "from workbench.conformance.compare.user_files import subject")
-        return cls(identifier(name), f"return {made}{_resolved(integers)}", imports[Path(path).is_absolute() :])
+        return cls(identifier(subject.name), f"return {made}{resolved}", imports)
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
@@ -115,12 +92,6 @@ class Recipe:
         """The function; `source` is the constant that holds the text."""
         doc = f'    """The pipeline {self.name}{": " + self.doc if self.doc else "."}"""'
         return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}\n"
-
-
-def _resolved(integers: Integer | None) -> str:
-    if integers is None:
-        return ""
-    return f".resolve(wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name}))"
 
 
 def written(value: Any) -> str:
