@@ -8,9 +8,10 @@ step, then what breaks the property, in plain asserts. A loop is run three times
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from textwrap import indent
 
-from workbench.conformance.written_tests.recipe import Recipe, identifier
+from workbench.conformance.written_tests.recipe import Recipe, identifier, import_order, in_docstring, source_constant
 from workbench.conformance.written_tests.reproduce import comparison, single
 from workbench.errors import WorkbenchError
 from workbench.verify.answer.verdict import Outcome, Verdict
@@ -32,15 +33,10 @@ def to_test(verdicts: Sequence[Verdict], command: str = "") -> str:
     """
     file = _File()
     tests = [file.test(verdict) for verdict in verdicts]
-    by = f"\n\nWritten by `{_plain(command)}`." if command else ""
+    by = f"\n\nWritten by `{in_docstring(command)}`." if command else ""
     head = f'"""Runs that a model checker found, as tests of the reference executor.{by}\n"""\n'
     parts = [head, "\n".join(file.imports()), *file.sources(), *file.functions(), *tests]
     return "\n".join(_spaced(parts))
-
-
-def _plain(text: str) -> str:
-    """Text that may stand in a docstring."""
-    return text.replace("\\", "\\\\").replace('"""', "'''")
 
 
 def _spaced(parts: Sequence[str]) -> Iterator[str]:
@@ -60,19 +56,13 @@ class _File:
         self.taken: set[str] = set()
 
     def imports(self) -> list[str]:
-        """The import lines: plain ones of others, then those of workbench."""
-        ours = [line for line in self.needs if "workbench" in line]
-        others = sorted(line for line in self.needs if line not in ours)
-        plain = [line for line in others if line != "import pytest"]
-        ours = sorted(ours, key=lambda line: (line.startswith("from"), line))
-        groups = [plain, [line for line in others if line not in plain], ours]
-        return "\n\n".join("\n".join(group) for group in groups if group).splitlines()
+        """The import lines: those of others, then those of workbench, with an empty line between."""
+        groups = groupby(sorted(self.needs, key=import_order), lambda line: import_order(line)[0])
+        return "\n\n".join("\n".join(group) for _, group in groups).splitlines()
 
     def sources(self) -> Iterator[str]:
         """The `.pipe` texts as constants."""
-        for text, name in self.texts.items():
-            quoted = text.strip("\n").replace("\\", "\\\\").replace('"""', '""\\"')
-            yield f'{name} = """\n{quoted}\n"""\n'
+        yield from (source_constant(name, text) for text, name in self.texts.items())
 
     def functions(self) -> Iterator[str]:
         """The functions that build the pipelines."""
@@ -112,5 +102,5 @@ class _File:
         word = "holds only within its bounds" if verdict.outcome is Outcome.WITHIN_BOUNDS else str(verdict.outcome)
         name = self.fresh(f"test_{identifier(verdict.property.partition('(')[0])}_of_{identifier(verdict.pipeline)}")
         shows = f": {run.shows}" if run.shows else ""
-        doc = _plain(f"{verdict.property} {word}{shows}.")
+        doc = in_docstring(f"{verdict.property} {word}{shows}.")
         return f'def {name}():\n    """{doc}"""\n{indent(body.text, "    ")}\n'

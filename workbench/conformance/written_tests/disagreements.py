@@ -9,7 +9,14 @@ import re
 from importlib import import_module
 
 from workbench.conformance.compare.differential import Disagreement
-from workbench.conformance.written_tests.recipe import Recipe, identifier, written
+from workbench.conformance.written_tests.recipe import (
+    Recipe,
+    identifier,
+    import_order,
+    in_docstring,
+    source_constant,
+    written,
+)
 from workbench.core.processor import END
 
 HOMES = (
@@ -42,17 +49,17 @@ def disagreement(found: Disagreement, recipe: Recipe | None = None, command: str
     imports = {*_imports(call), *(line for line in found.imports if line.split()[-1] in call), *recipe.imports}
     if "wb." in function or any(events is END for events in steps):
         imports.add("import workbench as wb")
-    shown = "\n".join(f"{name}: {value!r}" for name, value in (found.left, found.right))
-    by = f"\n\nWritten by `{_plain(command)}`." if command else ""
-    source = [f'SOURCE = """\n{_quoted(recipe.text)}\n"""\n\n'] if recipe.text else []
+    shown = in_docstring("\n".join(f"{name}: {value!r}" for name, value in (found.left, found.right)))
+    by = f"\n\nWritten by `{in_docstring(command)}`." if command else ""
+    source = [source_constant("SOURCE", recipe.text) + "\n"] if recipe.text else []
     lines = [
-        f'"""Two ways to run a pipeline differed at step {found.step}, {found.what}.\n\n{_plain(shown)}{by}\n"""\n',
-        *sorted(imports, key=_place),
+        f'"""Two ways to run a pipeline differed at step {found.step}, {found.what}.\n\n{shown}{by}\n"""\n',
+        *sorted(imports, key=import_order),
         "" if source else "\n",
         *source,
         function,
         "\ndef test_they_agree():",
-        f'    """{_plain(f"{found.left[0]} and {found.right[0]} show the same at every step")}."""',
+        f'    """{in_docstring(f"{found.left[0]} and {found.right[0]} show the same at every step")}."""',
         f"    pipeline = {identifier(found.pipeline.name)}()",
         "    steps = [",
         *(f"        {written(END if events is END else dict(events))}," for events in steps),
@@ -74,11 +81,6 @@ def _imports(source: str) -> list[str]:
     return found
 
 
-def _place(line: str) -> tuple[bool, bool, str]:
-    ours = "workbench" in line
-    return ours, line.startswith("from"), line
-
-
 def _remade(made: tuple[str, str]) -> list[str]:
     """How both are made again; for one that is not known, the specification or the reference executor."""
     found = list(made)
@@ -86,12 +88,3 @@ def _remade(made: tuple[str, str]) -> list[str]:
         if not found[side]:
             found[side] = "Denoting(pipeline)" if found[other].startswith("Running") else "Running(pipeline)"
     return found if found[0] != found[1] else ["Running(pipeline)", "Denoting(pipeline)"]
-
-
-def _plain(text: str) -> str:
-    """Text that may stand in a docstring."""
-    return text.replace("\\", "\\\\").replace('"""', "'''")
-
-
-def _quoted(text: str) -> str:
-    return text.strip("\n").replace("\\", "\\\\").replace('"""', '""\\"')

@@ -51,9 +51,8 @@ class Recipe:
         if isinstance(subject, Pipeline):
             return cls.of_pipeline(subject if integers is None else subject.resolve(integers))
         doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
-        resolved = (
-            "" if integers is None else f".resolve(wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name}))"
-        )
+        domain = "" if integers is None else f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
+        resolved = domain and f".resolve({domain})"
         if isinstance(subject, Loaded):
             given = "".join(f", {key}={written(value)}" for key, value in subject.params.items())
             made = f"wb.parse(SOURCE).get({written(subject.name)}{given}).pipeline"
@@ -109,6 +108,22 @@ def written(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)
+
+
+def in_docstring(text: str) -> str:
+    """Text that may stand in a docstring."""
+    return text.replace("\\", "\\\\").replace('"""', "'''")
+
+
+def source_constant(name: str, text: str) -> str:
+    """A `.pipe` text as a constant of this name."""
+    quoted = text.strip("\n").replace("\\", "\\\\").replace('"""', '""\\"')
+    return f'{name} = """\n{quoted}\n"""\n'
+
+
+def import_order(line: str) -> tuple[int, bool, str]:
+    """Where an import line stands: plain ones of others, then pytest, then those of workbench."""
+    return (2 if "workbench" in line else line == "import pytest"), line.startswith("from"), line
 
 
 def identifier(text: str) -> str:
