@@ -94,6 +94,14 @@ class Ports:
             return self._positions[name]
         raise unknown(self.of, "input", name, self._positions)
 
+    def received(self, steps: Iterable[Mapping[str, Value]]) -> dict[str, list[Value]]:
+        """The stream on each input, oracles too, after these steps."""
+        found: dict[str, list[Value]] = {port.name: [] for port in self.inputs}
+        for step in steps:
+            for name, event in step.items():
+                found[name].append(event)
+        return found
+
     def streams(self, given: Any) -> dict[str, Iterable[Value]]:
         """Streams by input, given as a mapping, as a sequence in the order of the inputs, or bare for a single input.
 
