@@ -18,9 +18,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "workbench.core.domain": (
-        "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "FrozenMap", "Integer", "Map", "Overflowing", "Range", "Record",
-        "Tuple",
+        "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "Integer", "Overflowing", "Range",
     ),
+    "workbench.core.fields": ("FrozenMap", "Map", "Record", "Tuple"),
     "workbench.core.fault": ("Fault", "delay", "duplicate", "lose"),
     "workbench.core.function": (
         "ABS", "ADD", "ALL_VALUES", "AND", "ANY_VALUE", "DIV", "EQ", "EVEN", "GE", "GET", "GT", "HAS", "IF", "IMPLIES",
@@ -42,6 +42,8 @@ _HOME = {
     "workbench.language": ("parse", "parse_property", "read_file"),
     "workbench.language.faults": ("faultless", "faulty"),
     "workbench.ir.compose": ("compose",),
+    "workbench.show.explorer": ("explorer",),
+    "workbench.show.timeline": ("render_timeline",),
     "workbench.run.compiled.gpu.batch": ("Batch",),
     "workbench.run.compiled.gpu.parallel": ("ParallelGpu",),
     "workbench.run.compiled.parallel.executor": ("Parallel",),
@@ -57,7 +59,6 @@ _HOME = {
     "workbench.run.reference.random_faults": ("RandomFaults",),
     "workbench.conformance.compare.conform": ("conform", "conform_random"),
     "workbench.conformance.written_tests.counterexamples": ("to_test",),
-    "workbench.show.explorer": ("explorer",),
     "workbench.verify.buffers.buffers": ("Buffers", "buffers"),
     "workbench.verify.analyses.certify": ("certify", "certify_nodes"),
     "workbench.verify.answer.check": ("Settings",),

@@ -17,14 +17,8 @@ from workbench.builder import BuiltStream as Building
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.domains import integers, scalars, values
 from workbench.core import function as f
-from workbench.core.domain import (
-    Bool,
-    Domain,
-    Integer,
-    Map,
-    Range,
-    Tuple,
-)
+from workbench.core.domain import Bool, Domain, Integer, Range
+from workbench.core.fields import Map, Tuple
 from workbench.core.join import Join
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Machine, Processor, Slot

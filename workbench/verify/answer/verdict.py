@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Map, Record, Tuple, Value
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Map, Record, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.errors import LimitMet
 from workbench.faults.struck import place, struck
@@ -223,12 +224,6 @@ class Verdict:
     def given_up(self, met: LimitMet) -> Verdict:
         """This, of what is undecided because a limit was met."""
         return replace(self, reason=met.what, phase=met.phase, advice=(met.hint,))
-
-    def to_html(self) -> str:
-        """A page that needs nothing but itself, on which the run can be walked through (`verify.explorer`)."""
-        from workbench.show.explorer import explorer
-
-        return explorer([self])
 
     def to_json(self) -> dict[str, Any]:
         """The object `--json` prints (design section 9)."""
