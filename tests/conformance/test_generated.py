@@ -12,7 +12,7 @@ from workbench.builder import Builder
 from workbench.conformance.compare.differential import check, check_streams, received
 from workbench.conformance.compare.executables import Denoting, GroupMachine, MachineRun, Running
 from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, state_bits, traces
-from workbench.conformance.written_tests.python_source import program
+from workbench.conformance.generate.python_source import program
 from workbench.core.determinism import same
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow

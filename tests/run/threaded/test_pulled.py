@@ -14,7 +14,7 @@ from workbench.builder import Builder, pipeline
 from workbench.conformance.compare.differential import pulled, received
 from workbench.conformance.compare.schedules import Schedule
 from workbench.conformance.generate.pipelines import pipelines_and_traces
-from workbench.conformance.written_tests.python_source import body
+from workbench.conformance.generate.python_source import body
 from workbench.core import function as f
 from workbench.core.domain import INT, Integer, Overflowing
 from workbench.core.function import user_function
@@ -337,7 +337,7 @@ def test_misuse(manager):
     with pytest.raises(PipelineError, match="no output 'ot'"):
         group.connect(x=[1]).pull("ot")
     with PullGroup(pairs, manager).connect(x=range(4)) as again:
-        assert again.pull_fast().wait_for() == 1
+        assert again.pull() == 1
         assert list(again.connect(x=[7, 8])) == [15]
 
 

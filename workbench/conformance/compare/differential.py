@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.conformance.compare.executables import Executable, InputSequence, Observation, source_of
-from workbench.conformance.written_tests.python_source import body
+from workbench.conformance.generate.python_source import body
 from workbench.core.determinism import EXACT, Determinism, same
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
@@ -42,15 +42,6 @@ class Disagreement:
     """Whether an Overflow of one side only counts."""
     imports: tuple[str, ...] = ()
     """Of executables that are not ours, where they know their source."""
-
-    def to_test(self) -> str:
-        """The text of a pytest file that compares them again: it fails for as long as they differ.
-
-        An executable that cannot be made again gives way to the specification, or to the reference executor.
-        """
-        from workbench.conformance.written_tests.disagreements import disagreement
-
-        return disagreement(self)
 
     def __str__(self) -> str:
         shown = "\n".join(

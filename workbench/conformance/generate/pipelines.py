@@ -8,14 +8,12 @@ for a model checker: domains of at most `MOST_VALUES` values and at most `max_bi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from hypothesis import strategies as st
 
-from workbench.conformance.compare.schedules import Switches
-from workbench.conformance.compare.threaded import Plan
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.construction import MOST_EVENTS, Draw, Growing, state_bits
 from workbench.conformance.generate.domains import EXTREMES, REGROUPED, Extremes, domains, values
@@ -132,25 +130,6 @@ def _steps(
 
 
 @st.composite
-def plans(draw: st.DrawFn, /, flat: Pipeline, certified: Collection[str] = (), *, seeded: bool = False) -> Plan:
-    """How threads are used: few cuts, threads and switches first; schedules that are `seeded` switch often."""
-
-    def some(names: Collection[str]) -> tuple[str, ...]:
-        return tuple(name for name in names if draw(st.booleans()))
-
-    points = st.one_of(st.integers(0, 8), st.integers(0, 60))
-    switches = st.lists(st.tuples(points, st.integers(0, 3)), max_size=6).map(tuple)
-    schedule: int | Switches = draw(st.integers(0, 2**16)) if seeded else draw(switches)
-    return Plan(
-        some([node.name for node in flat.nodes]),
-        some(certified),
-        draw(st.sampled_from((1, 2, 3, None))),
-        draw(st.sampled_from((1, 2, 5))),
-        schedule,
-    )
-
-
-@st.composite
 def pipelines_and_traces(draw: st.DrawFn, /, **options: Any) -> tuple[Pipeline, list[dict[str, Value]]]:
     """A pipeline and a trace for it."""
     pipeline = draw(pipelines(**options))
@@ -163,7 +142,6 @@ __all__ = [
     "long_traces",
     "pipelines",
     "pipelines_and_traces",
-    "plans",
     "state_bits",
     "traces",
     "values",

@@ -24,9 +24,9 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
-from workbench.run.base import StepRecord, Steps
+from workbench.run.base import Oracle, StepRecord, Steps
 from workbench.run.pending import Done, Pending
-from workbench.run.reference.cell import ABSENT, Oracle, failure
+from workbench.run.reference.cell import ABSENT, failure
 from workbench.run.reference.executor import Reference
 from workbench.run.threaded.copies import Launcher, Results
 from workbench.run.threaded.manager import ThreadManager
@@ -89,9 +89,9 @@ class Threaded(Reference):
         super().__init__(pipeline, capacities, oracle)
         self._last: Pending[Any] = Done(lambda: None)
 
-    def _pushing(self, name: str) -> Push:
+    def pushing(self, name: str) -> Push:
         copies = self._non_blocking.get(name)
-        return super()._pushing(name) if copies is None else copies.step(self.flat.typed[name])
+        return super().pushing(name) if copies is None else copies.step(self.flat.typed[name])
 
     def reset(self) -> None:
         self._stop()  # where Ctrl-C came while it was stopped

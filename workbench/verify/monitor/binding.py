@@ -24,10 +24,9 @@ from workbench.errors import (
     WorkbenchError,
     did_you_mean,
 )
-from workbench.show.timeline import show_smv
 from workbench.smv.engines import EngineLimits, Query, Task, TaskResult
 from workbench.smv.system import SmvSystem, expression
-from workbench.smv.terms import CAST_LIMIT, constant, type_of, word_width
+from workbench.smv.terms import CAST_LIMIT, constant, show_smv, type_of, word_width
 from workbench.verify.decide.table import complete_engine
 from workbench.verify.monitor.driven import Driven, Wire
 
