@@ -153,9 +153,10 @@ class _Crawl:
         rows = next((self.pipes[pipe].rows for pipe in node.inputs if self.pipes[pipe].rows is not None), None)
         many = repeated is not None or rows is not None
         unbounded = any(self.pipeline.widths[pipe] is None for pipe in node.outputs)
+        named = f"`{node.processor}` (processor '{node.name}')"
         if self.arrays and unbounded and stored is None and not many:
             raise Refused(
-                f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step: they need a bound",
+                f"{named} can emit any number of events in a step, and there has to be a bound",
                 hint=_WAITING if hasattr(node.processor, "pending") else "give its input a finite domain",
             )
         machine = stored.machine(cells) if stored else self._machine(node, domains)
@@ -180,8 +181,7 @@ class _Crawl:
         assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
         if many and (machine.slots or cells or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
             raise Refused(
-                f"any number of events can reach `{node.processor}` (processor '{node.name}') in a step, and only"
-                " functions of one stream read such a pipe",
+                f"any number of events can reach {named} in a step, and only functions of one stream read such a pipe",
                 hint=_WAITING if rows is None else "",
             )
         if rows is not None:
