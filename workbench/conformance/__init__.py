@@ -27,6 +27,7 @@ _HOME = {
         "CLASH", "COUNT", "ITSELF", "NEIGHBOURS", "NEVER", "PAIR", "SWAP", "UP", "VARIABLE", "WIGGLE", "entry", "field",
         "fixed_left", "fixed_right", "of_event", "unknown",
     ),
+    "conformance.written_tests.disagreements": ("disagreement",),
     "core.domain": ("Anything", "Bool", "Enum", "Integer", "Integers", "Range", "Reals", "Texts"),
     "core.fault": ("Fault", "Kind"),
     "core.fields": ("FrozenMap", "Map", "Record", "Tuple"),
