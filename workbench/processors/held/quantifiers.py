@@ -126,7 +126,7 @@ class ForAll(SingleHolder):
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         positions = [*state, [(value, self._begun) for value in self._values(front)]]
-        push: Push = self._inner.step
+        push = self._push
         if each is not in_turn:
             jobs = [(copy, (value, *front)) for at in positions if not isinstance(at, bool) for value, copy in at]
             push = begun(self._inner, each, jobs)

@@ -71,7 +71,7 @@ class ResetLast(SingleHolder):
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         inner, last = state
-        push = self._inner.step if each is in_turn else stepping(self._inner, each)
+        push = self._push if each is in_turn else stepping(self._inner, each)
         inner, (out,) = push(inner, front[:-1])
         last = last_event(out, last)
         if not front[-1]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Domain, Value
-from workbench.core.kinds import Each, Push, begun, in_turn
+from workbench.core.kinds import Each, begun, in_turn
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
@@ -76,7 +76,7 @@ class GloballyOf(SingleHolder):
         waiting, copies = state
         following, decided = [], 0
         copies = (*copies, (waiting, self._begun))
-        push: Push = self._inner.step
+        push = self._push
         if each is not in_turn:
             push = begun(self._inner, each, [(before, front) for _, before in copies])
         for position, before in copies:

@@ -114,7 +114,7 @@ class Window(SingleHolder):
         fronts = (*state, front)
         if len(fronts) < self.width:
             return fronts, (NOTHING,)
-        step = self._inner.step
+        step = self._push
         inner, last = self._begun, NOTHING
         for events in fronts:
             inner, (out,) = step(inner, events)

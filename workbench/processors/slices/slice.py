@@ -15,7 +15,7 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, Bool, Domain, Value
 from workbench.core.fields import MOST_KEYS, FrozenMap, Map
 from workbench.core.function import Function, TypedFunction, as_function, on_values
-from workbench.core.kinds import Each, in_turn, keeps_copies, stepping
+from workbench.core.kinds import Each, begun, in_turn, keeps_copies, stepping
 from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
@@ -163,11 +163,17 @@ class Slice(SingleHolder):
 
     def _stepped(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
         """What a front makes of the slices to which it goes."""
-        push = self._inner.step if each is in_turn else stepping(self._inner, each)
         if self.to_all is not None and self.to_all(*front):
-            return zip(inner, each(push, [(before, front) for before in inner.values()]), strict=True)
+            return self._all_stepped(inner, front, each)
+        push = self._push if each is in_turn else stepping(self._inner, each)
         key = self._key(*front)
         return ((key, push(inner.get(key, self._begun), front)),)
+
+    def _all_stepped(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
+        push = self._push
+        if each is not in_turn:
+            push = begun(self._inner, each, [(before, front) for before in inner.values()])
+        return ((key, push(before, front)) for key, before in inner.items())
 
     def _fed(self, inner: Any, last: Any, key: Value, stepped: Stepped) -> tuple[Any, Any]:
         """The maps after a slice has seen a front."""

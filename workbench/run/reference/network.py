@@ -201,7 +201,7 @@ class Network:
         before = states.copy()
         met: list[Cell] = []
         cell = None
-        found: Any = ABSENT
+        nothing = found = ABSENT
         front: tuple[Any, ...] | None = ()
         try:
             for index, cell, step, source, target, wide, targets in self._plan:
@@ -219,7 +219,7 @@ class Network:
                     several, cell = cell, None  # it says itself what failed
                     self._advance_several(index, several, current, met)
                     continue
-                found = ABSENT
+                found = nothing
                 found = states[index], results = step(states[index], front)
                 if target >= 0:
                     (emitted,) = results
