@@ -29,7 +29,7 @@ def case(test: str, raised: TracebackType | None) -> list[tuple[str, str]]:
 
 def text(test: str, pipeline: Pipeline, steps: list[Any]) -> str:
     """The file."""
-    from workbench.conformance.written_tests.python_source import body
+    from workbench.conformance.generate.python_source import body
     from workbench.conformance.written_tests.recipe import written
 
     shown = "".join(f"    {written(events if events is END else dict(events))},\n" for events in steps)
@@ -38,7 +38,7 @@ def text(test: str, pipeline: Pipeline, steps: list[Any]) -> str:
 
 def read(case: str) -> tuple[Pipeline, list[Any]]:
     """The pipeline and the steps of such a text."""
-    from workbench.conformance.written_tests.python_source import HEADER
+    from workbench.conformance.generate.python_source import HEADER
 
     known: dict[str, Any] = {}
     exec(f"import workbench as wb\n{HEADER}{case}", known)

@@ -34,3 +34,14 @@ def files(places: Iterable[str]) -> dict[str, str]:
         if name.endswith(".py") and not name.startswith("_")
     }
     return dict(sorted(found.items()))
+
+
+def rows(package: str) -> dict[str, Any]:
+    """The `ROW` of each module of a package, by its name and in the order of its rank.
+
+    The package is given by its name: what its rows start reads the table of them.
+    """
+    found = [
+        importlib.import_module(f"{package}.{name}").ROW for name in files(importlib.import_module(package).__path__)
+    ]
+    return {row.name: row for row in sorted(found, key=lambda row: (row.rank, row.name))}

@@ -13,7 +13,7 @@ from workbench.conformance.compare.differential import agree, check, check_strea
 from workbench.conformance.compare.executables import Denoting, Pulled, Running, Seen, Streams
 from workbench.conformance.generate.functions import fixed_right
 from workbench.conformance.generate.pipelines import pipelines_and_traces
-from workbench.conformance.written_tests.python_source import program
+from workbench.conformance.generate.python_source import program
 from workbench.core import function as f
 from workbench.core.determinism import same
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range

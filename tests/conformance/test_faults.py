@@ -14,7 +14,7 @@ from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.conformance.generate.pipelines import faults, pipelines, traces
-from workbench.conformance.written_tests.python_source import program
+from workbench.conformance.generate.python_source import program
 from workbench.core.fault import delay
 from workbench.core.ops import disjunction, either, negate
 from workbench.core.pipeline import Pipeline

@@ -17,6 +17,7 @@ from workbench.conformance.compare.executables import Running
 from workbench.conformance.compare.models import Evaluated
 from workbench.conformance.written_tests.asserts import Untranslated, translate
 from workbench.conformance.written_tests.counterexamples import to_test
+from workbench.conformance.written_tests.disagreements import disagreement
 from workbench.conformance.written_tests.recipe import identifier, written
 from workbench.core.domain import Overflowing
 from workbench.errors import WorkbenchError
@@ -248,7 +249,7 @@ def test_a_disagreement_is_a_test_that_fails_until_they_agree() -> None:
     bounded = Running(sums, {"sum.left": 4, "sum.right": 4})
     found = agree(sums, STEPS, bounded, Changed(1, {"sum": 0}))
     assert found
-    text = found.to_test()
+    text = disagreement(found)
     play(text)  # one of them is not known here, so the specification takes its place, and it agrees
     assert "Running(pipeline, {'sum.left': 4, 'sum.right': 4}), Denoting(pipeline)" in text
     assert text.count('{"x": ') == found.step + 1
@@ -273,6 +274,6 @@ def test_both_executables_are_made_again() -> None:
     lies.simulator.step = lambda events: Evaluated(sums, 2).simulator.step({"x": 3})  # type: ignore[method-assign]
     found = agree(sums, STEPS, Running(sums), lies)
     assert found
-    text = found.to_test()
+    text = disagreement(found)
     assert "check(pipeline, steps, Running(pipeline, None), Evaluated(pipeline, 2))" in text
     play(text)

@@ -25,7 +25,9 @@ HOMES = (
 
 
 def disagreement(found: Disagreement, recipe: Recipe | None = None, command: str = "") -> str:
-    """The text of a pytest file that compares two executables again.
+    """The text of a pytest file that compares two executables again: it fails for as long as they differ.
+
+    One that cannot be made again gives way to the specification, or to the reference executor.
 
     Parameters
     ----------

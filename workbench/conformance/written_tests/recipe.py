@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from workbench.conformance.written_tests.python_source import HEADER, body
+from workbench.conformance.compare.user_files import Subject
+from workbench.conformance.generate.python_source import HEADER, body
 from workbench.core.domain import Integer, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -58,6 +60,17 @@ class Recipe:
         doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
         name = f"{name} without faults" if sound else name
         return cls(identifier(name), result, text=text, doc=doc)
+
+    @classmethod
+    def of_user_file(cls, subject: Subject, integers: Integer | None, folder: str | Path = ".") -> Recipe:
+        """A pipeline of a user's file, in a test file in this folder.
+
+        A Python file is read again, so that it can be mended.
+        """
+        if subject.text:
+            return cls.of_text(subject.text, subject.name, subject.params, integers)
+        path = os.path.relpath(os.path.realpath(subject.file), os.path.realpath(folder))
+        return cls.of_file(path, subject.name, subject.params, integers)
 
     @classmethod
     def of_subject(cls, subject: Pipeline | Loaded, integers: Integer) -> Recipe:
