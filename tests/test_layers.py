@@ -28,6 +28,7 @@ PLACES = {
     "stored": "errors",
     "extensions": "errors",
     "builder": "processors",
+    "logs": "verify",
     "tesla": "language",
 }
 """Modules and packages that belong to a layer without being called like it."""
@@ -66,7 +67,6 @@ AT_MODULE_LEVEL = {
     ("conformance/generate/construction.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
-    ("conformance/generate/unbounded.py", "hypothesis"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
     ("run/compiled/code/llvm.py", "llvmlite"),

@@ -58,6 +58,7 @@ _HOME = {
     "workbench.run.threaded.pull_group": ("PullGroup",),
     "workbench.run.reference.random_faults": ("RandomFaults",),
     "workbench.conformance.compare.conform": ("conform", "conform_random"),
+    "workbench.logs.run": ("run_log",),
     "workbench.conformance.written_tests.counterexamples": ("to_test",),
     "workbench.verify.buffers.buffers": ("Buffers", "buffers"),
     "workbench.verify.analyses.certify": ("certify", "certify_nodes"),

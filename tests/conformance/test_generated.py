@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from tests.examples import examples
+from tests.machines import GroupMachine, MachineRun
 from workbench.builder import Builder
 from workbench.conformance.compare.differential import check, check_streams, received
-from workbench.conformance.compare.executables import Denoting, GroupMachine, MachineRun, Running
+from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, state_bits, traces
 from workbench.conformance.generate.python_source import program
 from workbench.core.determinism import same
