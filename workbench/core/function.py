@@ -14,7 +14,8 @@ from typing import Any
 
 from workbench.core import maps, ops
 from workbench.core.domain import Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Value
-from workbench.core.evaluate import compile_terms, compile_value, escape_condition
+from workbench.core.escape import escape_condition
+from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, joined, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import PLAIN, Operator

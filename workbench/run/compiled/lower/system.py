@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Integers, Overflowing, Reals
-from workbench.core.evaluate import Bounded, escape_condition
+from workbench.core.escape import Bounded, escape_condition
 from workbench.core.fields import Map, scalars, within
 from workbench.core.fold import Substitute, postorder
 from workbench.core.kinds import Clocked
