@@ -10,7 +10,7 @@ from hypothesis.errors import NoSuchExample
 from tests.examples import examples
 from tests.machines import GroupMachine, MachineRun
 from workbench.builder import Builder
-from workbench.conformance.compare.differential import check, check_streams, received
+from workbench.conformance.compare.differential import check, check_streams
 from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, state_bits, traces
 from workbench.conformance.generate.python_source import program
@@ -95,7 +95,7 @@ def test_traces_carry_events_of_the_inputs(given_):
     pipeline, steps = given_
     domains = dict(pipeline.inputs)
     assert all(value in domains[name] for events in steps for name, value in events.items())
-    assert sum(map(len, received(pipeline, steps).values())) == sum(map(len, steps))
+    assert sum(map(len, pipeline.ports.received(steps).values())) == sum(map(len, steps))
 
 
 def test_every_kind_of_processor_is_generated():

@@ -18,7 +18,7 @@ from workbench.extensions import rows
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.run.base import Backend, Oracle
+    from workbench.run.backend import Backend, Oracle
 
 
 @dataclass(frozen=True)

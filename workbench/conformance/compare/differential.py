@@ -177,11 +177,6 @@ def _difference(
 # --- checks of the reference executor by itself ------------------------------------------------------------
 
 
-def received(pipeline: Pipeline, steps: InputSequence) -> dict[str, list[Value]]:
-    """The stream on each input after these steps."""
-    return {name: [s[name] for s in steps if name in s] for name, _ in pipeline.inputs}
-
-
 def pushed(pipeline: Pipeline, steps: InputSequence, executor: Reference | None = None) -> dict[str, list[Value]]:
     """The output streams of the steps, with what comes at the end."""
     executor = executor or Reference(pipeline)
@@ -213,7 +208,7 @@ def check_streams(pipeline: Pipeline, steps: InputSequence) -> None:
     """
     if any(processor.timed for processor in flatten(pipeline).typed.values()):
         return  # what it emits depends on the steps
-    streams = received(pipeline, steps)
+    streams = pipeline.ports.received(steps)
     executor = Reference(pipeline)
     specified = _unless_overflow(lambda: pipeline.denote(list(streams.values())))
     found: dict[str, Any] = {"push mode": _unless_overflow(lambda: pushed(pipeline, steps, executor))}

@@ -22,6 +22,7 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.fields import Map, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
+from workbench.core.program import Port, Program
 from workbench.processors.held.group import flatten
 
 EXTREME = 4
@@ -92,7 +93,7 @@ def traces(
 def long_traces(
     draw: st.DrawFn,
     /,
-    pipeline: Pipeline,
+    program: Program,
     max_steps: int,
     *,
     ends: bool = False,
@@ -104,7 +105,7 @@ def long_traces(
     In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; where
     `regrouped`, those whose sums are the same however they are grouped. Oracles of faults strike as events come.
     """
-    usual, kinds = _steps(pipeline.inputs, together, regrouped)
+    usual, kinds = _steps(program.ports.inputs, together, regrouped)
     mixed = draw(st.integers(1, EXTREME)) == EXTREME
     count = draw(st.integers(0, max_steps))
     found: list[Mapping[str, Value]] = [draw(draw(kinds) if mixed else usual) for _ in range(count)]
@@ -115,13 +116,11 @@ _Step = st.SearchStrategy[Mapping[str, Value]]
 
 
 @lru_cache(64)  # Hypothesis examines a strategy when it is first drawn from, which takes longer than to draw
-def _steps(
-    inputs: tuple[tuple[str, Domain], ...], together: bool, regrouped: bool
-) -> tuple[_Step, st.SearchStrategy[_Step]]:
+def _steps(inputs: tuple[Port, ...], together: bool, regrouped: bool) -> tuple[_Step, st.SearchStrategy[_Step]]:
     """Usual steps of the inputs; and a choice of these and of steps with extreme numbers."""
 
     def steps(extremes: Extremes | None) -> _Step:
-        present = {name: values(domain, extremes=extremes) for name, domain in inputs}
+        present = {port.name: values(port.domain, extremes=extremes) for port in inputs}
         complete = st.fixed_dictionaries(present)
         return complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
 

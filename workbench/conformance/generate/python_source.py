@@ -18,6 +18,7 @@ from workbench.processors.moore import Transition, Variable
 HEADER = """\
 from workbench.conformance.generate.functions import *
 from workbench.core.domain import *
+from workbench.core.fields import *
 from workbench.core.fault import Fault, Kind
 from workbench.core.function import LIBRARY
 from workbench.faults import *

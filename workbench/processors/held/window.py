@@ -29,7 +29,7 @@ from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.fold import CumulateWindow, associative, fold_of
+from workbench.processors.held.cumulate_window import CumulateWindow, associative, fold_of
 from workbench.processors.held.holding import (
     SingleHolder,
     advance,

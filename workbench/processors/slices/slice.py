@@ -39,8 +39,8 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.holding import SingleHolder, last_event, wrapped
-from workbench.processors.slices.copies import SliceMachine
-from workbench.processors.slices.table import SliceTable, scalar
+from workbench.processors.slices.slice_machine import SliceMachine
+from workbench.processors.slices.slice_table import SliceTable, scalar
 from workbench.processors.trim import Trim
 
 

@@ -19,7 +19,7 @@ from workbench.core.processor import State, events_of
 from workbench.core.program import unknown
 from workbench.errors import DomainError, Overflow, PipelineError
 from workbench.processors.held.group import flatten, with_room
-from workbench.run.base import Oracle, check_support
+from workbench.run.backend import Oracle, check_support
 from workbench.run.reference.cell import ABSENT, JOINED, Cell, Saved, failure
 
 
