@@ -79,8 +79,8 @@ class ResetLast(SingleHolder):
         (final,) = self._inner.finish(inner)
         return (self._begun, NOTHING), (last_event(final, last),)
 
-    def refusal(self, backend: str) -> str:
-        return self._inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        return self._inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         inner = self._inner.machine(inputs[:-1], horizon)

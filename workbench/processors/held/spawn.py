@@ -18,7 +18,7 @@ from workbench.core.kinds import Each, begun, in_turn
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
-    RUNS_PYTHON,
+    Form,
     Processor,
     State,
     Stepped,
@@ -91,9 +91,9 @@ class GloballyOf(SingleHolder):
         kept = tuple([(position - decided, after) for position, after in following if position >= decided])
         return (waiting + 1 - decided, kept), (emission((self.breaks,) * decided),)
 
-    def refusal(self, backend: str) -> str:
-        if backend in RUNS_PYTHON:
-            return self._inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        if form == Form.VALUES:
+            return self._inner.refusal(form)
         plain = self.keyword.removesuffix("_of")
         return f"nothing bounds the number of copies; write {plain}(..., pending = 4) on the stream of its verdicts"
 

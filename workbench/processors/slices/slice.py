@@ -20,8 +20,8 @@ from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
-    RUNS_PYTHON,
     Emission,
+    Form,
     Machine,
     Maybe,
     Processor,
@@ -202,14 +202,14 @@ class Slice(SingleHolder):
 
     # --- the finite machine: a copy of the inner one for each key ----------------------------------------------
 
-    def refusal(self, backend: str) -> str:
-        inner = super().refusal(backend) or self._inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        inner = super().refusal(form) or self._inner.refusal(form)
         if inner or not isinstance(self.key, TypedFunction):
             return inner
         keys = self.key.result
-        if Map(keys, BOOL).finite or backend in RUNS_PYTHON:
+        if Map(keys, BOOL).finite or form == Form.VALUES:
             return ""
-        if backend == "numba" and scalar(keys):
+        if form == Form.ARRAYS and scalar(keys):
             return (
                 "slices that emit at the end of the stream need a finite type of keys" if self._inner.finishes else ""
             )
@@ -243,7 +243,7 @@ class Slice(SingleHolder):
         return key, everywhere
 
     def _refuse(self) -> None:
-        reason = self.refusal("smv")
+        reason = self.refusal(Form.MODEL)
         if reason:
             raise Refused(f"{self} has no finite machine: {reason}")
 
