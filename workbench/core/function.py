@@ -1,7 +1,7 @@
 """Functions: stateless, event to event.
 
 A `Function` is written once, as a Python callable over overloaded operands; `typed` runs it once on symbols of
-given domains, which type-checks it and gives the term that every backend uses. An opaque Python function is
+given domains, which type-checks it and gives the term that everything else is made of. An opaque Python function is
 never looked into: it runs as it is, and over small finite domains it is tabulated (design section 4).
 """
 
@@ -246,7 +246,7 @@ class TypedFunction:
 def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = "") -> Function:
     """An opaque Python function as a stream function.
 
-    Backends that only call it run it as it is; the model tabulates it when its domains are finite and small,
+    What runs on values calls it as it is; the model tabulates it when its domains are finite and small,
     and refuses it otherwise.
     """
     count = arity if arity is not None else call.__code__.co_argcount

@@ -22,7 +22,7 @@ from workbench.run.table import Start, backend_options, backend_row, refuse_fore
 
 if TYPE_CHECKING:
     from workbench.language import Loaded
-    from workbench.run.base import Backend, StepRecord
+    from workbench.run.backend import Backend, StepRecord
     from workbench.run.reference.executor import Reference
     from workbench.run.reference.random_faults import RandomFaults
 

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import runs
+from workbench.cli import written_runs
 
 if TYPE_CHECKING:
     from workbench.language import Loaded, PropertySyntax
@@ -24,7 +24,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=o.positive, default=1, metavar="J",
         help="how many properties at a time, each with the memory of --memory (default: 1)",
     )  # fmt: skip
-    runs.options(parser)
+    written_runs.options(parser)
     o.examine_option(parser)
 
 
@@ -49,7 +49,7 @@ def properties(loaded: Loaded, given: list[str]) -> list[PropertySyntax]:
 
 def execute(args: argparse.Namespace) -> int:
     """Check and print."""
-    runs.check_writable(args)
+    written_runs.check_writable(args)
     loaded = o.load(args.file, args.param, args.fault)
     from workbench.cli.output import decide_all
     from workbench.verify.answer.problem import problem

@@ -17,7 +17,7 @@ from workbench.core.processor import END, carried
 from workbench.core.unfolding import Unfolding
 from workbench.errors import WorkbenchError
 from workbench.processors.held.group import flatten
-from workbench.run.base import StepRecord
+from workbench.run.backend import StepRecord
 from workbench.run.compiled.execute.executor import Compiled
 from workbench.run.compiled.gpu.batch import Batch
 from workbench.run.compiled.parallel.executor import Parallel

@@ -14,7 +14,7 @@ from textwrap import indent
 from typing import Any
 
 from workbench.conformance.compare.user_files import PythonPipeline
-from workbench.conformance.generate.python_source import HEADER, body
+from workbench.conformance.generate.python_source import body
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -29,14 +29,12 @@ class Recipe:
     Parameters
     ----------
     name: what the function is called after.
-    imports: lines that the file needs at its top.
     result: statements that end in `return`; `SOURCE` stands for the text.
     text: the `.pipe` text it reads, or nothing.
     """
 
     name: str
     result: str
-    imports: tuple[str, ...] = ()
     text: str = ""
     doc: str = field(default="", compare=False)
 
@@ -50,7 +48,6 @@ class Recipe:
         """
         if isinstance(subject, Pipeline):
             return cls.of_pipeline(subject if integers is None else subject.resolve(integers))
-        doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
         domain = "" if integers is None else f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
         resolved = domain and f".resolve({domain})"
         if isinstance(subject, Loaded):
@@ -60,11 +57,11 @@ class Recipe:
                 made = f"wb.faulty({made}, {', '.join(map(written, subject.added))})"
             made = f"wb.faultless({made})" if subject.sound else made
             name = f"{subject.name} without faults" if subject.sound else subject.name
-            return cls(identifier(name), f"return {made}{resolved}", text=subject.source.text, doc=doc)
+            doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
+            return cls(identifier(name), f"return {made}{resolved}", subject.source.text, doc)
         path = os.path.relpath(os.path.realpath(subject.file), os.path.realpath(folder))
         made = f"subject(str(Path(__file__).parent / {written(path)}), {written(subject.name)}).pipeline"
-        imports = ("from pathlib import Path", "from workbench.conformance.compare.user_files import subject")
-        return cls(identifier(subject.name), f"return {made}{resolved}", imports)
+        return cls(identifier(subject.name), f"return {made}{resolved}")
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
@@ -75,22 +72,20 @@ class Recipe:
                 f"pipeline {pipeline.name} cannot be written as a program: its function '{unsourced[1]}' has no source",
                 hint="check the pipeline of a file, read_file(path).get(name): then its text is written",
             )
-        lines = text.splitlines()
-        last = lines.pop().removeprefix("pipeline = ")
-        result = "\n".join([*lines, f"return {last}"])
-        return cls(identifier(pipeline.name), result, tuple(HEADER.strip().splitlines()))
+        *lines, last = text.splitlines()
+        result = "\n".join([*lines, last.replace("pipeline =", "return", 1)])
+        return cls(identifier(pipeline.name), result)
 
     def of_part(self, names: Sequence[str]) -> Recipe:
-        """Of the pipeline that is built the processors of these names (`parts.part`)."""
+        """Of the pipeline that is built the processors of these names (`reduction.part`)."""
         *lines, last = self.result.splitlines()
         made = f"return part({last.removeprefix('return ')}, {written(tuple(names))})"
-        imports = (*self.imports, "from workbench.conformance.compare.reduction import part")
-        return replace(self, result="\n".join([*lines, made]), imports=imports)
+        return replace(self, result="\n".join([*lines, made]))
 
     def function(self, source: str, name: str) -> str:
         """The function; `source` is the constant that holds the text."""
         doc = f'    """The pipeline {self.name}{": " + self.doc if self.doc else "."}"""'
-        return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}\n"
+        return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}"
 
 
 def written(value: Any) -> str:
@@ -108,22 +103,6 @@ def written(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return repr(value)
-
-
-def in_docstring(text: str) -> str:
-    """Text that may stand in a docstring."""
-    return text.replace("\\", "\\\\").replace('"""', "'''")
-
-
-def source_constant(name: str, text: str) -> str:
-    """A `.pipe` text as a constant of this name."""
-    quoted = text.strip("\n").replace("\\", "\\\\").replace('"""', '""\\"')
-    return f'{name} = """\n{quoted}\n"""\n'
-
-
-def import_order(line: str) -> tuple[int, bool, str]:
-    """Where an import line stands: plain ones of others, then pytest, then those of workbench."""
-    return (2 if "workbench" in line else line == "import pytest"), line.startswith("from"), line
 
 
 def identifier(text: str) -> str:

@@ -16,7 +16,7 @@ from workbench.core.kinds import Clocked, Deferring, Push, Tick
 from workbench.core.pipeline import Node
 from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, events_of, misshapen
 from workbench.errors import Overflow, PipelineError, WorkbenchError
-from workbench.run.base import Oracle
+from workbench.run.backend import Oracle
 
 Emissions = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]

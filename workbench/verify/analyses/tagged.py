@@ -101,8 +101,8 @@ class Tagged(Processor):
     def finish(self, state: State) -> tuple[Emission, ...]:
         return tuple(_with_tag(out, False) for out in self.inner.finish(state))
 
-    def refusal(self, backend: str) -> str:
-        return self.inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        return self.inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         inner = self.inner.machine(_plain(inputs), horizon)

@@ -23,7 +23,7 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.system import Memory, System, instance_of
 from workbench.processors.held.group import flatten
-from workbench.run.base import check_support
+from workbench.run.backend import check_support
 from workbench.run.compiled.lower.words import refuse_large, refuse_long
 
 
