@@ -35,6 +35,7 @@ from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.pipelined import Pipelined, vouch
 from workbench.run.threaded.placement import Placement
 from workbench.run.threaded.prefetch import Cancelled
+from workbench.run.threaded.primitives import Gates
 from workbench.run.threaded.pull_group import PullGroup
 from workbench.verify.analyses.certify import certify, certify_nodes
 
@@ -122,23 +123,23 @@ def test_an_event_is_given_as_soon_as_it_is_there():
         schedule = Schedule(seed)
 
         def run(schedule=schedule):
-            got = schedule.Condition()
-            seen = []
+            lock, gates, seen = schedule.RLock(), Gates(schedule), []
 
             def source():
                 for value in range(4):
                     yield value
-                    with got:
-                        while value not in seen:
-                            got.wait()
+                    with lock:
+                        gate = gates.shut() if value not in seen else None
+                    if gate is not None:
+                        gate.acquire()
 
             with ThreadManager(1, primitives=schedule) as manager:
                 group = PullGroup(alone(Cumulate(f.ADD)), manager, 4).connect(x=source())
                 for value in range(4):
                     assert group.pull() == value * (value + 1) // 2
-                    with got:
+                    with lock:
                         seen.append(value)
-                        got.notify_all()
+                        gates.open()
 
         schedule.run(run)
 
