@@ -3,7 +3,8 @@
 
 VENV := .venv/bin
 SETUP = $(or $(PYTHON),python3) scripts/set_up.py $(if $(PYTHON),--switch)
-JOBS ?= 2
+# One more than two cores: tests often wait, for limits, for what ends by itself, and for other programs.
+JOBS ?= 3
 PYTEST = $(VENV)/python -m pytest -q -n $(JOBS)
 MINUTES ?= 10
 MAKEFLAGS += --jobs=3

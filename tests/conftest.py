@@ -3,6 +3,7 @@
 A profile scales the examples of all properties (`tests/examples.py`): `make test` tries half of what they ask for.
 """
 
+import gc
 import shutil
 import signal
 from collections.abc import Generator, Iterator
@@ -28,6 +29,15 @@ settings.load_profile("default")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job; the programs under test inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+gc.disable()  # what is imported stays: to look for garbage among it takes seconds in each of pytest-xdist's processes
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is looked for, but not among what collection made."""
+    gc.freeze()
+    gc.enable()
 
 
 TOGETHER = {

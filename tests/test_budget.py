@@ -131,10 +131,10 @@ def test_a_check_is_bounded_as_a_whole() -> None:
 def test_what_is_decided_is_not_lost_in_a_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.verify.answer.replay.decode", lambda *_: busy())
     pipeline = wb.parse(SOURCE).get().pipeline
-    verdict = wb.check(pipeline, wb.no_overflow(), wb.Settings(seconds=5, q=0, engine="explicit"))
+    verdict = wb.check(pipeline, wb.no_overflow(), wb.Settings(seconds=2, q=0, engine="explicit"))
     assert verdict.outcome is wb.Outcome.FAILS
     assert verdict.counterexample is None
-    assert "is not shown: time limit of 5 s met" in verdict.reason
+    assert "is not shown: time limit of 2 s met" in verdict.reason
 
 
 def test_queues_share_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:

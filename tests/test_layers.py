@@ -19,7 +19,14 @@ LAYERS = [
 ]  # fmt: skip
 """From the bottom up; a module imports only from its own layer and those below."""
 
-PLACES = {"budget": "errors", "extensions": "errors", "builder": "processors", "show": "verify", "tesla": "language"}
+PLACES = {
+    "budget": "errors",
+    "stored": "errors",
+    "extensions": "errors",
+    "builder": "processors",
+    "show": "verify",
+    "tesla": "language",
+}
 """Modules and packages that belong to a layer without being called like it."""
 
 BACKENDS = {"reference": set(), "compiled": {"threaded"}, "threaded": {"reference"}, "spark": {"reference", "compiled"}}

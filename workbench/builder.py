@@ -98,9 +98,11 @@ def partial(function: Function, arguments: Sequence[Any]) -> Function:
     if all(holes):
         return function
 
+    filled = [None if hole else a for a, hole in zip(arguments, holes, strict=True)]  # no stream: builds are compared
+
     def build(*given: Any) -> Any:
         rest = iter(given)
-        return function.build(*(next(rest) if hole else a for a, hole in zip(arguments, holes, strict=True)))
+        return function.build(*(next(rest) if hole else a for a, hole in zip(filled, holes, strict=True)))
 
     shown = [
         "_" if hole else str(a).lower() if isinstance(a, bool) else str(a)

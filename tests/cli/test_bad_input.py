@@ -335,6 +335,6 @@ def test_an_engine_out_of_time(workbench: Run, hard: Path) -> None:
 
 
 def test_an_engine_out_of_memory(workbench: Run, hard: Path) -> None:
-    done = workbench("check", hard, "-N", 4096, "--memory", 40, "--timeout", 60, "--engine", "pynusmv")
+    done = workbench("check", hard, "-N", 4096, "--memory", 30, "--timeout", 60, "--engine", "pynusmv")
     assert done.code == 3
-    assert "memory limit of 40 MB" in done.out
+    assert "memory limit of 30 MB" in done.out

@@ -136,7 +136,7 @@ def test_interrupting_a_check(hard: Path) -> None:
 
 def test_progress_and_colour_on_a_terminal(hard: Path) -> None:
     ours, theirs = pty.openpty()
-    args = ["check", hard, "-N", "4096", "--timeout", "5", "--engine", "pynusmv"]
+    args = ["check", hard, "-N", "4096", "--timeout", "3", "--engine", "pynusmv"]
     process = subprocess.Popen(command(args), stdout=theirs, stderr=theirs)
     os.close(theirs)
     shown = b""

@@ -43,12 +43,12 @@ HARD = {
 @pytest.mark.parametrize("case", HARD)
 def test_the_limit_of_time_is_that_of_all_phases(pipe: Pipe, case: str) -> None:
     begin = time.monotonic()
-    done = program("check", pipe(HARD[case]), "-p", "liveness", "--timeout", 2, "--json")
-    assert time.monotonic() - begin < 2 + MARGIN
+    done = program("check", pipe(HARD[case]), "-p", "liveness", "--timeout", 1, "--json")
+    assert time.monotonic() - begin < 1 + MARGIN
     (found,) = done.objects
     assert (done.code, found["verdict"]) == (3, "unknown")
     assert found["phase"]
-    assert found["reason"] == f"time limit of 2 s met while {found['phase']}"
+    assert found["reason"] == f"time limit of 1 s met while {found['phase']}"
 
 
 def test_the_limit_of_memory_is_that_of_all_phases(pipe: Pipe) -> None:
@@ -59,9 +59,9 @@ def test_the_limit_of_memory_is_that_of_all_phases(pipe: Pipe) -> None:
 
 @pytest.mark.parametrize("command", ["export", "buffers", "analyse"])
 def test_other_commands_too(workbench: Run, pipe: Pipe, command: str) -> None:
-    done = workbench(command, pipe(HARD["pipelines"]), "--timeout", 1)
+    done = workbench(command, pipe(HARD["pipelines"]), "--timeout", 0.5)
     assert done.code == 3
-    assert "time limit of 1 s met while" in done.err
+    assert "time limit of 0.5 s met while" in done.err
 
 
 def test_an_analysis_that_takes_too_long_costs_no_other(
@@ -71,7 +71,7 @@ def test_an_analysis_that_takes_too_long_costs_no_other(
 
     def busy(*_: object) -> analyse_report.Section:
         while True:
-            pass
+            time.sleep(0.01)
 
     monkeypatch.setitem(analyse_report.SECTIONS, "latency", busy)
     file = pipe("pipeline p(x: int) -> int { return x + 1 }")
@@ -85,7 +85,7 @@ def test_what_is_decided_is_not_lost(workbench: Run, pipe: Pipe) -> None:
     """Each property gets its share of the time that is left, and the one that takes more does not cost the others."""
     file = pipe("pipeline p(x: int) -> int { return cumulate(x, +) }\ncheck liveness\ncheck equivalent(q)\n"
                 "pipeline q(x: int) -> int { return window(x, 1000000000, cumulate(+)) }\ncheck liveness")  # fmt: skip
-    done = workbench("check", f"{file}:p", "--timeout", 4, "--json")
+    done = workbench("check", f"{file}:p", "--timeout", 2.5, "--json")
     assert [found["verdict"] for found in done.objects] == ["holds", "unknown"]
     assert done.code == 3
 
@@ -127,7 +127,8 @@ def test_foreign_code_that_takes_memory_is_killed() -> None:
 def test_verdicts_of_a_process_that_is_killed() -> None:
     """They are well-formed objects, and one that fails still decides the exit code."""
     body = """attended.report_missing([{"property": "p", "verdict": "unknown"}], 1)
-            with phase("counting"): sum(range(10 ** 12))"""
+            import ctypes  # a call that keeps Python's lock, and costs the machine nothing
+            with phase("counting"): ctypes.PyDLL(None).sleep(1000)"""
     done = attended(body, 0.5, None)
     assert [json.loads(line) for line in done.out.splitlines()] == [
         {

@@ -29,7 +29,7 @@ def capacities(pipeline: Pipeline) -> dict[str, int]:
 @pytest.fixture(params=[1, 8], autouse=True)
 def rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many slices a table has room for at first: growing is tested with few of them."""
-    monkeypatch.setattr("workbench.processors.slices.table.FIRST", request.param)
+    monkeypatch.setattr("workbench.run.compiled.lower.tables.FIRST", request.param)
 
 
 @given(pipeline=unbounded(), steps=steps_of())

@@ -18,6 +18,7 @@ from workbench.lab import store as store_module
 from workbench.lab.result import Measured, Result, Status
 from workbench.lab.rows import COLUMNS
 from workbench.lab.store import ResultStore, newest
+from workbench.stored import FORM
 
 
 def result(key="a", repetition=0, started="2026-01-01T00:00:00", status=Status.OK, **outputs):
@@ -229,6 +230,24 @@ DAMAGES = {
     "no number": (("cpu_seconds", None), "row 2: it has no 'cpu_seconds'"),
     "no key": (("key", None), "row 2: it has no 'key'"),
 }
+
+
+def test_results_of_earlier_and_newer_versions(store, three, monkeypatch):
+    """Earlier files do not say their form, and are read; those of a newer form are left to who can read them."""
+    monkeypatch.setattr("workbench.lab.store.FORM", FORM + 1)
+    newer = three()
+    monkeypatch.undo()
+    found, broken = store.results()
+    assert found == []
+    (one,) = broken
+    assert f"it has the form {FORM + 1}, and this version of workbench reads {FORM}" in str(one)
+    assert "newer workbench" in one.hint
+    monkeypatch.setattr("workbench.lab.store.FORM_KEY", b"other")
+    store.add([result("old")])
+    monkeypatch.undo()
+    assert [r.key for r in store.results()[0]] == ["old"]
+    store.tidy()
+    assert newer.exists()
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

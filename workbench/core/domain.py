@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import immutables
 
@@ -43,6 +43,9 @@ class Overflowing(StrEnum):
 class Domain:
     """A set of values. Subclasses are frozen, compared by content, and printed as in `.pipe` files."""
 
+    numeric: ClassVar[bool] = False
+    """Whether values are integers with `+ - * div mod` and order."""
+
     @property
     def size(self) -> int | None:
         """Number of values; None when there are infinitely many."""
@@ -52,11 +55,6 @@ class Domain:
     def finite(self) -> bool:
         """Whether the domain has finitely many values."""
         return self.size is not None
-
-    @property
-    def numeric(self) -> bool:
-        """Whether values are integers with `+ - * div mod` and order."""
-        return False
 
     @property
     def reflexive(self) -> bool:
@@ -127,9 +125,7 @@ class Range(Domain):
     def size(self) -> int:
         return self.hi - self.lo + 1
 
-    @property
-    def numeric(self) -> bool:
-        return True
+    numeric: ClassVar[bool] = True
 
     @property
     def default(self) -> int:
@@ -175,9 +171,7 @@ class Integer(Domain):
     def size(self) -> int:
         return self.n
 
-    @property
-    def numeric(self) -> bool:
-        return True
+    numeric: ClassVar[bool] = True
 
     @property
     def default(self) -> int:
@@ -192,8 +186,8 @@ class Integer(Domain):
     def fit(self, value: Value) -> int:
         """Wrap or clamp an exact result.
 
-        In a checked domain results are clamped too: running backends raise, and the model sets its flag,
-        before such a value is ever used.
+        In a checked domain results are clamped too: a run ends, and the model sets its flag, before such a value
+        is ever used.
         """
         if self.overflow is Overflowing.MODULAR:
             return int(value % self.n)
@@ -211,9 +205,7 @@ class Integers(Domain):
     The two infinities are among them when running, because `max` and `min` start there; what is read from a log is not.
     """
 
-    @property
-    def numeric(self) -> bool:
-        return True
+    numeric: ClassVar[bool] = True
 
     @property
     def default(self) -> int:
@@ -230,9 +222,7 @@ class Integers(Domain):
 class Reals(Domain):
     """Python floats (and integers among them); runs, and is refused by every finite model."""
 
-    @property
-    def numeric(self) -> bool:
-        return True
+    numeric: ClassVar[bool] = True
 
     @property
     def reflexive(self) -> bool:
@@ -272,9 +262,7 @@ class Texts(Domain):
 class Anything(Domain):
     """Any Python object; runs, and is refused by every finite model."""
 
-    @property
-    def numeric(self) -> bool:
-        return True
+    numeric: ClassVar[bool] = True
 
     @property
     def reflexive(self) -> bool:

@@ -8,7 +8,7 @@ reported only where it is used.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Integer, Integers, Overflowing, Reals
@@ -94,23 +94,7 @@ def compile_terms(outputs: Sequence[Any], parameters: Sequence[Any]) -> Callable
 
     Parameters and outputs are terms or nested tuples of terms; parameters are variables.
     """
-    roots = [leaf for out in outputs for leaf in leaves(out)]
-    params = [leaf for p in parameters for leaf in leaves(p)]
-    names = {term: f"v{i}" for i, term in enumerate(params)}
-    constants: dict[str, Any] = {}
-    assignments, results = straight_line(roots, PythonSource(names, constants))
-    body = "".join(f"    {name} = {text}\n" for name, text, _ in assignments)
-    text = (
-        f"def compiled({', '.join(names.values())}):\n{body}    return ({', '.join(results)}{',' if roots else ''})\n"
-    )
-    scope: dict[str, Any] = dict(constants)
-    exec(compile(text, "<compiled terms>", "exec"), scope)
-    function: Callable[..., Any] = scope["compiled"]
-    return function
-
-
-Bounded = Overflowing | type[Integers]
-"""Integer domains that can be left: finite ones of a kind, or those without bounds (for words of 64 bits)."""
+    return compile_value(tuple(leaves(tuple(outputs))), list(leaves(tuple(parameters))))
 
 
 def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
@@ -118,17 +102,17 @@ def compile_value(output: Any, parameters: Sequence[Any]) -> Callable[..., Any]:
 
     All are terms or nested tuples of terms, but no maps; parameters are variables.
     """
-    names = {term: f"v{i}" for i, term in enumerate(leaf for p in parameters for leaf in leaves(p))}
+    names = {term: f"v{i}" for i, term in enumerate(leaves(tuple(parameters)))}
     constants: dict[str, Any] = {}
     assignments, results = straight_line(list(leaves(output)), PythonSource(names, constants))
     given = [names[p] if isinstance(p, Term) else f"a{i}" for i, p in enumerate(parameters)]
     taken_apart = [f"{_pattern(p, names)} = a{i}" for i, p in enumerate(parameters) if not isinstance(p, Term)]
     lines = [*taken_apart, *(f"{name} = {text}" for name, text, _ in assignments)]
-    found = _shaped(output, iter(results))
-    text = f"def compiled({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in [*lines, f"return {found}"])
+    lines.append(f"return {_shaped(output, iter(results))}")
+    text = f"def of_terms({', '.join(given)}):\n" + "".join(f"    {line}\n" for line in lines)
     scope: dict[str, Any] = dict(constants)
-    exec(compile(text, "<compiled function>", "exec"), scope)
-    function: Callable[..., Any] = scope["compiled"]
+    exec(compile(text, "<function of terms>", "exec"), scope)
+    function: Callable[..., Any] = scope["of_terms"]
     return function
 
 
@@ -141,6 +125,10 @@ def _shaped(shape: Any, results: Iterator[str]) -> str:
     if isinstance(shape, Term):
         return next(results)
     return "(" + "".join(f"{_shaped(part, results)}, " for part in shape) + ")"
+
+
+Bounded = Overflowing | type[Integers]
+"""Integer domains that can be left: finite ones of a kind, or those without bounds (for words of 64 bits)."""
 
 
 def escape_condition(roots: Sequence[Any], kind: Bounded, given: Term = TRUE) -> Term:
@@ -156,11 +144,7 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
     """`escape_condition` of roots each of which is evaluated under a condition of its own."""
     terms = [(leaf, given) for root, given in roots for leaf in leaves(root) if isinstance(leaf, Term)]
     order = list(postorder([leaf for leaf, _ in terms]))
-    culprits = {
-        node: leaves_domain
-        for node in order
-        if _is_of(node.domain, kind) and (leaves_domain := escapes(node)) is not FALSE
-    }
+    culprits = dict(_culprits(order, kind))
     if not culprits:
         return FALSE
     above: set[Term] = set()  # the culprits and every node whose value depends on one
@@ -187,6 +171,19 @@ def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
 def evaluated_once(node: Term) -> Sequence[Term]:
     """The arguments that are evaluated once where the term is."""
     return node.args[:-1] if node.op is not None and node.op.binds else node.args
+
+
+def can_escape(roots: Sequence[Any], kind: Bounded) -> bool:
+    """Whether there is anything in the roots of which `escape_condition` could be a condition."""
+    nodes = postorder([leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)])
+    return any(True for _ in _culprits(nodes, kind))
+
+
+def _culprits(nodes: Iterable[Term], kind: Bounded) -> Iterator[tuple[Term, Term]]:
+    """The nodes that may leave their domain, and when."""
+    for node in nodes:
+        if _is_of(node.domain, kind) and (leaves_domain := escapes(node)) is not FALSE:
+            yield node, leaves_domain
 
 
 def _is_of(domain: Domain, kind: Bounded) -> bool:

@@ -100,13 +100,6 @@ class Update(NamedTuple):
     first: int
 
 
-class Total(NamedTuple):
-    """A sum over the rows of a table, kept from step to step: a variable, and its value after the step."""
-
-    symbol: Term
-    after: Term
-
-
 # --- reading ----------------------------------------------------------------------------------------------
 
 
@@ -182,7 +175,8 @@ class Cells:
         self.name, self.domain, self.columns = name, domain, domain.columns(name)
         self.writes: list[Write] = []
         self.updates: list[Update] = []
-        self.totals: dict[str, Total] = {}
+        self.totals: dict[str, tuple[Term, Term]] = {}
+        """Sums over the rows of a table, kept from step to step: a variable, and its value after the step."""
         self.fires: Term = TRUE
         """Whether the step is one of the processor to which this belongs, where that is known before."""
 
@@ -245,8 +239,8 @@ class Cells:
             symbol: Term = var(f"{self.name}.{name}", INT)
             change = as_term(SUB(weigh(position, True), weigh(position, False)), INT)
             anew = SUM_ROWS.build((self.columns[0], both(self.fires, everywhere), as_term(weigh(ROW, True), INT)))
-            self.totals[name] = Total(symbol, ite(everywhere, anew, symbol + change))
-        return self.totals[name].after
+            self.totals[name] = symbol, ite(everywhere, anew, symbol + change)
+        return self.totals[name][1]
 
     def _row(self, *values: Any) -> tuple[Any, ...]:
         kinds = (domain for _, domain in parts(self.domain.element))

@@ -24,6 +24,18 @@ if TYPE_CHECKING:
     from workbench.core.ops import Operator
 
 
+def _infix(name: str, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """The method of a term for an operator of the table (`core.ops`), which is made of terms itself."""
+
+    def method(term: Any, other: Any) -> Any:
+        from workbench.core import ops
+
+        op = getattr(ops, name)
+        return op(other, term) if swapped else op(term, other)
+
+    return method
+
+
 class Term:
     """An expression over a domain. Build with `const`, `var` and the functions of `core.ops`."""
 
@@ -62,47 +74,12 @@ class Term:
             hint="in a processor's step use ite, both, either and negate instead of if, and, or, not",
         )
 
-    def __add__(self, other: Any) -> Any:
-        return _ops().ADD(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _ops().ADD(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _ops().SUB(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _ops().SUB(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _ops().MUL(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _ops().MUL(other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _ops().DIV(self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _ops().DIV(other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _ops().MOD(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _ops().MOD(other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return _ops().LT(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _ops().LE(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _ops().GT(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _ops().GE(self, other)
+    __add__, __radd__ = _infix("ADD"), _infix("ADD", swapped=True)
+    __sub__, __rsub__ = _infix("SUB"), _infix("SUB", swapped=True)
+    __mul__, __rmul__ = _infix("MUL"), _infix("MUL", swapped=True)
+    __floordiv__, __rfloordiv__ = _infix("DIV"), _infix("DIV", swapped=True)
+    __mod__, __rmod__ = _infix("MOD"), _infix("MOD", swapped=True)
+    __lt__, __le__, __gt__, __ge__ = _infix("LT"), _infix("LE"), _infix("GT"), _infix("GE")
 
 
 class Name(str):
@@ -203,12 +180,6 @@ def like(shape: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
         made.labels = shape.labels
         return made
     return Entries.of(shape.domain, items) if isinstance(shape, Entries) else tuple(items)
-
-
-def _ops() -> Any:
-    from workbench.core import ops
-
-    return ops
 
 
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Term] = weakref.WeakValueDictionary()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core.domain import BOOL, Integer, Overflowing
-from workbench.core.evaluate import Bounded, escape_condition
+from workbench.core.evaluate import Bounded, can_escape, escape_condition
 from workbench.core.ops import OR, disjunction, ite
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.ir.system import Definition, Instance, Queue, StateVariable, System, instance_of
@@ -102,10 +102,12 @@ def _queues(system: System, names: set[str]) -> tuple[Queue, ...]:
 def escape_in(system: System, names: set[str], kind: Bounded) -> Term:
     """When any of these names is computed by an operation that leaves a domain of this kind."""
     found: Term = FALSE
-    for name, term in system.names().items():
-        if name in names and name in system.strict:
+    computed = {name: term for name, term in system.names().items() if name in names}
+    escaping = can_escape(tuple(computed.values()), kind)  # what definitions share is looked at once
+    for name, term in computed.items():
+        if name in system.strict:
             found = OR(found, var(name, BOOL) if kind is Overflowing.CHECKED else FALSE)
-        elif name in names:
+        elif escaping:
             used = system.uses.get(name, TRUE)
             found = OR(found, escape_condition([term], kind, used))
     return found

@@ -20,11 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import LabError
+from workbench.errors import LabError, StateError
 from workbench.lab.result import Result
 from workbench.lab.rows import arrow, as_text, flat, schema, sound, unflat
+from workbench.stored import FORM, other_form
 
 REPAIR = "`workbench lab run` measures again what is in no other file; then such files can be deleted"
+FORM_KEY = b"workbench.form"
+"""What a file's schema says the form of its rows by."""
 NEWER = "a newer workbench may have written such rows, and reads them; `workbench lab run` measures those points again"
 
 
@@ -180,6 +183,8 @@ class ResultStore:
                     good[path], bad = sound(read(path))
                 except FileNotFoundError:
                     continue
+                except StateError as error:
+                    broken.append(Broken(path, error.what, error.hint))
                 except (OSError, ValueError, pa.ArrowException) as error:
                     broken.append(Broken(path, first_line(error)))
                 else:
@@ -228,11 +233,15 @@ def read(path: Path) -> Any:
     Raises
     ------
     OSError, ValueError, pyarrow.ArrowException: it cannot be read, or is not what it was when it was written.
+    StateError: it has a newer form. (Results of earlier ones, which do not say their form, are read.)
     """
     pa = arrow()
     data = path.read_bytes()
     if path.name.split(".")[-2] != _hash(data):
         raise ValueError(f"damaged or half-written ({len(data)} bytes)")
+    form = int((pa.parquet.read_schema(pa.BufferReader(data)).metadata or {}).get(FORM_KEY, FORM))
+    if form > FORM:
+        raise other_form("it", form, NEWER, path)
     table = pa.parquet.read_table(pa.BufferReader(data), schema=schema())
     table.validate(full=True)
     return table
@@ -244,7 +253,8 @@ def _hash(data: bytes) -> str:
 
 def _encoded(results: Sequence[Result]) -> bytes:
     pa = arrow()
-    table = pa.Table.from_pylist([flat(result) for result in results], schema=schema())
+    kept = schema().with_metadata({FORM_KEY: str(FORM)})
+    table = pa.Table.from_pylist([flat(result) for result in results], schema=kept)
     sink = pa.BufferOutputStream()
     pa.parquet.write_table(table, sink, compression="zstd")
     return bytes(sink.getvalue())

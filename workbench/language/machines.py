@@ -124,9 +124,11 @@ class _Machine:
             elif isinstance(part, s.Call) and part.name not in self.file.functions:
                 body.call(part)
 
+        # what is enclosed tells this function from others (`run.snapshot.fingerprint`)
+        constants, functions = dict(self.constants), self.file.functions
+
         def build(*arguments: Any) -> Any:
-            scope = {**self.constants, **dict(zip(names, arguments, strict=True))}
-            return FunctionBody(scope, self.file.functions, labels).value(e)
+            return FunctionBody({**constants, **dict(zip(names, arguments, strict=True))}, functions, labels).value(e)
 
         return Function(str(e), len(names), build)
 

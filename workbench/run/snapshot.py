@@ -2,7 +2,7 @@
 
 The rule of this module: a state goes back into the pipeline it came from, and into nothing else. The bytes are
 
-    4    b"WBS" and the version of this form, 2
+    4    b"WBS" and the form of what is stored (`workbench.stored`)
     16   the checksum: the first bytes of a SHA-256 over all that follows
     16   the fingerprint: the first bytes of a SHA-256 over backend, pipeline and the form of the state
     ...  what the backend writes: the compiled executor its arrays (`Compiled.snapshot`), the reference executor
@@ -18,15 +18,17 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from types import CodeType, FunctionType
+from functools import partial
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from workbench.core.domain import FrozenMap, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Burst, Maybe
 from workbench.errors import Location, Refused, StateError
+from workbench.stored import FORM, other_form
 
-MAGIC, VERSION = b"WBS", 2
+MAGIC = b"WBS"
 SIZE = 16
 DAMAGED = "take an earlier copy of it, or start afresh"
 HINT = "go on with the pipeline, the backend and the version of workbench that it was made by; or start afresh"
@@ -44,7 +46,8 @@ TUPLES: dict[str, Callable[[Sequence[Value]], Value]] = {
 def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     """What tells a pipeline from others, the same in every process.
 
-    A Python function is told from others by its code and what it encloses, not by the modules that it uses.
+    A Python function is told from others by its code and what it encloses, not by the modules that it uses; an object
+    by the name of its class and its attributes. No module is named, so that one may move.
 
     Parameters
     ----------
@@ -52,7 +55,7 @@ def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     form: what else must be the same.
     """
     nodes = [(n.name, n.processor, n.inputs, n.outputs) for n in flat.nodes]
-    told = _described((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
+    told = described((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
     return _hash(told.encode())
 
 
@@ -60,13 +63,14 @@ def _hash(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()[:SIZE]
 
 
-def _described(value: Any, around: frozenset[int] = frozenset()) -> str:
+def described(value: Any, around: frozenset[int] = frozenset()) -> str:
+    """The text that a fingerprint is made of; `around` are the values that this one is in."""
     if isinstance(value, Location) or id(value) in around:  # a function may enclose itself
         return ""
     around |= {id(value)}
 
     def inside(values: Iterable[Any]) -> str:
-        return f"({','.join(_described(each, around) for each in values)})"
+        return f"({','.join(described(each, around) for each in values)})"
 
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return type(value).__name__ + inside(getattr(value, f.name) for f in dataclasses.fields(value))
@@ -74,16 +78,28 @@ def _described(value: Any, around: frozenset[int] = frozenset()) -> str:
         return inside(value)
     if isinstance(value, dict):
         return inside(value.items())
+    if isinstance(value, set | frozenset | FrozenMap):  # in an order that is the same in every process
+        items = value.items() if isinstance(value, FrozenMap) else value
+        return f"({','.join(sorted(described(each, around) for each in items))})"
     if isinstance(value, FunctionType):
-        return inside([value.__code__, *(cell.cell_contents for cell in value.__closure__ or ())])
+        enclosed = [cell.cell_contents for cell in value.__closure__ or ()]
+        return inside([value.__code__, value.__defaults__, value.__kwdefaults__, *enclosed])
+    if isinstance(value, MethodType):
+        return inside([value.__func__, value.__self__])
+    if isinstance(value, partial):
+        return inside([value.func, value.args, value.keywords])
     if isinstance(value, CodeType):
         return value.co_code.hex() + inside([*value.co_names, *value.co_consts])
+    if isinstance(value, type | BuiltinFunctionType):
+        return value.__qualname__
+    if getattr(type(value), "__repr__", None) is object.__repr__:  # it has no text of its own
+        return type(value).__qualname__ + inside([value.__getstate__()])
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def sealed(mark: bytes, payload: bytes) -> bytes:
     """A state with what says whose it is, and that it is whole."""
-    return MAGIC + bytes([VERSION]) + _hash(mark + payload) + mark + payload
+    return MAGIC + bytes([FORM]) + _hash(mark + payload) + mark + payload
 
 
 def opened(mark: bytes, data: bytes) -> bytes:
@@ -96,9 +112,8 @@ def opened(mark: bytes, data: bytes) -> bytes:
     head = len(MAGIC) + 1
     if data[: len(MAGIC)] != MAGIC:
         raise StateError("this is no state of a pipeline", hint=HINT)
-    if data[len(MAGIC) : head] != bytes([VERSION]):
-        found = data[len(MAGIC)] if len(data) > len(MAGIC) else "none"
-        raise StateError(f"this state has the form {found}, and this version of workbench reads {VERSION}", hint=HINT)
+    if data[len(MAGIC) : head] != bytes([FORM]):
+        raise other_form("this state", data[len(MAGIC)] if len(data) > len(MAGIC) else "none", HINT)
     whole, content = data[head : head + SIZE], data[head + SIZE :]
     if _hash(content) != whole:
         raise StateError("this state is damaged: it is not what was saved", hint=DAMAGED)

@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 START = """
-import sys
+import gc, sys
+gc.disable()  # numba's compiler makes many objects and few cycles: to look for these is a quarter of the time
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/experiments"]
 from tests.run.compiled import ptx_device
 ptx_device.install()

@@ -2,8 +2,10 @@
 
 import os
 import random
+import re
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -13,7 +15,9 @@ from workbench.core.domain import FrozenMap
 from workbench.core.processor import NOTHING, Burst, Maybe
 from workbench.errors import Refused, StateError, WorkbenchError
 from workbench.language import parse
-from workbench.run.snapshot import from_parts, sealed, to_parts
+from workbench.processors.held.group import flatten
+from workbench.run.snapshot import described, from_parts, sealed, to_parts
+from workbench.stored import FORM
 
 FILES = sorted((ROOT / "models").rglob("*.pipe"))
 TEXTS = {
@@ -145,11 +149,79 @@ def test_a_damaged_state_is_refused(backend):
     assert running.snapshot() == kept
 
 
+OLD = (
+    b"WBS\x02\xa79\xea\xdd\xb4m'\x12\x85\xf3\x8b\x9f)\xd3\x8b\xf4vt\x82o\xc0I\xc0\xc5N\xff\xaf\xe2\x0bq\x8aB"
+    b'[{"tuple":5},1,false,{"list":1},false,{"list":1},{"tuple":1},1,{"list":1},{"tuple":2},{"list":0},false]'
+)
+"""What the version with form 2 wrote for TEXTS["labels"] after one step."""
+
+
 def test_a_state_of_another_version_says_so():
-    running = wb.Reference(parse(TEXTS["window"]).get("p").pipeline)
+    running = wb.Reference(parse(TEXTS["labels"]).get("p").pipeline)
     kept = running.snapshot()
-    with pytest.raises(StateError, match="has the form 1, and this version of workbench reads 2"):
-        running.restore(kept[:3] + b"\x01" + kept[4:])
+    for data, form in ((OLD, 2), (kept[:3] + b"\x01" + kept[4:], 1), (kept[:3] + b"\xff" + kept[4:], 255)):
+        with pytest.raises(StateError, match=f"the form {form}, and this version of workbench reads {FORM}") as caught:
+            running.restore(data)
+        assert "the version of workbench that it was made by; or start afresh" in caught.value.hint
+
+
+def test_a_state_of_this_form_stays_readable():
+    """Where this fails, what states hold or what fingerprints tell is no longer the same: `stored.FORM` goes up."""
+    running = wb.Reference(parse(TEXTS["labels"]).get("p").pipeline)
+    running.restore(OLD[:3] + bytes([FORM]) + OLD[4:])
+    assert [running.step({"x": x}).outputs["out"] for x in "abab"] == [[], ["b"], ["a"], ["b"]]
+
+
+def test_fingerprints_name_no_module():
+    """So that modules may move: only classes, functions and what is in them are told."""
+    for path in FILES:
+        flat = flatten(wb.read_file(path).get().pipeline)
+        told = described((flat.inputs, flat.nodes, flat.outputs))
+        assert not re.search(r"workbench\.|<(class|function|built-in|bound)|0x[0-9a-f]{6}", told), path
+
+
+class Above:
+    """What a function may enclose: an object without a text of its own."""
+
+    def __init__(self, limit):
+        self.limit = limit
+
+    def allows(self, x):
+        return x > self.limit
+
+
+class Slotted(Above):
+    """The same without a dictionary of its own."""
+
+    __slots__ = ("limit",)
+
+
+def enclosing(limit):
+    return lambda x: x > limit.limit
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (lambda x, k=3: x + k, lambda x, k=4: x + k),
+        (enclosing(Above(3)), enclosing(Above(4))),
+        (partial(max, 3), partial(max, 4)),
+        (min, max),
+        (Above(3).allows, Above(4).allows),
+        ([Above(1)], [Above(2)]),
+        ({Slotted(1)}, {Slotted(2)}),
+    ],
+)
+def test_what_a_function_encloses_tells_it_from_others(one, two):
+    assert described(one) == described(one) != described(two)
+
+
+def test_parameters_of_a_machine_tell_it_from_others():
+    text = "machine m<limit = 3>(x: int) -> bool { state low: false state high: true low -> high when x > limit }"
+    one, two, same = (wb.Reference(parse(text).get("m", limit=limit).pipeline) for limit in (3, 5, 3))
+    same.restore(one.snapshot())
+    with pytest.raises(StateError, match="another pipeline"):
+        two.restore(one.snapshot())
 
 
 def test_python_functions_are_told_apart_by_their_code():
@@ -190,11 +262,13 @@ def test_deep_values_and_objects():
 def test_fingerprints_are_the_same_in_every_process():
     """Whatever the seed of hashes is."""
     code = (
-        "import workbench as wb; from workbench.language import parse;"
+        "import workbench as wb; from workbench.language import parse; from workbench.run.snapshot import described;"
+        "print(described({'a', 'b', 'c', ('d', 'e')}).replace(' ', ''), end=' ');"
         f"p = parse({TEXTS['window']!r}).get('p').pipeline;"
         "print(wb.Reference(p).snapshot().hex(), wb.Compiled(p).snapshot().hex())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     pipeline = parse(TEXTS["window"]).get("p").pipeline
-    assert done.stdout.split() == [make(pipeline).snapshot().hex() for make in BACKENDS.values()]
+    names = described({"a", "b", "c", ("d", "e")})
+    assert done.stdout.split() == [names, *(make(pipeline).snapshot().hex() for make in BACKENDS.values())]

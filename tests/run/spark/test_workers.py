@@ -24,6 +24,7 @@ from workbench.run.spark.output import write_rows  # noqa: E402
 from workbench.run.spark.parse import Parser  # noqa: E402
 from workbench.run.spark.runner import Layout, Runner  # noqa: E402
 from workbench.run.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
+from workbench.stored import FORM  # noqa: E402
 
 PLACED = Layout("k", (), located=True, files=("/logs/a.csv", "/logs/b.csv"))
 BY_TIME = Layout("k", ("t",))
@@ -402,6 +403,12 @@ def test_a_checkpoint_belongs_to_one_query(tmp_path):
             same_as_before(tmp_path / "ck", other, layout, output, "csv")
     with pytest.raises(StateError, match="another format: 'csv' there, 'jsonl' now"):
         same_as_before(tmp_path / "ck", choice, STREAMED, "out", "jsonl")
+    about = json.loads((tmp_path / "ck" / "workbench.json").read_text())
+    for form, said in ((about.pop("form") + 1, f"{FORM + 1}"), (None, "of an earlier version")):
+        (tmp_path / "ck" / "workbench.json").write_text(json.dumps(about | ({"form": form} if form else {})))
+        with pytest.raises(StateError, match=f"the form {said}, and this version of workbench reads {FORM}") as caught:
+            same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+        assert "the version of workbench that it was made by; or start afresh, with a new" in caught.value.hint
     for text in ("{", "[]", "", "[" * 100_000):
         (tmp_path / "ck" / "workbench.json").write_text(text)
         with pytest.raises(StateError, match="damaged") as caught:

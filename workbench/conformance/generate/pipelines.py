@@ -9,6 +9,7 @@ for a model checker: domains of at most `MOST_VALUES` values and at most `max_bi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -109,18 +110,29 @@ def long_traces(
     In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; where
     `regrouped`, those whose sums are the same however they are grouped. Oracles of faults strike as events come.
     """
+    usual, kinds = _steps(pipeline.inputs, together, regrouped)
+    mixed = draw(st.integers(1, EXTREME)) == EXTREME
+    count = draw(st.integers(0, max_steps))
+    found: list[Mapping[str, Value]] = [draw(draw(kinds) if mixed else usual) for _ in range(count)]
+    return [*found, END] if ends or draw(st.booleans()) else found
 
-    def steps(extremes: Extremes | None) -> st.SearchStrategy[Mapping[str, Value]]:
-        present = {name: values(domain, extremes=extremes) for name, domain in pipeline.inputs}
+
+_Step = st.SearchStrategy[Mapping[str, Value]]
+
+
+@lru_cache(64)  # Hypothesis examines a strategy when it is first drawn from, which takes longer than to draw
+def _steps(
+    inputs: tuple[tuple[str, Domain], ...], together: bool, regrouped: bool
+) -> tuple[_Step, st.SearchStrategy[_Step]]:
+    """Usual steps of the inputs; and a choice of these and of steps with extreme numbers."""
+
+    def steps(extremes: Extremes | None) -> _Step:
+        present = {name: values(domain, extremes=extremes) for name, domain in inputs}
         complete = st.fixed_dictionaries(present)
         return complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
 
     usual = steps(None)
-    mixed = draw(st.integers(1, EXTREME)) == EXTREME
-    kinds = st.sampled_from((usual, usual, usual, steps(REGROUPED if regrouped else EXTREMES)))
-    count = draw(st.integers(0, max_steps))
-    found: list[Mapping[str, Value]] = [draw(draw(kinds) if mixed else usual) for _ in range(count)]
-    return [*found, END] if ends or draw(st.booleans()) else found
+    return usual, st.sampled_from((usual, usual, usual, steps(REGROUPED if regrouped else EXTREMES)))
 
 
 @st.composite

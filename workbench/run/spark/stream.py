@@ -20,6 +20,7 @@ from workbench.run.spark.executors import Choice
 from workbench.run.spark.logs import Log
 from workbench.run.spark.output import write_rows
 from workbench.run.spark.runner import KeyStreams, Layout, mixed
+from workbench.stored import FORM, other_form
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -169,7 +170,7 @@ def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str
     StateError: it is another's, or the output has what the checkpoint knows nothing of.
     """
     about = {
-        "pipeline": choice.pipeline.name, "backend": choice.backend, "fingerprint": choice.mark,
+        "form": FORM, "pipeline": choice.pipeline.name, "backend": choice.backend, "fingerprint": choice.mark,
         "key": layout.key, "order": list(layout.orders), "output": str(Path(output).resolve()),
         "format": format,
     }  # fmt: skip
@@ -182,6 +183,9 @@ def same_as_before(checkpoint: Path, choice: Choice, layout: Layout, output: str
         with replacing(file) as aside:
             aside.write_text(json.dumps(about, indent=1) + "\n")
         return
+    if before.get("form") != FORM:
+        hint = f"go on with the version of workbench that it was made by; or {AFRESH}"
+        raise other_form("the checkpoint", before.get("form", "of an earlier version"), hint, checkpoint)
     for name, value in about.items():
         if before.get(name) != value:
             what = "code" if name == "fingerprint" else name

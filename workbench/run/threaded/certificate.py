@@ -16,7 +16,7 @@ from workbench.core.domain import Domain, Value
 from workbench.core.function import Function, TypedFunction
 from workbench.core.processor import Processor, State
 from workbench.errors import PipelineError, Refused
-from workbench.ir.memory import bounded_history, settled_states
+from workbench.ir.lookback import bounded_history, settled_states
 from workbench.processors.held.group import Group
 
 Settled = tuple[Mapping[int, Value], ...]

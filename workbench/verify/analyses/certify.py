@@ -3,7 +3,7 @@
 A pipeline whose every event is given to a copy of its own computes the `History` of what it is. So the claim is that
 the two are equivalent. It is established in one of three ways, and the certificate says which:
 
-- by structure, for all values of its domains: no symbol of an earlier front survives n fronts (`ir.memory`);
+- by structure, for all values of its domains: no symbol of an earlier front survives n fronts (`ir.lookback`);
 - by structure from some state on: nothing changes that state any more (*adaptive*);
 - by the model checker, over finite domains: stepwise equivalence with the `History`. Integers are then 0..N-1.
 """

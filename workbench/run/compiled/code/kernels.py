@@ -26,6 +26,7 @@ from workbench.errors import InputError
 from workbench.events.files import replacing
 from workbench.run.compiled.code.loop import executable
 from workbench.run.compiled.lower.tables import DIRECT, SCATTER
+from workbench.stored import FORM
 
 NEARLY = 9.22337203685477e18
 """A little less than 2**63: the product of two floats is off by three parts in 2**53."""
@@ -180,7 +181,8 @@ def machine_code(source: str, name: str = "run") -> Any:
 def _from_file(source: str, name: str) -> Callable[..., Any]:
     """The function, imported from a file: numba keeps its machine code beside the file."""
     own = Path(__file__).read_text(encoding="utf-8")
-    digest = hashlib.sha256("\0".join((numba.__version__, own, source)).encode()).hexdigest()[:32]
+    told = (str(FORM), numba.__version__, own, HEADER, source)  # the header names a module, which may have moved
+    digest = hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
     path = cache_folder() / f"loop_{digest}.py"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -78,7 +78,7 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
     unknown = [queue for queue in flat.queues if queue not in known]
     try:
         system = compose(flat, {**known, **dict.fromkeys(unknown, 0)}, arrays=True)
-    except TypingError as error:
+    except (Refused, TypingError) as error:
         raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
     # where no queue of these has ever held an event, can one be needed in a step?
     empty = Substitute(fixed(system))

@@ -6,11 +6,10 @@ The rule of this module: what does not fit is refused before the first event; wh
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range, Reals, Value
 from workbench.core.memory import Array
-from workbench.core.ops import ADD, CAST, DIV, ITE, MOD, MUL, SUB, WORD_HI, WORD_LO
+from workbench.core.ops import ADD, CAST, DIV, ESCAPES, ITE, MOD, MUL, SUB, WORD_HI, WORD_LO
 from workbench.core.term import Term
 from workbench.errors import Refused
 
@@ -40,7 +39,7 @@ def _no_fraction(term: Term) -> None:
         )
 
 
-_EXACT = {op: op.exact for op in (ADD, SUB, MUL)}
+_EXACT = (ADD, SUB, MUL, *ESCAPES.values())
 
 
 def refuse_large(term: Term) -> None:
@@ -67,20 +66,18 @@ def refuse_large(term: Term) -> None:
                 f"compiled code has integers of 64 bits, and '{term.op or term}' on {term.domain} can have more",
                 hint="choose a smaller domain with -N",
             )
-    elif term.op is not None and term.op.name.startswith("escapes_") and max(map(abs, exact_ends(term))) > WORD_HI:
+    elif term.op in ESCAPES.values() and max(map(abs, exact_ends(term))) > WORD_HI:
         raise Refused("compiled code has integers of 64 bits, and arithmetic in this pipeline can have more")
 
 
 def exact_ends(term: Term) -> list[int]:
     """Numbers among which the exact results of an operation lie, before they are fitted; [] where none are known."""
-    exact: Any = term.op.exact if term.op and (term.op in _EXACT or term.op.name.startswith("escapes_")) else None
-    if exact is None and (term.op is not CAST or isinstance(term.args[0].domain, Integers)):
+    if term.op is CAST:
+        return [] if isinstance(term.args[0].domain, Integers) else list(_bounds(term.args[0].domain, term.args[0]))
+    if term.op is None or term.op not in _EXACT:
         return []
-    ends = [_bounds(arg.domain, arg) for arg in term.args]
-    if exact is None:
-        return list(ends[0])
-    left, right = ends
-    return [exact(a, b) for a in left for b in right]
+    left, right = (_bounds(arg.domain, arg) for arg in term.args)
+    return [term.op.exact(a, b) for a in left for b in right]
 
 
 def never_negative(term: Term) -> bool:

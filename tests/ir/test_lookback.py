@@ -6,7 +6,7 @@ from tests.processors.common import typed
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Overflowing
 from workbench.core.function import user_function
-from workbench.ir.memory import bounded_history, settled_states
+from workbench.ir.lookback import bounded_history, settled_states
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cast import Cast
 from workbench.processors.count_decimate import CountDecimate
