@@ -9,7 +9,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
+
+from workbench.errors import WorkbenchError
 
 VARIABLE = "WORKBENCH_EXTENSIONS"
 
@@ -22,6 +25,27 @@ def extended(kind: str) -> list[str]:
 def later(module: str, name: str, *given: Any) -> Callable[[], Any]:
     """Calls what a module has by that name; the module is imported then, and not before."""
     return lambda: getattr(importlib.import_module(module), name)(*given)
+
+
+def rows(package: ModuleType) -> dict[str, Any]:
+    """What the modules of a package say of their parts, by name, in the order of their ranks.
+
+    Raises
+    ------
+    WorkbenchError: a module has no `ROW`, or two have one of the same name.
+    """
+    listed = []
+    for name, path in files(package.__path__).items():
+        row = getattr(importlib.import_module(f"{package.__name__}.{name}"), "ROW", None)
+        if row is None:
+            raise WorkbenchError("there is no ROW that says what it is", where=path)
+        listed.append((row, path))
+    found: dict[str, Any] = {}
+    for row, path in sorted(listed, key=lambda each: (each[0].rank, each[0].name)):
+        if row.name in found:
+            raise WorkbenchError(f"'{row.name}' is there already", where=path)
+        found[row.name] = row
+    return found
 
 
 def files(places: Iterable[str]) -> dict[str, str]:

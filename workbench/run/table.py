@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import functools
-import importlib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, did_you_mean
-from workbench.extensions import files
+from workbench.extensions import rows
 from workbench.run import backends
 
 if TYPE_CHECKING:
@@ -118,8 +117,7 @@ NUMBA = {"numba": "pip install 'workbench[fast]'"}
 @functools.cache
 def backend_rows() -> Mapping[str, BackendRow]:
     """The backends by name, in the order in which they are shown."""
-    rows = [importlib.import_module(f"{backends.__name__}.{name}").ROW for name in files(backends.__path__)]
-    return {row.name: row for row in sorted(rows, key=lambda row: (row.rank, row.name))}
+    return rows(backends)
 
 
 def backend_row(name: str) -> BackendRow:

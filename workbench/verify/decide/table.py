@@ -8,13 +8,12 @@ never.
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import EngineError, EngineMissing, WorkbenchError
-from workbench.extensions import files
+from workbench.extensions import rows
 from workbench.verify.decide import engines
 
 if TYPE_CHECKING:
@@ -61,8 +60,7 @@ class EngineRow:
 @functools.cache
 def engine_rows() -> Mapping[str, EngineRow]:
     """The engines by name, in the order in which they are shown."""
-    rows = [importlib.import_module(f"{engines.__name__}.{name}").ROW for name in files(engines.__path__)]
-    return {row.name: row for row in sorted(rows, key=lambda row: (row.rank, row.name))}
+    return rows(engines)
 
 
 def single_engines() -> list[EngineRow]:
