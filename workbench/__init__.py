@@ -18,9 +18,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "workbench.core.domain": (
-        "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "FrozenMap", "Integer", "Map", "Overflowing", "Range", "Record",
-        "Tuple",
+        "ANY", "BOOL", "FLOAT", "INT", "STR", "Enum", "Integer", "Overflowing", "Range",
     ),
+    "workbench.core.fields": ("FrozenMap", "Map", "Record", "Tuple"),
     "workbench.core.fault": ("Fault", "delay", "duplicate", "lose"),
     "workbench.core.function": (
         "ABS", "ADD", "ALL_VALUES", "AND", "ANY_VALUE", "DIV", "EQ", "EVEN", "GE", "GET", "GT", "HAS", "IF", "IMPLIES",

@@ -1,6 +1,7 @@
 """Timelines of runs made by hand."""
 
-from workbench.core.domain import INT, Bool, Record
+from workbench.core.domain import INT, Bool
+from workbench.core.fields import Record
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.readable import show_value
 from workbench.processors import Trim  # type: ignore[attr-defined]

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.core.domain import Anything, Bool, Domain, Enum, FrozenMap, Map, Tuple
+from workbench.core.domain import Anything, Bool, Domain, Enum
+from workbench.core.fields import FrozenMap, Map, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, carried
 from workbench.language import parse

@@ -16,7 +16,7 @@ from workbench.conformance.compare.contenders import excused
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import CompiledRun, Running
 from workbench.conformance.generate.pipelines import pipelines, traces
-from workbench.core.domain import FrozenMap
+from workbench.core.fields import FrozenMap
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError

@@ -16,7 +16,8 @@ from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.conformance.written_tests.python_source import program
 from workbench.core import function as f
 from workbench.core.determinism import same
-from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range, Record
+from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
+from workbench.core.fields import Record
 from workbench.core.processor import Maybe
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.apply import ApplyFunction

@@ -13,7 +13,7 @@ from tests.examples import examples
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import CompiledRun, Running
 from workbench.conformance.generate.unbounded import steps_of, unbounded
-from workbench.core.domain import Map
+from workbench.core.fields import Map
 from workbench.core.pipeline import Pipeline
 from workbench.processors.held.group import flatten
 from workbench.run.compiled.execute.executor import Compiled

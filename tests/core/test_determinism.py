@@ -7,7 +7,8 @@ import pytest
 from workbench.builder import Builder, pipeline
 from workbench.core import function as f
 from workbench.core.determinism import Determinism, contracts, same
-from workbench.core.domain import FLOAT, INT, FrozenMap
+from workbench.core.domain import FLOAT, INT
+from workbench.core.fields import FrozenMap
 from workbench.core.processor import Processor, emission
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range, Record, Tuple, resolve
-from workbench.core.fields import scalars
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range
+from workbench.core.fields import Record, Tuple, resolve, scalars
 from workbench.errors import DomainError
 
 FINITE = [

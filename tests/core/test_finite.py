@@ -2,7 +2,8 @@
 
 import pytest
 
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Map, Range, Record, Tuple
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Range
+from workbench.core.fields import Map, Record, Tuple
 from workbench.core.finite import obstacle
 
 KEYS = Enum(("A", "B", "C"))

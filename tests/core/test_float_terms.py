@@ -12,8 +12,9 @@ import pytest
 
 import workbench as wb
 from workbench.core import ops
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, Domain, Map, Range, Record, Tuple
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, Domain, Range
 from workbench.core.evaluate import compile_terms
+from workbench.core.fields import Map, Record, Tuple
 from workbench.core.function import LIBRARY
 from workbench.core.term import const, var
 

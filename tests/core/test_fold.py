@@ -3,8 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.core import ops
-from workbench.core.domain import BOOL, Integer, Range, Tuple
+from workbench.core.domain import BOOL, Integer, Range
 from workbench.core.evaluate import PythonSource, compile_terms
+from workbench.core.fields import Tuple
 from workbench.core.fold import Fold, postorder, substitute, variables
 from workbench.core.term import const, var
 from workbench.errors import UnsupportedNode

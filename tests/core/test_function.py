@@ -4,8 +4,9 @@ import pytest
 
 from workbench.core import function as f
 from workbench.core import ops
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range, Record, Tuple
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range
 from workbench.core.evaluate import compile_terms
+from workbench.core.fields import Record, Tuple
 from workbench.core.function import LIBRARY, Function, as_function, same_domain, user_function
 from workbench.core.term import var
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.core.domain import BOOL, Domain, Enum, Integer, Range, Tuple
+from workbench.core.domain import BOOL, Domain, Enum, Integer, Range
 from workbench.core.evaluate import compile_terms
+from workbench.core.fields import Tuple
 from workbench.core.join import Join
 from workbench.core.ops import as_term
 from workbench.core.processor import Maybe

@@ -6,21 +6,8 @@ from hypothesis import strategies as st
 
 from workbench.conformance.generate.pipelines import values
 from workbench.core import function as f
-from workbench.core.domain import (
-    BOOL,
-    INT,
-    STR,
-    Enum,
-    FrozenMap,
-    Integer,
-    Map,
-    Overflowing,
-    Range,
-    Record,
-    Tuple,
-    resolve,
-)
-from workbench.core.fields import joined, scalars, split
+from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range
+from workbench.core.fields import FrozenMap, Map, Record, Tuple, joined, resolve, scalars, split
 from workbench.core.term import const, domain_of, var
 from workbench.errors import DomainError, Overflow, TypingError
 

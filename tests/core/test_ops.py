@@ -6,8 +6,9 @@ import operator
 import pytest
 
 from workbench.core import ops
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range, Tuple
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range
 from workbench.core.evaluate import compile_terms, escape_condition
+from workbench.core.fields import Tuple
 from workbench.core.ops import OPERATORS, escapes
 from workbench.core.term import FALSE, TRUE, Term, const, domain_of, var
 from workbench.errors import DomainError, Refused, TypingError

@@ -12,7 +12,8 @@ from pyarrow import parquet
 
 from workbench.builder import Builder
 from workbench.conformance.generate.pipelines import domains, values
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, FrozenMap, Integer, Map, Range, Record, Tuple
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Range
+from workbench.core.fields import FrozenMap, Map, Record, Tuple
 from workbench.errors import DomainError, InputError
 from workbench.events.read import read_events
 from workbench.events.values import UnreadableError, from_json, from_text, to_json, to_text

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from workbench.conformance.generate.pipelines import pipelines, traces
-from workbench.core.domain import BOOL, Tuple
+from workbench.core.domain import BOOL
+from workbench.core.fields import Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.term import var

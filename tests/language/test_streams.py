@@ -2,7 +2,8 @@
 
 import pytest
 
-from workbench.core.domain import BOOL, INT, Enum, Integer, Overflowing, Range, Record, Tuple
+from workbench.core.domain import BOOL, INT, Enum, Integer, Overflowing, Range
+from workbench.core.fields import Record, Tuple
 from workbench.core.function import user_function
 from workbench.errors import Location
 from workbench.language import parse

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range, Tuple
+from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range
+from workbench.core.fields import Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow, Refused, WorkbenchError
 from workbench.processors.held.group import flatten

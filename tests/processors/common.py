@@ -1,11 +1,13 @@
 """How a processor is run by itself in these tests."""
 
 from workbench.conformance.compare.executables import MachineRun
+from workbench.core.kinds import in_turn, stepping
 from workbench.core.processor import Processor, slots_of
 
 
-def stepped(processor: Processor, streams, end=True):
+def stepped(processor: Processor, streams, end=True, each=in_turn):
     """The output streams of a typed processor, front by front, and what it emits at the end."""
+    step = stepping(processor, each)
     state, outputs = processor.initial(), [[] for _ in range(processor.out_arity)]
 
     def emit(results):
@@ -17,7 +19,7 @@ def stepped(processor: Processor, streams, end=True):
                     stream.append(value)
 
     for front in zip(*streams, strict=False):
-        state, results = processor.step(state, front)
+        state, results = step(state, front)
         hash(state)
         emit(results)
     if end:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.processors.common import machined, stepped
 from workbench.conformance.generate.pipelines import values
-from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range, Tuple
+from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
+from workbench.core.fields import Tuple
+from workbench.core.kinds import in_turn, keeps_copies
 from workbench.core.processor import Maybe, Processor
 from workbench.errors import Overflow, WorkbenchError
 from workbench.processors import CLASSES
@@ -52,6 +54,29 @@ def test_samples_can_be_used(processor):
     assert typings(processor)
     assert str(processor)
     assert processor.label
+
+
+def backwards(work, jobs):
+    """The work on copies, the last job first."""
+    return iter([work(*job) for job in reversed(list(jobs))][::-1])
+
+
+HOLDING = [each for each in SAMPLES if any(keeps_copies(ready) for _, ready in typings(each))]
+
+
+@pytest.mark.parametrize("processor", HOLDING, ids=str)
+@examples(40)
+@given(data=st.data())
+def test_copies_can_be_stepped_in_any_order(processor, data):
+    _, ready, streams = data.draw(runs(processor))
+
+    def outcome(each):
+        try:
+            return stepped(ready, streams, each=each)
+        except WorkbenchError as error:
+            return str(error)
+
+    assert outcome(backwards) == outcome(in_turn)
 
 
 @NAMED

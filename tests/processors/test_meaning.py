@@ -6,7 +6,8 @@ from tests.processors.common import machined, stepped, typed
 from workbench.conformance.generate.functions import COUNT
 from workbench.core import function as f
 from workbench.core import ops
-from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range, Record, Tuple
+from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Overflowing, Range
+from workbench.core.fields import Record, Tuple
 from workbench.core.function import Function
 from workbench.errors import DomainError, Overflow, PipelineError, TypingError
 from workbench.processors import CLASSES, PROCESSORS

@@ -9,7 +9,8 @@ from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
-from workbench.core.domain import ANY, BOOL, INT, Integer, Range, Tuple
+from workbench.core.domain import ANY, BOOL, INT, Integer, Range
+from workbench.core.fields import Tuple
 from workbench.core.function import Function, user_function
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.language import parse

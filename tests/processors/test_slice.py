@@ -11,7 +11,8 @@ from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, STR, Enum, FrozenMap, Integer, Map, Range, Tuple
+from workbench.core.domain import BOOL, INT, STR, Enum, Integer, Range
+from workbench.core.fields import FrozenMap, Map, Tuple
 from workbench.core.function import Function, user_function
 from workbench.core.ops import EQ
 from workbench.core.processor import END

@@ -4,7 +4,8 @@ import pytest
 
 from workbench.builder import Builder, pipeline
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Integer, Tuple
+from workbench.core.domain import BOOL, INT, Integer
+from workbench.core.fields import Tuple
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter

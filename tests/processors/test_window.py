@@ -7,7 +7,8 @@ from tests.processors.common import machined, stepped, typed
 from workbench.builder import Builder, pipeline
 from workbench.conformance.compare.executables import MachineRun
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Integer, Tuple
+from workbench.core.domain import BOOL, INT, Integer
+from workbench.core.fields import Tuple
 from workbench.errors import PipelineError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate

@@ -10,7 +10,8 @@ import pytest
 
 import workbench as wb
 from tests.verify.browser import OPTIONS, PROGRAM, WITHOUT, Page
-from workbench.core.domain import INT, Record
+from workbench.core.domain import INT
+from workbench.core.fields import Record
 from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
 from workbench.faults.struck import place

@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from enum import Flag
 from typing import TYPE_CHECKING
 
-from workbench.core.domain import FrozenMap, Value
+from workbench.core.domain import Value
+from workbench.core.fields import FrozenMap
 from workbench.errors import PipelineError
 
 if TYPE_CHECKING:

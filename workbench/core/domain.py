@@ -1,31 +1,19 @@
 """Domains: the sets of values a pipe carries.
 
-The rule of this module: a value of a domain is a plain, hashable Python value (bool, int, str, float,
-or a tuple of values for tuples and records). Finite domains are what a model can hold; `Integers`,
-`Reals`, `Texts` and `Anything` are for running, and `resolve` replaces `Integers` by a finite domain when
-a pipeline is checked (the paper's N, TIME 2021 section 3.1).
-
-The value of a `Map` is an immutable mapping that shares what it can with those it is made from
-(`immutables.Map`, a hash array mapped trie): an update costs O(log n), not a copy.
+The rule of this module: a value of a domain is a plain, hashable Python value (bool, int, str, float; `core.fields`
+has tuples, records and maps). Finite domains are what a model can hold; `Integers`, `Reals`, `Texts` and `Anything`
+are for running.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any, ClassVar
 
-import immutables
-
 from workbench.errors import DomainError
-
-FrozenMap = immutables.Map
-"""The type of the values of a `Map`."""
 
 Value = Any
 """A plain Python value of some domain; the domain says which."""
@@ -321,159 +309,6 @@ class Label(str):
         return made
 
 
-MOST_SCALARS = 20_000
-"""The most values in one event."""
-
-
-@dataclass(frozen=True)
-class Tuple(Domain):
-    """Fixed-length tuples, one domain a field. A value is a Python tuple."""
-
-    fields: tuple[Domain, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "fields", tuple(self.fields))
-        count = sum(field.scalars if isinstance(field, Tuple) else 1 for field in self.fields)
-        if count > MOST_SCALARS:  # every reader of a value goes through them
-            raise DomainError(
-                f"an event of {count} numbers, truth values and texts; it can hold {MOST_SCALARS}",
-                hint="a tuple of tuples of tuples grows fast: keep on a pipe what is needed behind it",
-            )
-        object.__setattr__(self, "_scalars", count)
-
-    @property
-    def scalars(self) -> int:
-        """How many values that are no tuples are in it, at any depth."""
-        return self.__dict__["_scalars"]  # type: ignore[no-any-return]
-
-    @property
-    def size(self) -> int | None:
-        total = 1
-        for field in self.fields:
-            if field.size is None:
-                return None
-            total *= field.size
-        return total
-
-    @property
-    def reflexive(self) -> bool:
-        return all(field.reflexive for field in self.fields)
-
-    @property
-    def default(self) -> tuple[Value, ...]:
-        return tuple(field.default for field in self.fields)
-
-    def __contains__(self, value: Value) -> bool:
-        return (
-            isinstance(value, tuple)
-            and len(value) == len(self.fields)
-            and all(map(operator.contains, self.fields, value))
-        )
-
-    def values(self) -> Iterator[tuple[Value, ...]]:
-        return itertools.product(*(field.values() for field in self.fields))
-
-    def names(self) -> tuple[str, ...]:
-        """A name per field: positions for tuples, the declared names for records."""
-        return tuple(str(i) for i in range(len(self.fields)))
-
-    def __str__(self) -> str:
-        return "(" + ", ".join(map(str, self.fields)) + ("," if len(self.fields) == 1 else "") + ")"
-
-
-@dataclass(frozen=True)
-class Record(Tuple):
-    """Tuples with named fields: `{price: 0..9, sold: bool}`. A value is a Python tuple in field order."""
-
-    labels: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "labels", tuple(self.labels))
-        if len(self.labels) != len(self.fields) or len(set(self.labels)) != len(self.labels):
-            raise DomainError(f"a record needs one distinct name per field, not {self.labels}")
-
-    def names(self) -> tuple[str, ...]:
-        return self.labels
-
-    def __str__(self) -> str:
-        return "{" + ", ".join(f"{n}: {f}" for n, f in zip(self.labels, self.fields, strict=True)) + "}"
-
-
-MOST_KEYS = 64
-"""The most keys of a map in a model: each has a flag and a value of its own."""
-
-
-@dataclass(frozen=True)
-class Map(Domain):
-    """Immutable maps from some of the values of `key` to values of `value`: `map(0..3, bool)`.
-
-    It is finite where both are and there are at most `MOST_KEYS` keys. In a model it is then, per key, a flag
-    that says whether the key is present, and the value, which is the default where it is not.
-    """
-
-    key: Domain
-    value: Domain
-
-    @cached_property
-    def size(self) -> int | None:
-        keys, values = self.key.size, self.value.size
-        if keys is None or values is None or keys > MOST_KEYS:
-            return None
-        return int((values + 1) ** keys)
-
-    @property
-    def reflexive(self) -> bool:
-        return self.key.reflexive and self.value.reflexive
-
-    @property
-    def default(self) -> FrozenMap[Value, Value]:
-        return FrozenMap()
-
-    def __contains__(self, value: Value) -> bool:
-        return isinstance(value, FrozenMap) and all(k in self.key and v in self.value for k, v in value.items())
-
-    def values(self) -> Iterator[FrozenMap[Value, Value]]:
-        keys = tuple(self.key.values())
-        for chosen in itertools.product((None, *((v,) for v in self.value.values())), repeat=len(keys)):
-            yield FrozenMap({k: v[0] for k, v in zip(keys, chosen, strict=True) if v is not None})
-
-    @cached_property
-    def slots(self) -> tuple[tuple[Value, str], ...]:
-        """The keys of a finite map and what each is called inside a model."""
-        return tuple((key, _word(key, i)) for i, key in enumerate(self.key.values()))
-
-    def shown(self, value: FrozenMap[Value, Value]) -> list[tuple[str, Value]]:
-        """The keys of a map as texts, with their values, in an order that does not depend on how it was made."""
-        keys = [key for key, _ in self.slots if key in value] if self.finite else sorted(value, key=_rank)
-        return [(str(key).lower() if isinstance(key, bool) else str(key), value[key]) for key in keys]
-
-    @cached_property
-    def slot(self) -> Record:
-        """What a model has for each key."""
-        return Record((BOOL, self.value), ("present", "value"))
-
-    @cached_property
-    def change(self) -> Record:
-        """What there is of a map that lies in a table: the entry that a step writes or takes away."""
-        return Record((BOOL, self.key, self.value), ("present", "key", "value"))
-
-    def __str__(self) -> str:
-        return f"map({self.key}, {self.value})"
-
-
-def _rank(key: Value) -> tuple[str, Value]:
-    return type(key).__name__, key
-
-
-def _word(key: Value, position: int) -> str:
-    if isinstance(key, bool):
-        return str(key).lower()
-    if isinstance(key, int):
-        return str(key) if key >= 0 else f"minus{-key}"
-    return key if isinstance(key, str) and key.isidentifier() else f"key{position}"
-
-
 BOOL = Bool()
 INT = Integers()
 FLOAT = Reals()
@@ -485,19 +320,3 @@ def outside(what: str, value: Value, domain: Domain, otherwise: str) -> DomainEr
     """The error about a constant that a domain does not have: the N that has it, or what to do `otherwise`."""
     needs = value + 1 if isinstance(domain, Integer) and _is_int(value) and value >= 0 else None
     return DomainError(what, hint=f"choose a larger domain, e.g. -N {needs}" if needs else otherwise, needs=needs)
-
-
-def rewrite(domain: Domain, replace: Callable[[Domain], Domain]) -> Domain:
-    """`domain` with `replace` applied to its scalar parts, innermost first."""
-    if isinstance(domain, Record):
-        return Record(tuple(rewrite(f, replace) for f in domain.fields), domain.labels)
-    if isinstance(domain, Tuple):
-        return Tuple(tuple(rewrite(f, replace) for f in domain.fields))
-    if isinstance(domain, Map):
-        return Map(rewrite(domain.key, replace), rewrite(domain.value, replace))
-    return replace(domain)
-
-
-def resolve(domain: Domain, integers: Domain) -> Domain:
-    """`domain` with every unbounded `int` replaced by `integers` (choosing N)."""
-    return rewrite(domain, lambda d: integers if isinstance(d, Integers) else d)

@@ -5,8 +5,8 @@ The rule of this module: advice leads somewhere. `-N` makes finite what is `int`
 
 from __future__ import annotations
 
-from workbench.core.domain import MOST_KEYS, Anything, Domain, Integers, Map, Reals, Texts
-from workbench.core.fields import within
+from workbench.core.domain import Anything, Domain, Integers, Reals, Texts
+from workbench.core.fields import MOST_KEYS, Map, within
 
 ADVICE: tuple[tuple[type[Domain], str], ...] = (
     (Integers, "choose one with -N, or a finite type such as 0..7"),

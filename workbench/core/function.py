@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from workbench.core import maps, ops
-from workbench.core.domain import Bool, Domain, Integer, Integers, Map, Overflowing, Range, Reals, Tuple, Value, resolve
+from workbench.core.domain import Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Value
 from workbench.core.evaluate import compile_terms, compile_value, escape_condition
-from workbench.core.fields import joined, split, within
+from workbench.core.fields import Map, Tuple, joined, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import PLAIN, Operator
 from workbench.core.term import FALSE, Change, Term, const, domain_of, is_symbolic, leaves, unnamed, var

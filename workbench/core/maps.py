@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, FrozenMap, Map, Range, Reals, Tuple, Value
+from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, Range, Reals, Value
+from workbench.core.fields import FrozenMap, Map, Tuple
 from workbench.core.ops import (
     ADD,
     GT,

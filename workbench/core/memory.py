@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from workbench.core.domain import BOOL, INT, Domain, FrozenMap, Map, Range, Tuple, Value
-from workbench.core.fields import parts, scalars
+from workbench.core.domain import BOOL, INT, Domain, Range, Value
+from workbench.core.fields import FrozenMap, Map, Tuple, parts, scalars
 from workbench.core.ops import CAST, SUB, WORD_HI, WORD_LO, Operator, as_term, both, ite, negate
 from workbench.core.term import FALSE, TRUE, Entries, Others, Term, const, var
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from workbench.core import typing_rules as rules
-from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Record
-from workbench.core.fields import parts
+from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Reals
+from workbench.core.fields import Record, parts
 from workbench.core.term import FALSE, TRUE, Fields, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError

@@ -13,8 +13,9 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, ClassVar
 
-from workbench.core.domain import Domain, Value, resolve
+from workbench.core.domain import Domain, Value
 from workbench.core.fault import Fault
+from workbench.core.fields import resolve
 from workbench.core.kinds import Clocked, Deferring, Holder
 from workbench.core.processor import END, Processor, Stream
 from workbench.core.program import Port, Ports, unknown

@@ -16,7 +16,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from workbench.core.determinism import Determinism
-from workbench.core.domain import Domain, Value, resolve
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import resolve
 from workbench.core.function import Function, TypedFunction
 from workbench.errors import PipelineError, Refused, WorkbenchError
 

@@ -94,6 +94,20 @@ class Ports:
             return self._positions[name]
         raise unknown(self.of, "input", name, self._positions)
 
+    def only(self, kind: str, name: str | None) -> str:
+        """The `input` or `output` of this name, or the only one where none is given.
+
+        Raises
+        ------
+        PipelineError: there is none of this name, or there are several.
+        """
+        names = [port.name for port in (self.inputs if kind == "input" else self.outputs)]
+        if name is None and len(names) != 1:
+            raise PipelineError(f"{self.of} has {len(names)} {kind}s", hint=f"say which: {', '.join(names)}")
+        if name is not None and name not in names:
+            raise unknown(self.of, kind, name, names)
+        return name or names[0]
+
     def streams(self, given: Any) -> dict[str, Iterable[Value]]:
         """Streams by input, given as a mapping, as a sequence in the order of the inputs, or bare for a single input.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.core.domain import Domain, Map, Record, Tuple, Value
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Map, Record, Tuple
 
 
 def show_value(value: Value, domain: Domain | None = None) -> str:

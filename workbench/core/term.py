@@ -16,8 +16,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.core.domain import BOOL, Domain, Label, Map, Reals, Record, Tuple, Value
-from workbench.core.fields import joined, parts, scalars, split
+from workbench.core.domain import BOOL, Domain, Label, Reals, Value
+from workbench.core.fields import Map, Record, Tuple, joined, parts, scalars, split
 from workbench.errors import Refused, TypingError
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.core.domain import Record, Value
+from workbench.core.domain import Value
+from workbench.core.fields import Record
 from workbench.errors import InputError
 from workbench.events.columns import Where
 from workbench.events.rows import InputEvents, LineReader, RowWriter

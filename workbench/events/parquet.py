@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
-from workbench.core.domain import Domain, Map, Value
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Map
 from workbench.core.program import Program
 from workbench.errors import InputError
 from workbench.events.columns import arrow_type, as_json, to_column

@@ -14,22 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.core.domain import (
-    Anything,
-    Bool,
-    Domain,
-    Enum,
-    FrozenMap,
-    Integer,
-    Integers,
-    Map,
-    Range,
-    Reals,
-    Record,
-    Texts,
-    Tuple,
-    Value,
-)
+from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
+from workbench.core.fields import FrozenMap, Map, Record, Tuple
 from workbench.errors import InputError
 
 INTEGER = re.compile(r"[+-]?[0-9]+")

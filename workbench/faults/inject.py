@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from workbench.core.domain import Domain, Record
+from workbench.core.domain import Domain
 from workbench.core.fault import Fault, Kind
+from workbench.core.fields import Record
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import PipelineError
 from workbench.faults.delay import Delay

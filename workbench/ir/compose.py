@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.budget import phase
-from workbench.core.domain import BOOL, Domain, Integers, Map, Range, Reals
-from workbench.core.fields import parts, scalars, within
+from workbench.core.domain import BOOL, Domain, Integers, Range, Reals
+from workbench.core.fields import Map, parts, scalars, within
 from workbench.core.finite import obstacle
 from workbench.core.join import Join
 from workbench.core.kinds import Clocked, Tick

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.builder import SHORT, Builder, BuiltStream, partial
-from workbench.core.domain import Domain, Tuple, Value
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Tuple
 from workbench.core.function import Function
 from workbench.core.pipeline import type_node
 from workbench.core.processor import Processor

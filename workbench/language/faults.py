@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.core.domain import Bool, Domain, Enum, Tuple, Value
+from workbench.core.domain import Bool, Domain, Enum, Value
 from workbench.core.fault import Fault, Kind
+from workbench.core.fields import Tuple
 from workbench.core.function import LIBRARY, Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import const, is_symbolic

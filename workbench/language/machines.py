@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Enum, FrozenMap, Map, Value
-from workbench.core.fields import within
+from workbench.core.domain import Domain, Enum, Value
+from workbench.core.fields import FrozenMap, Map, within
 from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import LanguageError, did_you_mean

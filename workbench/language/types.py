@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from workbench.core.domain import (
-    ANY,
-    BOOL,
-    FLOAT,
-    INT,
-    STR,
-    Domain,
-    Enum,
-    Integer,
-    Label,
-    Map,
-    Overflowing,
-    Range,
-    Record,
-    Tuple,
-)
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Enum, Integer, Label, Overflowing, Range
+from workbench.core.fields import Map, Record, Tuple
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
 from workbench.language.evaluate import at, walk

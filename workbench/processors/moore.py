@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Value, resolve
-from workbench.core.fields import fitted
+from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Value
+from workbench.core.fields import fitted, resolve
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite
 from workbench.core.processor import NOTHING, RUNS_PYTHON, Maybe, Processor, State, Stream, event, typed_function

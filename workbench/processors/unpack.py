@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from workbench.core.domain import Anything, Domain, Tuple, Value
+from workbench.core.domain import Anything, Domain, Value
+from workbench.core.fields import Tuple
 from workbench.core.function import same_domain
 from workbench.core.processor import Burst, Emission, Processor, State, Stream, emission, event
 from workbench.core.term import is_symbolic

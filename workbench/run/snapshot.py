@@ -22,7 +22,8 @@ from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
-from workbench.core.domain import FrozenMap, Value
+from workbench.core.domain import Value
+from workbench.core.fields import FrozenMap
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Burst, Maybe
 from workbench.errors import Location, Refused, StateError

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.examples import examples
-from workbench.core.domain import FrozenMap
-from workbench.core.fields import joined, scalars, split
+from workbench.core.fields import FrozenMap, joined, scalars, split
 from workbench.core.memory import ROW
 from workbench.core.term import Change, Term, leaves, var
 from workbench.ir.system import Pipe, System

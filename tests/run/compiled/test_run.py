@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.core.domain import BOOL, FLOAT, INT, STR, Integer, Overflowing, Tuple
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Integer, Overflowing
+from workbench.core.fields import Tuple
 from workbench.core.function import user_function
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.core.domain import BOOL, FLOAT, INT, Enum, Integer, Range, Record, Tuple
-from workbench.core.fields import scalars, split
+from workbench.core.domain import BOOL, FLOAT, INT, Enum, Integer, Range
+from workbench.core.fields import Record, Tuple, scalars, split
 from workbench.events.columns import arrays_of
 from workbench.run.compiled.execute.observe import encode_any
 

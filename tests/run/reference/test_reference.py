@@ -9,7 +9,8 @@ from workbench.conformance.compare.executables import Running
 from workbench.conformance.generate.pipelines import pipelines_and_traces, traces
 from workbench.core import function as f
 from workbench.core.determinism import same
-from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Record
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing
+from workbench.core.fields import Record
 from workbench.core.function import user_function
 from workbench.core.processor import END, NOTHING, event
 from workbench.errors import DomainError, InputError, Overflow, PipelineError, Refused, WorkbenchError

@@ -11,7 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.conftest import ROOT
-from workbench.core.domain import FrozenMap
+from workbench.core.fields import FrozenMap
 from workbench.core.processor import NOTHING, Burst, Maybe
 from workbench.errors import Refused, StateError, WorkbenchError
 from workbench.language import parse

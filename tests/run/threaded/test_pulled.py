@@ -337,7 +337,7 @@ def test_misuse(manager):
     with pytest.raises(PipelineError, match="no output 'ot'"):
         group.connect(x=[1]).pull("ot")
     with PullGroup(pairs, manager).connect(x=range(4)) as again:
-        assert again.pull_fast().wait_for() == 1
+        assert again.pull() == 1
         assert list(again.connect(x=[7, 8])) == [15]
 
 

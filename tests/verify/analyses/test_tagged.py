@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from workbench import Pipeline, Reference
 from workbench.conformance.generate.pipelines import pipelines, traces
-from workbench.core.domain import BOOL, Tuple
+from workbench.core.domain import BOOL
+from workbench.core.fields import Tuple
 from workbench.core.processor import END
 from workbench.errors import Overflow
 from workbench.processors.held.group import flatten

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from workbench.conformance.compare.executables import InputSequence, Seen
 from workbench.conformance.compare.schedules import Schedule, Switches
+from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import State, Stepped
 from workbench.processors.held.group import flatten
@@ -83,8 +84,7 @@ class Scheduled:
         def body() -> Exception | None:
             with ThreadManager(plan.limit, primitives=schedule) as manager:
                 running = Threaded(self.pipeline, manager, placement, capacities=self.capacities, ahead=plan.ahead)
-                for cell in running._cells:
-                    preempt(cell, schedule)
+                running.observe(lambda cell: preempted(cell, schedule))
                 try:
                     for record in running.records(steps):
                         pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
@@ -99,8 +99,8 @@ class Scheduled:
             raise error
 
 
-def preempt(cell: Cell, schedule: Schedule) -> None:
-    """Put a point before and after each step of a processor at which another thread may go on."""
+def preempted(cell: Cell, schedule: Schedule) -> Push:
+    """The step of a processor with a point before and after it at which another thread may go on."""
     push = cell.step
 
     def step(state: State, front: tuple[object, ...]) -> Stepped:
@@ -109,5 +109,6 @@ def preempt(cell: Cell, schedule: Schedule) -> None:
         schedule.point()
         return result
 
-    cell.step, cell.processor = step, copy.copy(cell.processor)
+    cell.processor = copy.copy(cell.processor)
     object.__setattr__(cell.processor, "step", step)  # for the copies where it is pipelined
+    return step

@@ -18,14 +18,8 @@ from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.domains import integers, scalars, values
 from workbench.conformance.generate.samples import fitting
 from workbench.core import function as f
-from workbench.core.domain import (
-    Bool,
-    Domain,
-    Integer,
-    Map,
-    Range,
-    Tuple,
-)
+from workbench.core.domain import Bool, Domain, Integer, Range
+from workbench.core.fields import Map, Tuple
 from workbench.core.join import Join
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Machine, Processor, Slot

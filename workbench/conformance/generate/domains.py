@@ -18,18 +18,15 @@ from workbench.core.domain import (
     Bool,
     Domain,
     Enum,
-    FrozenMap,
     Integer,
     Integers,
-    Map,
     Overflowing,
     Range,
     Reals,
-    Record,
     Texts,
-    Tuple,
     Value,
 )
+from workbench.core.fields import FrozenMap, Map, Record, Tuple
 from workbench.errors import DomainError
 
 FEW = 64

@@ -19,13 +19,9 @@ from workbench.conformance.compare.threaded import Plan
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.construction import MOST_EVENTS, Draw, Growing, state_bits
 from workbench.conformance.generate.domains import EXTREMES, REGROUPED, Extremes, domains, values
-from workbench.core.domain import (
-    Domain,
-    Map,
-    Tuple,
-    Value,
-)
+from workbench.core.domain import Domain, Value
 from workbench.core.fault import Fault, Kind
+from workbench.core.fields import Map, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.processors.held.group import flatten

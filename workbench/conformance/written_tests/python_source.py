@@ -6,8 +6,9 @@ import dataclasses
 from typing import Any
 
 from workbench.conformance.generate.functions import source_of
-from workbench.core.domain import Domain, FrozenMap
+from workbench.core.domain import Domain
 from workbench.core.fault import Fault
+from workbench.core.fields import FrozenMap
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor

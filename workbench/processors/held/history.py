@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import Domain, Range, Tuple, Value
+from workbench.core.domain import Domain, Range, Value
+from workbench.core.fields import Tuple
 from workbench.core.ops import GE, LT, as_term, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Emission, Machine, Processor, Slot, State, Stream

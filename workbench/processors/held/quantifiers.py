@@ -14,7 +14,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, INT, Anything, Domain, Map, Tuple, Value
+from workbench.core.domain import BOOL, INT, Anything, Domain, Value
+from workbench.core.fields import Map, Tuple
 from workbench.core.function import Function, TypedFunction, as_function, on_values, same_domain
 from workbench.core.kinds import Each, Push, begun, in_turn
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate

@@ -19,7 +19,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from workbench.core import function as f
-from workbench.core.domain import Bool, Domain, Range, Tuple, Value
+from workbench.core.domain import Bool, Domain, Range, Value
+from workbench.core.fields import Tuple
 from workbench.core.kinds import Each, in_turn, stepping
 from workbench.core.ops import EQ, GE, LT, both, ite
 from workbench.core.pipeline import Pipeline

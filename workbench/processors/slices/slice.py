@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
-from workbench.core.domain import BOOL, MOST_KEYS, Bool, Domain, FrozenMap, Map, Value
+from workbench.core.domain import BOOL, Bool, Domain, Value
+from workbench.core.fields import MOST_KEYS, FrozenMap, Map
 from workbench.core.function import Function, TypedFunction, as_function, on_values
 from workbench.core.kinds import Each, in_turn, keeps_copies, stepping
 from workbench.core.ops import as_term, both, equal, negate

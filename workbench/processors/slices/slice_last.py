@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from workbench.core.domain import BOOL, Domain, FrozenMap, Record, Value
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.fields import FrozenMap, Record
 from workbench.core.kinds import Each, in_turn
 from workbench.core.ops import both, disjunction, either, equal, ite, negate
 from workbench.core.processor import (

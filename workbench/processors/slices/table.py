@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import BOOL, Domain, Integers, Map, Tuple
-from workbench.core.fields import parts, scalars
+from workbench.core.domain import BOOL, Domain, Integers
+from workbench.core.fields import Map, Tuple, parts, scalars
 from workbench.core.memory import ROW, Cells, KeyedArray
 from workbench.core.ops import both, either, equal, ite, negate
 from workbench.core.processor import Emission, Machine, Maybe, Scattered, Slot, State, Stored, event

@@ -22,6 +22,7 @@ from workbench.core.processor import END, State, Stepped
 from workbench.errors import InputError
 from workbench.processors.held.group import flatten
 from workbench.run.pending import Done, Pending
+from workbench.run.reference.cell import Cell
 from workbench.run.reference.executor import Reference
 from workbench.run.threaded.certificate import Certificate
 from workbench.run.threaded.executor import Threaded, default_placement
@@ -205,8 +206,8 @@ def advise(
 def profile(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> Profile:
     """What each processor takes for a step, in the fastest of some runs."""
     running = Reference(pipeline)
-    spent = dict.fromkeys((cell.node.name for cell in running._cells), 0)
-    _observe(running, lambda push, name: _timed(push, name, spent))
+    spent = dict.fromkeys((node.name for node in running.flat.nodes), 0)
+    running.observe(lambda cell: _timed(cell.step, cell.node.name, spent))
     steps = max(map(len, streams.values()))
     found = []
     for _ in range(REPEAT):
@@ -225,17 +226,19 @@ def pushes(flat: Pipeline, name: str, streams: Mapping[str, Sequence[Value]]) ->
     manager = _Pushes()
     found: list[Sequence[float]] = []
 
-    def kept(push: Push, each: str) -> Push:
+    def kept(cell: Cell) -> Push:
+        push = cell.step
+
         def step(state: State, front: tuple[Any, ...]) -> Stepped:
             manager.taken = []
             result = push(state, front)
             found.append(manager.taken)
             return result
 
-        return step if each == name else push
+        return step if cell.node.name == name else push
 
     running = Threaded(flat, ThreadManager(0), Placement(copies={name: manager}))
-    _observe(running, kept)
+    running.observe(kept)
     running.run(streams)
     return found
 
@@ -253,12 +256,6 @@ class _Pushes(ThreadManager):
         done = Done(work)
         self.taken.append(time.perf_counter() - begin)
         return done
-
-
-def _observe(running: Reference, observed: Callable[[Push, str], Push]) -> None:
-    for cell in running._cells:
-        cell.step = observed(cell.step, cell.node.name)
-    running._plan = [cell.plan(index, running._wide) for index, cell in enumerate(running._cells)]
 
 
 def _timed(push: Push, name: str, spent: dict[str, int]) -> Push:

@@ -89,9 +89,9 @@ class Threaded(Reference):
         super().__init__(pipeline, capacities, oracle)
         self._last: Pending[Any] = Done(lambda: None)
 
-    def _pushing(self, name: str) -> Push:
+    def pushing(self, name: str) -> Push:
         copies = self._non_blocking.get(name)
-        return super()._pushing(name) if copies is None else copies.step(self.flat.typed[name])
+        return super().pushing(name) if copies is None else copies.step(self.flat.typed[name])
 
     def reset(self) -> None:
         self._stop()  # where Ctrl-C came while it was stopped

@@ -35,9 +35,9 @@ class NonBlocking:
 
     def step(self, processor: Processor) -> Push:
         """The step of a (typed) processor, its copies stepped so: as long as the manager would grant a thread."""
-        overlapping = stepping(processor, self)
+        manager, plain, overlapping = self.manager, processor.step, stepping(processor, self)
 
         def step(state: State, front: tuple[Any, ...]) -> Stepped:
-            return (overlapping if self.manager.grants else processor.step)(state, front)
+            return overlapping(state, front) if manager.grants else plain(state, front)
 
         return step

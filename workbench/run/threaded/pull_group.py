@@ -54,7 +54,7 @@ class PullGroup(PulledPipeline):
 
     def __iter__(self) -> Iterator[Value]:
         """The events of the only output. A generator, which costs less for each than a call of `__next__`."""
-        output, connected = self._only(None), self._connected
+        output, connected = self.pipeline.ports.only("output", None), self._connected
         pull = self._pullers[output]
         try:
             while True:

@@ -13,8 +13,7 @@ from typing import Self
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
-from workbench.errors import PipelineError, did_you_mean
-from workbench.run.pending import Done, Pending
+from workbench.errors import PipelineError
 from workbench.run.threaded.manager import ThreadManager
 
 
@@ -51,11 +50,7 @@ class PulledPipeline(ABC):
 
     def pull(self, output: str | None = None) -> Value:
         """The next event of an output; StopIteration when no more can come, and the errors of the pipeline."""
-        return self._next(self._only(output))
-
-    def pull_fast(self, output: str | None = None) -> Pending[Value]:
-        """`pull`, which need not wait for more than is not ready yet; `wait_for` on the result gives the event."""
-        return Done(lambda: self.pull(output))
+        return self._next(self.pipeline.ports.only("output", output))
 
     def __iter__(self) -> Iterator[Value]:
         return self
@@ -70,13 +65,3 @@ class PulledPipeline(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _only(self, name: str | None) -> str:
-        if name is None and len(self._outputs) == 1:
-            return self._outputs[0]
-        if name not in self._outputs:
-            what = f"{len(self._outputs)} outputs" if name is None else f"no output '{name}'"
-            raise PipelineError(
-                f"pipeline {self.pipeline.name} has {what}", hint=did_you_mean(name or "", self._outputs)
-            )
-        return name

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.core.domain import Domain, resolve
+from workbench.core.domain import Domain
+from workbench.core.fields import resolve
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError, Refused, WorkbenchError

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from workbench.core.domain import BOOL, Domain, Tuple
+from workbench.core.domain import BOOL, Domain
+from workbench.core.fields import Tuple
 from workbench.core.function import Function
 from workbench.core.kinds import Deferring
 from workbench.core.ops import both, disjunction, either, negate

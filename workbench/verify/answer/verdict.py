@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Map, Record, Tuple, Value
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Map, Record, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.errors import LimitMet
 from workbench.faults.struck import place, struck

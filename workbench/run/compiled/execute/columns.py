@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.core.domain import BOOL, INT, Domain, Enum, FrozenMap, Integer, Integers, Map, Range, Reals, Value
-from workbench.core.fields import joined, scalars, split
+from workbench.core.domain import BOOL, INT, Domain, Enum, Integer, Integers, Range, Reals, Value
+from workbench.core.fields import FrozenMap, Map, joined, scalars, split
 from workbench.errors import DomainError, InputError
 from workbench.events.columns import arrays_of
 from workbench.run.compiled.execute.observe import decode_any, encode_any

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workbench.core.domain import FLOAT, FrozenMap, Tuple
+from workbench.core.domain import FLOAT
+from workbench.core.fields import FrozenMap, Tuple
 from workbench.core.memory import KeyedArray
 from workbench.core.term import Change, Term, leaves
 from workbench.ir.system import System

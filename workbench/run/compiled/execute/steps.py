@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Map, Value
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Map
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe
 from workbench.core.term import leaves

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Domain, Integers, Map, Overflowing, Reals
+from workbench.core.domain import Domain, Integers, Overflowing, Reals
 from workbench.core.evaluate import Bounded, escape_condition
-from workbench.core.fields import scalars, within
+from workbench.core.fields import Map, scalars, within
 from workbench.core.fold import Substitute, postorder
 from workbench.core.kinds import Clocked
 from workbench.core.memory import ANY_ROW
