@@ -136,7 +136,7 @@ def _nusmv(pipeline: Pipeline, steps: Any, data: Any) -> None:
 def _verdicts(pipeline: Pipeline, _: Any, data: Any) -> None:
     from hypothesis import strategies as st
 
-    from workbench.conformance.written_tests.python_source import body
+    from workbench.conformance.generate.python_source import body
 
     q = data.draw(st.integers(0, 2))
     prop = data.draw(st.sampled_from([wb.liveness(), wb.no_overflow(), wb.no_full_queues(), wb.bounded_liveness(2)]))

@@ -152,7 +152,8 @@ def checked(query: str, property: str, n: int, q: int, k: int) -> Verdict:
 
 def check_page(query: str, property: str, n: int, q: int, k: int) -> str:
     """The pipeline's drawing and the run that shows the verdict, where there is one."""
-    return checked(query, property, n, q, k).to_html()
+    page: str = wb.explorer([checked(query, property, n, q, k)])
+    return page
 
 
 @suite.experiment(
@@ -179,7 +180,8 @@ def compared(query: str, mode: str, n: int, q: int) -> Verdict:
 
 def compare_page(query: str, mode: str, n: int, q: int) -> str:
     """The drawing of both, and the run on which they differ, where there is one."""
-    return compared(query, mode, n, q).to_html()
+    page: str = wb.explorer([compared(query, mode, n, q)])
+    return page
 
 
 @suite.experiment(COMPARED, limits=LIMITS, repeat=3, kept=True, warm_up=load, page=compare_page, outputs=OUTPUTS)

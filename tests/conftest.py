@@ -49,7 +49,7 @@ TOGETHER = {
     "tests/lab/test_spark.py": "spark",
     "tests/run/spark/test_spark.py": "spark",
     "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
-    "tests/verify/test_explorer.py": "browser",
+    "tests/show/test_explorer.py": "browser",
 }
 """Files whose tests share what is expensive to start, and what that is: one of pytest-xdist's processes runs them."""
 

@@ -29,17 +29,22 @@ def case(test: str, raised: TracebackType | None) -> list[tuple[str, str]]:
 
 def text(test: str, pipeline: Pipeline, steps: list[Any]) -> str:
     """The file."""
-    from workbench.conformance.written_tests.python_source import body
+    from workbench.conformance.generate.python_source import body
     from workbench.conformance.written_tests.recipe import written
 
     shown = "".join(f"    {written(events if events is END else dict(events))},\n" for events in steps)
     return f"# Found by {test}\n{body(pipeline)}\nsteps = [\n{shown}]\n"
 
 
+def program(text: str) -> str:
+    """The same with the imports that it takes."""
+    from workbench.conformance.generate.python_source import imports
+
+    return f"{imports(text)}\n{text}"
+
+
 def read(case: str) -> tuple[Pipeline, list[Any]]:
     """The pipeline and the steps of such a text."""
-    from workbench.conformance.written_tests.python_source import HEADER
-
     known: dict[str, Any] = {}
-    exec(f"import workbench as wb\n{HEADER}{case}", known)
+    exec(program(case), known)
     return known["pipeline"], known["steps"]

@@ -3,8 +3,11 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -12,10 +15,11 @@ import workbench
 
 ROOT = Path(workbench.__file__).parent
 MODULES = sorted(path for path in ROOT.rglob("*.py"))
+PACKAGES = sorted(path.parent.relative_to(ROOT).as_posix().strip(".") for path in ROOT.rglob("__init__.py"))
 
 LAYERS = [
-    "errors", "core", "faults", "processors", "language", "ir", "events", "run", "smv", "verify", "conformance",
-    "lab", "cli",
+    "errors", "core", "faults", "processors", "language", "ir", "events", "run", "smv", "verify", "show",
+    "conformance", "lab", "cli",
 ]  # fmt: skip
 """From the bottom up; a module imports only from its own layer and those below."""
 
@@ -24,13 +28,29 @@ PLACES = {
     "stored": "errors",
     "extensions": "errors",
     "builder": "processors",
-    "show": "verify",
+    "logs": "verify",
     "tesla": "language",
 }
 """Modules and packages that belong to a layer without being called like it."""
 
-BACKENDS = {"reference": set(), "compiled": {"threaded"}, "threaded": {"reference"}, "spark": {"reference", "compiled"}}
-"""The folders of `run`, and which others each may use; what lies beside them is for all, and the table knows all."""
+BELOW: dict[str, dict[str, set[str]]] = {
+    "processors": {"held": set(), "slices": {"held"}},
+    "run": {
+        "reference": set(), "threaded": {"reference"}, "compiled": {"threaded"}, "spark": {"reference", "compiled"},
+        "backends": {"reference", "threaded", "compiled", "spark"},
+    },
+    "run/compiled": {
+        "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
+        "gpu": {"lower", "code", "execute", "parallel"},
+    },
+    "verify": {
+        "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
+        "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
+    },
+    "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
+    "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
+}  # fmt: skip
+"""Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
 
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",
             "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
@@ -42,11 +62,11 @@ AT_MODULE_LEVEL = {
     ("run/compiled/code/kernels.py", "numba"),
     ("run/compiled/code/kernels.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
+    ("conformance/compare/plans.py", "hypothesis"),
     ("conformance/generate/domains.py", "hypothesis"),
     ("conformance/generate/construction.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
-    ("conformance/generate/unbounded.py", "hypothesis"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
     ("run/compiled/code/llvm.py", "llvmlite"),
@@ -72,27 +92,41 @@ def layer(module: str) -> int | None:
     return LAYERS.index(first)
 
 
+class Import(NamedTuple):
+    """One module that a file imports."""
+
+    module: str
+    line: int
+    at_load: bool
+    """Outside of functions, and not for types only."""
+    types_only: bool
+
+
 @cache
-def imports(path: Path, module_level: bool = False) -> list[tuple[str, int]]:
-    """The modules that a file imports, with line numbers; those under TYPE_CHECKING are types only."""
-    found = []
+def imports(path: Path) -> tuple[Import, ...]:
+    """What a file imports; every file is read once."""
+    found: list[Import] = []
 
-    def visit(node: ast.AST, top: bool) -> None:
+    def visit(node: ast.AST, top: bool, types: bool) -> None:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
-                continue
-            inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            if isinstance(child, ast.Import) and (top or not module_level):
-                found.extend((alias.name, child.lineno) for alias in child.names)
-            elif isinstance(child, ast.ImportFrom) and (top or not module_level):
-                source = _absolute(path, child)
-                found.append((source, child.lineno))
-                members = (f"{source}.{alias.name}" for alias in child.names)
-                found.extend((member, child.lineno) for member in members if _is_module(member))
-            visit(child, top and not inside)
+            for_types = types or (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING")
+            if isinstance(child, ast.Import | ast.ImportFrom):
+                found.extend(Import(module, child.lineno, top and not types, types) for module in _named(path, child))
+            elif not isinstance(child, ast.expr):
+                inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+                visit(child, top and not inside, for_types)
 
-    visit(ast.parse(path.read_text(encoding="utf-8")), True)
-    return found
+    visit(ast.parse(path.read_text(encoding="utf-8")), True, False)
+    return tuple(found)
+
+
+def _named(path: Path, statement: ast.Import | ast.ImportFrom) -> list[str]:
+    """The modules that a statement names: a member that is a module, or the module that it is a member of."""
+    if isinstance(statement, ast.Import):
+        return [alias.name for alias in statement.names]
+    source = _absolute(path, statement)
+    members = [f"{source}.{alias.name}" for alias in statement.names]
+    return list(dict.fromkeys(member if _is_module(member) else source for member in members))
 
 
 def _absolute(path: Path, statement: ast.ImportFrom) -> str:
@@ -112,37 +146,86 @@ def _is_module(dotted: str) -> bool:
 
 def test_imports_point_downwards():
     wrong = []
-    for path in MODULES:
-        if path == ROOT / "__init__.py":
-            continue  # it gathers the names that users import, from everywhere
-        own = layer(".".join(["workbench", *path.relative_to(ROOT).with_suffix("").parts]))
-        assert own is not None
-        for module, line in imports(path):
+    for path, own in _modules():
+        for module, line, *_ in imports(path):
             target = layer(module)
-            if target is not None and target > own:
-                wrong.append(f"{name(path)}:{line}: {LAYERS[own]} imports {module}, which lies above it")
+            if target is not None and target > (layer(own) or 0):
+                wrong.append(f"{name(path)}:{line}: imports {module}, which lies above it")
     assert wrong == []
 
 
-def test_backends_do_not_know_each_other():
+@pytest.mark.parametrize("package", BELOW)
+def test_sub_packages_use_those_below_them(package):
+    assert _sub_packages(package) == BELOW[package].keys()
     wrong = []
-    for path in MODULES:
-        parts = path.relative_to(ROOT).parts
-        if parts[0] != "run":
-            continue
-        for module, line in imports(path):
-            other = module.split(".")[2] if module.startswith("workbench.run.") else ""
-            if other in BACKENDS and parts[1] != "backends" and other not in {parts[1], *BACKENDS.get(parts[1], ())}:
-                wrong.append(f"{name(path)}:{line}: imports {module}")
+    for path, module in _modules():
+        own = _child(package, module)
+        for target, line, *_ in imports(path):
+            other = _child(package, target)
+            if own != other and {own, other} <= BELOW[package].keys() and other not in BELOW[package][own]:
+                wrong.append(f"{name(path)}:{line}: {own} imports {target}")
     assert wrong == []
+
+
+def test_where_there_are_several_sub_packages_their_direction_is_said():
+    several = [package for package in PACKAGES if len(_sub_packages(package)) > 1]
+    assert sorted(BELOW) == [package for package in several if package]
+
+
+def test_no_module_imports_itself_through_others():
+    """Neither when it is loaded nor later, in a function."""
+    graph = {own: {each.module for each in imports(path) if not each.types_only} - {own} for path, own in _modules()}
+    assert _circle(graph) == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_what_lies_in_a_package_has_a_direction(package):
+    """Modules and sub-packages: what is for types only counts too, but between two modules beside each other."""
+    graph: dict[str, set[str]] = {}
+    for path, module in _modules():
+        own = _child(package, module)
+        for target in imports(path) if own else ():
+            other = _child(package, target.module)
+            beside = target.types_only and not {own, other} & _sub_packages(package)
+            if other and other != own and not beside:
+                graph.setdefault(own, set()).add(other)
+    assert _circle(graph) == []
+
+
+def _modules() -> Iterator[tuple[Path, str]]:
+    """The files, with their modules' names; but for the one that gathers what users import, from everywhere."""
+    for path in MODULES:
+        if path != ROOT / "__init__.py":
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            yield path, ".".join(["workbench", *(parts[:-1] if parts[-1] == "__init__" else parts)])
+
+
+def _child(package: str, module: str) -> str:
+    """The module or sub-package of a package that a module is, or lies in; "" if it lies elsewhere."""
+    inside = ".".join(["workbench", *filter(None, package.split("/")), ""])
+    return module.removeprefix(inside).split(".")[0] if module.startswith(inside) else ""
+
+
+@cache
+def _sub_packages(package: str) -> frozenset[str]:
+    return frozenset(path.parent.name for path in (ROOT / package).glob("*/__init__.py"))
+
+
+def _circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Modules that import each other, one after the other; none where there is no circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def test_optional_packages_are_imported_where_they_are_used():
     wrong = []
     for path in MODULES:
-        for module, line in imports(path, module_level=True):
+        for module, line, at_load, _ in imports(path):
             package = module.split(".")[0]
-            if package in OPTIONAL and (name(path), package) not in AT_MODULE_LEVEL:
+            if at_load and package in OPTIONAL and (name(path), package) not in AT_MODULE_LEVEL:
                 wrong.append(f"{name(path)}:{line}: import {package} inside the function that needs it")
     assert wrong == []
 
@@ -159,7 +242,7 @@ def test_the_core_names_no_processor():
     """The core and what consumes transition systems never name a processor (design section 4)."""
     for path in MODULES:
         if name(path).startswith(("core/", "errors")):
-            assert not any(module.startswith("workbench.processors") for module, _ in imports(path))
+            assert not any(module.startswith("workbench.processors") for module, *_ in imports(path))
         if name(path).startswith("smv/"):
-            named = {m for m, _ in imports(path) if m.startswith("workbench.processors")}
+            named = {m for m, *_ in imports(path) if m.startswith("workbench.processors")}
             assert named <= {"workbench.processors.held.group"}, f"{name(path)} names {named}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable
-from types import ModuleType
 from typing import Any
 
 from workbench.errors import WorkbenchError
@@ -27,16 +26,18 @@ def later(module: str, name: str, *given: Any) -> Callable[[], Any]:
     return lambda: getattr(importlib.import_module(module), name)(*given)
 
 
-def rows(package: ModuleType) -> dict[str, Any]:
-    """What the modules of a package say of their parts, by name, in the order of their ranks.
+def rows(package: str) -> dict[str, Any]:
+    """The `ROW` of each module of a package, by its name and in the order of its rank.
+
+    The package is given by its name: what its rows start reads the table of them.
 
     Raises
     ------
     WorkbenchError: a module has no `ROW`, or two have one of the same name.
     """
     listed = []
-    for name, path in files(package.__path__).items():
-        row = getattr(importlib.import_module(f"{package.__name__}.{name}"), "ROW", None)
+    for name, path in files(importlib.import_module(package).__path__).items():
+        row = getattr(importlib.import_module(f"{package}.{name}"), "ROW", None)
         if row is None:
             raise WorkbenchError("there is no ROW that says what it is", where=path)
         listed.append((row, path))

@@ -284,7 +284,7 @@ def test_numba_writes_what_the_reference_executor_writes(
     workbench: Run, pipe: Callable[[str], Path], tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("workbench.cli.commands.run.BATCH", 3)
+    monkeypatch.setattr("workbench.logs.run.BATCH", 3)
     file = pipe(SEVERAL)
     lines = ['{"x": 1}', "{}", '{"x": 2, "y": {"price": 3, "red": true}}', '{"y": {"price": 4, "red": false}}']
     (tmp_path / "x.jsonl").write_text("\n".join(lines * 2) + "\n")
@@ -345,7 +345,7 @@ def test_blocks_write_what_one_thread_writes(
     workbench: Run, tmp_path: Path, bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also up to an error, which is in the last of the steps that are taken at a time."""
-    monkeypatch.setattr("workbench.cli.commands.run.LARGE", 50)
+    monkeypatch.setattr("workbench.logs.run.LARGE", 50)
     (tmp_path / "x.csv").write_text("x\n" + "".join(f"{i}\n" for i in range(120)) + bad)
     given = ("run", MODELS / "sum_of_doubles.pipe", "--input", tmp_path / "x.csv", "--backend", "numba")
     assert workbench(*given, "--threads", 2) == workbench(*given)

@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis.errors import FailedHealthCheck
 
 import workbench as wb
+from tests.found import program
 from workbench.builder import Builder, pipeline
 from workbench.conformance.compare.contenders import terms
 from workbench.conformance.compare.differential import agree, check, check_streams
 from workbench.conformance.compare.executables import Denoting, Pulled, Running, Seen, Streams
 from workbench.conformance.generate.functions import fixed_right
 from workbench.conformance.generate.pipelines import pipelines_and_traces
-from workbench.conformance.written_tests.python_source import program
+from workbench.conformance.generate.python_source import body
 from workbench.core import function as f
 from workbench.core.determinism import same
 from workbench.core.domain import BOOL, Enum, Integer, Overflowing, Range
@@ -179,7 +180,7 @@ def test_programs_of_every_kind_of_parameter():
     group = inner.build(Cumulate(f.ADD, 1)(plus))
     made = builder.build([Window(2, group)(z), ApplyFunction(fixed_right("=", "red"))(y), Trim(1)(x)])
     scope: dict = {}
-    exec(program(made), scope)
+    exec(program(body(made)), scope)
     assert scope["pipeline"].domains == made.domains
     streams: list = [[(1, True), (2, False)], ["red", "green"], [1, 2, 0]]
     assert scope["pipeline"].denote(streams) == made.denote(streams)
@@ -187,7 +188,7 @@ def test_programs_of_every_kind_of_parameter():
 
 def test_unknown_functions_are_named():
     builder = Builder("p")
-    text = program(builder.build(builder.input("x", Integer(3)) + 1))
+    text = program(body(builder.build(builder.input("x", Integer(3)) + 1)))
     assert "ApplyFunction(function=unknown('+ 1'))" in text
     with pytest.raises(PipelineError, match=r"the source of the function '\+ 1' is not known"):
         exec(text, {})

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from tests.conformance.test_verdicts import INVARIANTS, PROPERTIES, compare_invariant, with_idle_steps
 from tests.examples import examples
+from tests.found import program
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.conformance.generate.pipelines import faults, pipelines, traces
-from workbench.conformance.written_tests.python_source import program
+from workbench.conformance.generate.python_source import body
 from workbench.core.fault import delay
 from workbench.core.ops import disjunction, either, negate
 from workbench.core.pipeline import Pipeline
@@ -126,6 +127,6 @@ def test_no_run_contradicts_a_verdict(data: st.DataObject, q: int) -> None:
 def test_they_print_as_programs(data: st.DataObject) -> None:
     pipeline = with_faults(data)
     scope: dict[str, Pipeline] = {}
-    exec(program(pipeline), scope)
+    exec(program(body(pipeline)), scope)
     steps = data.draw(traces(flatten(pipeline), max_steps=4))
     check(pipeline, steps, Running(pipeline), Running(scope["pipeline"]))

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from tests.examples import examples
+from tests.found import program
+from tests.machines import GroupMachine, MachineRun
 from workbench.builder import Builder
-from workbench.conformance.compare.differential import check, check_streams, received
-from workbench.conformance.compare.executables import Denoting, GroupMachine, MachineRun, Running
+from workbench.conformance.compare.differential import check, check_streams
+from workbench.conformance.compare.executables import Denoting, Running
 from workbench.conformance.generate.pipelines import pipelines, pipelines_and_traces, state_bits, traces
-from workbench.conformance.written_tests.python_source import program
+from workbench.conformance.generate.python_source import body
 from workbench.core.determinism import same
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow
@@ -71,7 +73,7 @@ def test_windows_of_pipelines(data):
 def test_pipelines_print_as_programs(given_):
     pipeline, steps = given_
     scope: dict = {}
-    exec(program(pipeline), scope)
+    exec(program(body(pipeline)), scope)
     again = scope["pipeline"]
     assert [node.name for node in again.nodes] == [node.name for node in pipeline.nodes]
     assert again.domains == pipeline.domains
@@ -94,7 +96,7 @@ def test_traces_carry_events_of_the_inputs(given_):
     pipeline, steps = given_
     domains = dict(pipeline.inputs)
     assert all(value in domains[name] for events in steps for name, value in events.items())
-    assert sum(map(len, received(pipeline, steps).values())) == sum(map(len, steps))
+    assert sum(map(len, pipeline.ports.received(steps).values())) == sum(map(len, steps))
 
 
 def test_every_kind_of_processor_is_generated():

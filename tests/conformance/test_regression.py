@@ -12,11 +12,13 @@ import pytest
 
 import workbench as wb
 from tests.conformance.test_differential import STEPS, Changed, sums
+from workbench import conformance
 from workbench.conformance.compare.differential import agree
 from workbench.conformance.compare.executables import Running
 from workbench.conformance.compare.models import Evaluated
 from workbench.conformance.written_tests.asserts import Untranslated, translate
 from workbench.conformance.written_tests.counterexamples import to_test
+from workbench.conformance.written_tests.disagreements import disagreement
 from workbench.conformance.written_tests.recipe import identifier, written
 from workbench.core.domain import Overflowing
 from workbench.errors import WorkbenchError
@@ -248,7 +250,7 @@ def test_a_disagreement_is_a_test_that_fails_until_they_agree() -> None:
     bounded = Running(sums, {"sum.left": 4, "sum.right": 4})
     found = agree(sums, STEPS, bounded, Changed(1, {"sum": 0}))
     assert found
-    text = found.to_test()
+    text = disagreement(found)
     play(text)  # one of them is not known here, so the specification takes its place, and it agrees
     assert "Running(pipeline, {'sum.left': 4, 'sum.right': 4}), Denoting(pipeline)" in text
     assert text.count('{"x": ') == found.step + 1
@@ -273,6 +275,86 @@ def test_both_executables_are_made_again() -> None:
     lies.simulator.step = lambda events: Evaluated(sums, 2).simulator.step({"x": 3})  # type: ignore[method-assign]
     found = agree(sums, STEPS, Running(sums), lies)
     assert found
-    text = found.to_test()
+    text = disagreement(found)
     assert "check(pipeline, steps, Running(pipeline, None), Evaluated(pipeline, 2))" in text
     play(text)
+
+
+# --- what the files import --------------------------------------------------------------------------------
+
+
+def test_they_import_only_what_stays_where_it_is(cases: dict[str, Verdict]) -> None:
+    source = wb.parse(SOURCE)
+    alone = wb.check(source.get("late").pipeline, wb.no_overflow(), wb.Settings(q=1))
+    found = agree(sums, STEPS, Running(sums), Changed(1, {"sum": 0}))
+    assert found
+    texts = [to_test([*cases.values(), alone]), disagreement(found)]
+    places = {place for text in texts for place in re.findall(r"^(?:from|import) (\S+)", text, re.MULTILINE)}
+    assert places == {"random", "pytest", "workbench", "workbench.conformance", "workbench.processors"}
+
+
+def test_what_they_import_is_there() -> None:
+    assert [name for name in conformance.__all__ if not hasattr(conformance, name)] == []
+    assert not hasattr(conformance, "nothing")
+
+
+def test_a_pipeline_called_like_something_imported() -> None:
+    pipeline = replace(sums, name="check")
+    found = agree(pipeline, STEPS, Running(pipeline), Changed(1, {"sum": 0}))
+    assert found
+    assert "pipeline = check_2()" in disagreement(found)
+    play(disagreement(found))
+
+
+FORMER = """
+from workbench.conformance.differential import check
+from workbench.conformance.executables import Denoting, Running
+from workbench.conformance.contenders import terms
+from workbench.conformance.functions import *
+from workbench.conformance.models import Evaluated
+from workbench.conformance.parts import part
+from workbench.conformance.subjects import subject
+from workbench.conformance.threads import Scheduled
+from workbench.conformance.watched import Watched
+from workbench.core.domain import *
+from workbench.core.fault import Fault, Kind
+from workbench.core.function import LIBRARY
+from workbench.faults import *
+from workbench.processors import *
+from workbench.processors.moore import Transition, Variable
+from workbench.processors.stream import Builder
+from workbench.verify.certify import certify_nodes
+
+
+def made():
+    b0 = Builder('p')
+    b0.input('x', Record((Integer(4, 'modular'), Bool()), ('a', 'b')))
+    b0.add(ApplyFunction(function=field(0)), [b0.stream('x')], name='field')
+    b0.add(Cumulate(function=LIBRARY['+']), [b0.stream('field')], name='cumulate')
+    return part(b0.build({'out': b0.stream('cumulate')}), ("cumulate",))
+
+
+def test_they_agree():
+    pipeline = made()
+    steps = [{"field": 3}, {}, {"field": 2}]
+    check(pipeline, steps, Watched(pipeline, {}), Scheduled(pipeline, 1, certify_nodes(pipeline)), terms(pipeline))
+    check(pipeline, steps, Denoting(pipeline), Evaluated(pipeline, 2))
+"""
+FORMER_COMPARISON = """
+import workbench as wb
+from workbench import conformance
+from workbench.verify.equivalence import side_by_side
+
+
+def test_it():
+    p = wb.parse("pipeline p(x: int) -> int { return x }").get().pipeline
+    both, _ = side_by_side(p.resolve(wb.Integer(3)), p.resolve(wb.Integer(3)), "sequence")
+    assert wb.Reference(both).step({"x": 2}).outputs == {"same": [True]}
+"""
+
+
+def test_files_that_earlier_versions_wrote(tmp_path: Path) -> None:
+    (tmp_path / "test_former.py").write_text(FORMER)
+    (tmp_path / "test_comparison.py").write_text(FORMER_COMPARISON)
+    done = run_pytest(tmp_path)
+    assert "2 passed" in done.stdout, done.stdout

@@ -9,10 +9,10 @@ from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from tests.conformance.test_compiled import agree, expected, made
+from tests.conformance.unbounded import steps_of, unbounded
 from tests.examples import examples
 from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import CompiledRun, Running
-from workbench.conformance.generate.unbounded import steps_of, unbounded
 from workbench.core.fields import Map
 from workbench.core.pipeline import Pipeline
 from workbench.processors.held.group import flatten

@@ -7,7 +7,8 @@ import pytest
 
 from workbench.core import ops
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Overflowing, Range
-from workbench.core.evaluate import compile_terms, escape_condition
+from workbench.core.escape import escape_condition
+from workbench.core.evaluate import compile_terms
 from workbench.core.fields import Tuple
 from workbench.core.ops import OPERATORS, escapes
 from workbench.core.term import FALSE, TRUE, Term, const, domain_of, var

@@ -15,7 +15,7 @@ from workbench.events.read import read_events
 from workbench.events.write import write_events
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
-from workbench.run.base import Backend, StepRecord
+from workbench.run.backend import Backend, StepRecord
 
 
 class Merge:

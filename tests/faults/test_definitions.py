@@ -172,7 +172,7 @@ def test_faults_on_one_pipe_come_in_the_order_of_the_plan() -> None:
 
 def test_pipes_before_and_after() -> None:
     flat = flatten(wb.faulty(ONE, "lose x", "delay y by 1", "lose y"))
-    assert [name for name, _ in flat.arrivals] == ["x"]
+    assert flat.ports.arrivals == ("x",)
     assert list(flat.oracles) == ["x.lost", "y.delayed", "y.lost", "y.lost2"]
     running = wb.Reference(flat)
     record = running.step({"x": 1, "y.delayed": 1})

@@ -1,6 +1,6 @@
 """How a processor is run by itself in these tests."""
 
-from workbench.conformance.compare.executables import MachineRun
+from tests.machines import MachineRun
 from workbench.core.kinds import in_turn, stepping
 from workbench.core.processor import Processor, slots_of
 

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tests.machines import MachineRun
 from tests.processors.common import machined, stepped, typed
 from workbench.builder import Builder, pipeline
-from workbench.conformance.compare.executables import MachineRun
 from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer
 from workbench.core.fields import Tuple

@@ -14,6 +14,7 @@ from workbench.errors import Overflow
 from workbench.ir.simulate import Simulator
 from workbench.processors.held.group import flatten
 from workbench.run.reference.executor import Reference
+from workbench.show.explorer import explorer
 from workbench.verify.answer import replay
 from workbench.verify.answer.replay import contents, events_of
 from workbench.verify.answer.verdict import buffered
@@ -134,7 +135,7 @@ def test_a_run_that_was_sent_to_another_process() -> None:
     assert again.run.pipeline is None
     assert again.run.inputs == verdict.run.inputs == ("x",)
     assert again.to_json()["trace"]["steps"] == verdict.to_json()["trace"]["steps"]
-    assert "no drawing" in again.to_html()
+    assert "no drawing" in explorer([again])
 
 
 def test_the_run_of_a_verdict() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli.output import GAP, SHORTEST, gap, short
 from workbench.show.draw import inline
-from workbench.show.style import STYLE
+from workbench.show.style import style
 from workbench.show.timeline import MARKS, NO_EVENT, Row, Timeline, timeline
 from workbench.verify.answer.verdict import Outcome, Verdict
 
@@ -30,7 +30,7 @@ def html(report: DemoReport) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>workbench demo, {report.date}</title>",
-        f"<style>{STYLE}</style></head><body>",
+        f"<style>{style('demo')}</style></head><body>",
         *_head(report),
         "<main>",
         *_overview(report),

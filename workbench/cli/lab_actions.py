@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from workbench.cli.commands.lab import open_lab, places
 from workbench.cli.progress import Progress
+from workbench.cli.suites import open_lab, places
 from workbench.errors import InputError, SuiteError, WorkbenchError
 from workbench.lab.find import suite_files
 from workbench.lab.pace import Pace

@@ -130,7 +130,7 @@ def exit_code(verdicts: list[Verdict]) -> int:
 
 def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
     """Decide and print one after the other, and write what the options ask for; the exit code."""
-    from workbench.cli import runs
+    from workbench.cli import written_runs
     from workbench.verify.answer.check_all import check_all
 
     _validate(problems)
@@ -154,7 +154,7 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
     with _written(verdicts):
         if not args.json and not args.quiet and len(verdicts) > 1:
             print(f"\n{_summary(verdicts)}", flush=True)
-        runs.write(args, verdicts)
+        written_runs.write(args, verdicts)
     return exit_code(verdicts)
 
 

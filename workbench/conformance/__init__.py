@@ -1,0 +1,58 @@
+"""Random pipelines, executables that must agree on them, and tests of what was found.
+
+The rule of this package: what tests that users keep have to import stands here, whatever moves inside. Everything
+listed in `__all__` is imported on first use.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "builder": ("Builder",),
+    "conformance.compare.contenders": ("Contender", "terms"),
+    "conformance.compare.differential": ("agree", "check"),
+    "conformance.compare.conform": ("Search",),
+    "conformance.compare.executables": (
+        "Blocks", "CompiledRun", "Denoting", "OnGpu", "Pieces", "Pulled", "Running", "Seen", "Started", "Streams",
+    ),
+    "conformance.compare.models": ("Evaluated", "Simulated"),
+    "conformance.compare.reduction": ("part",),
+    "conformance.compare.state_guard": ("Watched",),
+    "conformance.compare.threaded": ("Plan", "Scheduled"),
+    "conformance.compare.user_files": ("subject",),
+    "conformance.generate.functions": (
+        "CLASH", "COUNT", "ITSELF", "NEIGHBOURS", "NEVER", "PAIR", "SWAP", "UP", "VARIABLE", "WIGGLE", "entry", "field",
+        "fixed_left", "fixed_right", "of_event", "unknown",
+    ),
+    "conformance.written_tests.disagreements": ("disagreement",),
+    "core.domain": ("Anything", "Bool", "Enum", "Integer", "Integers", "Range", "Reals", "Texts"),
+    "core.fault": ("Fault", "Kind"),
+    "core.fields": ("FrozenMap", "Map", "Record", "Tuple"),
+    "core.function": ("LIBRARY",),
+    "errors": ("Overflow",),
+    "faults": ("Delay", "Duplicate", "Lose", "Strike"),
+    "processors.moore": ("Transition", "Variable"),
+    "verify.analyses.certify": ("certify_nodes",),
+}  # fmt: skip
+_MODULE = {name: f"workbench.{home}" for home, names in _HOME.items() for name in names}
+
+__all__ = sorted(_MODULE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"workbench.conformance has no '{name}'")
+    return getattr(import_module(_MODULE[name]), name)
+
+
+_FORMER = (
+    "conformance.contenders", "conformance.differential", "conformance.executables", "conformance.functions",
+    "conformance.models", "conformance.parts", "conformance.subjects", "conformance.threads", "conformance.watched",
+    "processors.stream",
+)  # fmt: skip
+"""Modules that files written by earlier versions import, this package first: they find here what they had there."""
+
+sys.modules.update({f"workbench.{former}": sys.modules[__name__] for former in _FORMER})

@@ -1,20 +1,18 @@
 """Terms as plain Python functions: how functions run, and how a transition system is evaluated directly.
 
-Shared sub-terms become local variables, everything else one expression; conditionals stay lazy. A checked
-domain's violations are collected as terms by `escape_condition`, since a value that left the domain must be
-reported only where it is used.
+Shared sub-terms become local variables, everything else one expression; conditionals stay lazy.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Domain, Integer, Integers, Overflowing, Reals
+from workbench.core.domain import Integer, Overflowing, Reals
 from workbench.core.fold import Fold, postorder
-from workbench.core.ops import AND, CAST, IMPLIES, ITE, OR, escapes, negate
-from workbench.core.term import FALSE, TRUE, Term, leaves
+from workbench.core.ops import CAST
+from workbench.core.term import Term, leaves
 
 SHARE_FROM = 2
 DEEPEST = 40
@@ -125,77 +123,3 @@ def _shaped(shape: Any, results: Iterator[str]) -> str:
     if isinstance(shape, Term):
         return next(results)
     return "(" + "".join(f"{_shaped(part, results)}, " for part in shape) + ")"
-
-
-Bounded = Overflowing | type[Integers]
-"""Integer domains that can be left: finite ones of a kind, or those without bounds (for words of 64 bits)."""
-
-
-def escape_condition(roots: Sequence[Any], kind: Bounded, given: Term = TRUE) -> Term:
-    """When evaluating the roots, where `given` holds, leaves a domain of this kind: a condition over their variables.
-
-    An operation counts only where its result is used, i.e. under the conditions of the conditionals above it. What
-    an operator with a variable of its own does is left out: a condition on that variable has no meaning outside.
-    """
-    return escapes_of([(root, given) for root in roots], kind)
-
-
-def escapes_of(roots: Sequence[tuple[Any, Term]], kind: Bounded) -> Term:
-    """`escape_condition` of roots each of which is evaluated under a condition of its own."""
-    terms = [(leaf, given) for root, given in roots for leaf in leaves(root) if isinstance(leaf, Term)]
-    order = list(postorder([leaf for leaf, _ in terms]))
-    culprits = dict(_culprits(order, kind))
-    if not culprits:
-        return FALSE
-    above: set[Term] = set()  # the culprits and every node whose value depends on one
-    for node in order:
-        if node in culprits or not above.isdisjoint(evaluated_once(node)):
-            above.add(node)
-    reached = dict.fromkeys(above, FALSE)
-    for root, given in terms:
-        if root in above:
-            reached[root] = OR(reached[root], given)
-    found = FALSE
-    for node in reversed(order):
-        if node not in above:
-            continue
-        here = reached[node]
-        if node in culprits:
-            found = OR(found, AND(here, culprits[node]))
-        for position, arg in enumerate(evaluated_once(node)):
-            if arg in above:
-                reached[arg] = OR(reached[arg], AND(here, _branch(node, position)))
-    return found
-
-
-def evaluated_once(node: Term) -> Sequence[Term]:
-    """The arguments that are evaluated once where the term is."""
-    return node.args[:-1] if node.op is not None and node.op.binds else node.args
-
-
-def can_escape(roots: Sequence[Any], kind: Bounded) -> bool:
-    """Whether there is anything in the roots of which `escape_condition` could be a condition."""
-    nodes = postorder([leaf for root in roots for leaf in leaves(root) if isinstance(leaf, Term)])
-    return any(True for _ in _culprits(nodes, kind))
-
-
-def _culprits(nodes: Iterable[Term], kind: Bounded) -> Iterator[tuple[Term, Term]]:
-    """The nodes that may leave their domain, and when."""
-    for node in nodes:
-        if _is_of(node.domain, kind) and (leaves_domain := escapes(node)) is not FALSE:
-            yield node, leaves_domain
-
-
-def _is_of(domain: Domain, kind: Bounded) -> bool:
-    if kind is Integers:
-        return isinstance(domain, Integers)
-    return isinstance(domain, Integer) and domain.overflow is kind
-
-
-def _branch(node: Term, position: int) -> Term:
-    """When this argument's value matters. `and`, `or`, `->` are short conditionals (`ite` simplifies to them)."""
-    if position == 0 or node.op not in (ITE, AND, OR, IMPLIES):
-        return TRUE
-    condition = node.args[0]
-    positive = node.op is not OR and position == 1
-    return condition if positive else negate(condition)

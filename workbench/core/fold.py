@@ -7,7 +7,7 @@ that names the operator and the fold, never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from workbench.core.domain import Domain
@@ -64,6 +64,11 @@ def postorder(roots: Iterable[Term], seen: Container[Term] = ()) -> Iterator[Ter
         else:
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args) if arg not in done)
+
+
+def evaluated_once(node: Term) -> Sequence[Term]:
+    """The arguments that are evaluated once where the term is."""
+    return node.args[:-1] if node.op is not None and node.op.binds else node.args
 
 
 def variables(roots: Iterable[Any]) -> dict[str, Domain]:

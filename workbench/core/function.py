@@ -1,7 +1,7 @@
 """Functions: stateless, event to event.
 
 A `Function` is written once, as a Python callable over overloaded operands; `typed` runs it once on symbols of
-given domains, which type-checks it and gives the term that every backend uses. An opaque Python function is
+given domains, which type-checks it and gives the term that everything else is made of. An opaque Python function is
 never looked into: it runs as it is, and over small finite domains it is tabulated (design section 4).
 """
 
@@ -14,7 +14,8 @@ from typing import Any
 
 from workbench.core import maps, ops
 from workbench.core.domain import Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Value
-from workbench.core.evaluate import compile_terms, compile_value, escape_condition
+from workbench.core.escape import escape_condition
+from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, joined, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import PLAIN, Operator
@@ -245,7 +246,7 @@ class TypedFunction:
 def user_function(call: Callable[..., Any], *, result: Domain, arity: int | None = None, name: str = "") -> Function:
     """An opaque Python function as a stream function.
 
-    Backends that only call it run it as it is; the model tabulates it when its domains are finite and small,
+    What runs on values calls it as it is; the model tabulates it when its domains are finite and small,
     and refuses it otherwise.
     """
     count = arity if arity is not None else call.__code__.co_argcount

@@ -20,17 +20,17 @@ from workbench.core.term import FALSE, TRUE, Entries, Others, Term, const, var
 
 @dataclass(frozen=True)
 class Filled:
-    """The value of an array of scalars: what was written at which position; anywhere else it is `blank`."""
+    """The value of an array of scalars: what was written at which position; anywhere else it is `default`."""
 
-    blank: Value
+    default: Value
     written: FrozenMap[int, Value] = FrozenMap()
 
     def __getitem__(self, position: int) -> Value:
-        return self.written.get(position, self.blank)
+        return self.written.get(position, self.default)
 
     def put(self, position: int, value: Value) -> Filled:
         """The same with this value there."""
-        return Filled(self.blank, self.written.set(position, value))
+        return Filled(self.default, self.written.set(position, value))
 
     def rows(self) -> list[int]:
         """Where it is true, in order. Of the first array of a table: the rows that are used."""

@@ -22,7 +22,7 @@ from typing import Any, Protocol, runtime_checkable
 from workbench.core import typing_rules as rules
 from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Reals
 from workbench.core.fields import Record, parts
-from workbench.core.term import FALSE, TRUE, Fields, Term, const, intern, is_symbolic, like
+from workbench.core.term import FALSE, OVERLOADS, TRUE, Fields, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
 
@@ -240,6 +240,8 @@ OR = Operator("or", 2, "or", rules.logic, lambda a, b: a or b, "({0} or {1})", _
 IMPLIES = Operator("implies", 2, "->", rules.logic, _implies, "(not {0} or {1})")
 
 ITE = Operator("ite", 3, "if", rules.choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite)
+
+OVERLOADS |= {"+": ADD, "-": SUB, "*": MUL, "//": DIV, "%": MOD, "<": LT, "<=": LE, ">": GT, ">=": GE}
 
 
 def _no_typing(op: Operator, args: tuple[Term, ...]) -> Domain:

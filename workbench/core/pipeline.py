@@ -215,11 +215,6 @@ class Pipeline:
         """Whether some of its own processors work on steps."""
         return any(isinstance(node.processor, Clocked) for node in self.nodes)
 
-    @property
-    def arrivals(self) -> tuple[tuple[str, Domain], ...]:
-        """The inputs without the oracles."""
-        return tuple((name, domain) for name, domain in self.inputs if name not in self.oracles)
-
     def node(self, name: str) -> Node:
         """The node of this name; PipelineError with a suggestion if there is none."""
         for node in self.nodes:

@@ -12,6 +12,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -25,8 +26,17 @@ if TYPE_CHECKING:
     from workbench.core.memory import Array, Cells
     from workbench.core.term import Others
 
-RUNS_PYTHON = ("reference", "threaded")
-"""Backends that call any Python function as it is; the others need its term."""
+
+class Form(StrEnum):
+    """In which form a processor runs. Each is called as a `refusal` may know it that is not part of this package."""
+
+    VALUES = "reference"
+    """Its `step` on Python values, in which any Python function is called as it is."""
+    MODEL = "smv"
+    """Its `machine`, whose domains are finite."""
+    ARRAYS = "numba"
+    """The same with numbers without bounds, and with state that is `stored` in arrays."""
+
 
 Stream = Sequence[Value]
 State = tuple[Any, ...]
@@ -319,9 +329,9 @@ class Processor(ABC):
 
     # --- the finite machine ---
 
-    def refusal(self, backend: str) -> str:
-        """Why `backend` cannot run this (typed) processor, or an empty string."""
-        if backend in RUNS_PYTHON:
+    def refusal(self, form: str) -> str:
+        """Why this (typed) processor cannot run in a `Form`, or an empty string."""
+        if form == Form.VALUES:
             return ""
         values = (getattr(self, item.name) for item in dataclasses.fields(self))
         return next((v.obstacle for v in values if isinstance(v, TypedFunction) and v.obstacle), "")
@@ -337,7 +347,7 @@ class Processor(ABC):
         `horizon` promises that at most that many fronts come before the state is reset (inside a window).
         """
         del horizon
-        reason = self.refusal("smv")
+        reason = self.refusal(Form.MODEL)
         if reason:
             raise Refused(f"{self} is not supported by the model: {reason}")
         named, values = self.slots(inputs), self.initial()

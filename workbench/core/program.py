@@ -94,6 +94,14 @@ class Ports:
             return self._positions[name]
         raise unknown(self.of, "input", name, self._positions)
 
+    def received(self, steps: Iterable[Mapping[str, Value]]) -> dict[str, list[Value]]:
+        """The stream on each input, oracles too, after these steps."""
+        found: dict[str, list[Value]] = {port.name: [] for port in self.inputs}
+        for step in steps:
+            for name, event in step.items():
+                found[name].append(event)
+        return found
+
     def only(self, kind: str, name: str | None) -> str:
         """The `input` or `output` of this name, or the only one where none is given.
 

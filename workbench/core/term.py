@@ -24,16 +24,13 @@ if TYPE_CHECKING:
     from workbench.core.ops import Operator
 
 
-def _infix(name: str, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
-    """The method of a term for an operator of the table (`core.ops`), which is made of terms itself."""
+OVERLOADS: dict[str, Callable[[Any, Any], Any]] = {}
+"""What Python's operators do with terms, by their signs; `core.ops`, which builds on terms, fills it."""
 
-    def method(term: Any, other: Any) -> Any:
-        from workbench.core import ops
 
-        op = getattr(ops, name)
-        return op(other, term) if swapped else op(term, other)
-
-    return method
+def _overloaded(sign: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """A method for a term on the left of an operator, and one for a term on the right."""
+    return lambda self, other: OVERLOADS[sign](self, other), lambda self, other: OVERLOADS[sign](other, self)
 
 
 class Term:
@@ -74,12 +71,13 @@ class Term:
             hint="in a processor's step use ite, both, either and negate instead of if, and, or, not",
         )
 
-    __add__, __radd__ = _infix("ADD"), _infix("ADD", swapped=True)
-    __sub__, __rsub__ = _infix("SUB"), _infix("SUB", swapped=True)
-    __mul__, __rmul__ = _infix("MUL"), _infix("MUL", swapped=True)
-    __floordiv__, __rfloordiv__ = _infix("DIV"), _infix("DIV", swapped=True)
-    __mod__, __rmod__ = _infix("MOD"), _infix("MOD", swapped=True)
-    __lt__, __le__, __gt__, __ge__ = _infix("LT"), _infix("LE"), _infix("GT"), _infix("GE")
+    __add__, __radd__ = _overloaded("+")
+    __sub__, __rsub__ = _overloaded("-")
+    __mul__, __rmul__ = _overloaded("*")
+    __floordiv__, __rfloordiv__ = _overloaded("//")
+    __mod__, __rmod__ = _overloaded("%")
+    __lt__, __le__ = _overloaded("<")[0], _overloaded("<=")[0]
+    __gt__, __ge__ = _overloaded(">")[0], _overloaded(">=")[0]
 
 
 class Name(str):

@@ -31,9 +31,9 @@ from workbench.ir.wires import Wires
 from workbench.processors.held.group import flatten, with_room
 
 DEFAULT_CAPACITY = 2
+"""The queue capacity where none is chosen, as in the paper's examples."""
 
 _WAITING = "say how many positions may wait: pending = 4"
-"""The queue capacity where none is chosen, as in the paper's examples."""
 
 
 @phase("composing the model")
@@ -45,8 +45,7 @@ def compose(
     Parameters
     ----------
     pipeline: resolved to finite domains (`Pipeline.resolve`).
-    capacity: of every queue in events, or per queue name; queues not named get the pipeline's own
-        capacity, else 2.
+    capacity: of every queue in events, or per queue name; queues not named get the pipeline's own capacity, else 2.
     arrays: whether its state may be what no model has: `int` and `float` are domains too, long queues, windows and
         slices by any key lie in arrays, and each input ends by itself.
 
@@ -154,10 +153,10 @@ class _Crawl:
         rows = next((self.pipes[pipe].rows for pipe in node.inputs if self.pipes[pipe].rows is not None), None)
         many = repeated is not None or rows is not None
         unbounded = any(self.pipeline.widths[pipe] is None for pipe in node.outputs)
+        named = f"`{node.processor}` (processor '{node.name}')"
         if self.arrays and unbounded and stored is None and not many:
             raise Refused(
-                f"`{node.processor}` (processor '{node.name}') can emit any number of events in a step, which needs a"
-                " bound",
+                f"{named} can emit any number of events in a step, and there has to be a bound",
                 hint=_WAITING if hasattr(node.processor, "pending") else "give its input a finite domain",
             )
         machine = stored.machine(cells) if stored else self._machine(node, domains)
@@ -177,14 +176,12 @@ class _Crawl:
         for each in cells:
             each.fires = rounds[0][0]
         emitted = self._ticked(node, machine) if clocked else self._rounds(node, machine, rounds)
-        if cells:
-            self.kept += cells
+        self.kept += cells
         width = {self.pipeline.widths[pipe] for pipe in node.outputs}
         assert width <= {None, max(1, *map(len, emitted))}, f"{node.name}: {width}"
         if many and (machine.slots or cells or len(node.inputs) > 1 or max(map(len, emitted)) > 1):
             raise Refused(
-                f"any number of events can reach `{node.processor}` (processor '{node.name}') in a step, and only"
-                " functions of one stream read such a pipe",
+                f"any number of events can reach {named} in a step, and only functions of one stream read such a pipe",
                 hint=_WAITING if rows is None else "",
             )
         if rows is not None:

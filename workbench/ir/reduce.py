@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core.domain import BOOL, Integer, Overflowing
-from workbench.core.evaluate import Bounded, can_escape, escape_condition
+from workbench.core.escape import Bounded, can_escape, escape_condition
 from workbench.core.ops import OR, disjunction, ite
 from workbench.core.term import FALSE, TRUE, Term, const, var
 from workbench.ir.system import Definition, Instance, Queue, StateVariable, System, instance_of

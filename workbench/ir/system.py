@@ -1,4 +1,4 @@
-"""Transition systems: what a pipeline becomes, and all that the model-side backends ever look at.
+"""Transition systems: what a pipeline becomes, and all that is ever looked at on the model's side.
 
 A system is flat: variables with initial values and next-state terms, and definitions (wires) in dependency
 order. Names are `instance:local`; an instance is an input, a processor, a processor's queues, or an observer that

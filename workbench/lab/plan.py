@@ -22,7 +22,7 @@ from workbench.lab.rows import as_text
 from workbench.lab.store import ResultStore
 from workbench.lab.suite import Suite
 
-CODE_SUFFIXES = (".py", ".lark", ".js", ".css")
+CODE_SUFFIXES = (".py", ".lark", ".js")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from workbench.lab.result import Result
 from workbench.lab.store import newest
 from workbench.lab.suite import Suite
 from workbench.lab.table import Grid, shown
+from workbench.show.style import style
 
 PAGE = "index.html"
 
@@ -141,6 +142,7 @@ def environment() -> Any:
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters["shown"] = shown
+    made.globals["style"] = style("lab")
     return made
 
 

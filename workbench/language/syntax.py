@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import Location
+from workbench.language.unparse import show
 
 NOWHERE = Location()
 
@@ -31,8 +32,6 @@ class Expression:
         return ()
 
     def __str__(self) -> str:
-        from workbench.language.unparse import show
-
         return show(self)
 
 

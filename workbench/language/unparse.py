@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.language import syntax as s
+if TYPE_CHECKING:
+    from workbench.language import syntax as s
 
 BINARY = {
     "->": 1, "or": 2, "and": 3, "U": 4, "R": 4, "=": 6, "!=": 6, "<": 6, "<=": 6, ">": 6, ">=": 6,
@@ -26,7 +27,7 @@ def show(expression: s.Expression) -> str:
 
 def _show(expression: s.Expression) -> tuple[str, int]:
     """The text, and how tightly its outermost operator binds."""
-    return _RULES[type(expression)](expression)
+    return _RULES[type(expression).__name__](expression)
 
 
 def _inside(expression: s.Expression, level: int) -> str:
@@ -51,23 +52,22 @@ def _operation(e: s.Operation | s.Temporal) -> tuple[str, int]:
         condition, then, otherwise = map(show, e.operands)
         return f"if {condition} then {then} else {otherwise}", _LOOSEST
     if e.operator in BINARY and len(e.operands) == 2:
-        return _binary(e)
+        return _binary(e.operator, e.operands)
     if e.operator == "neg":
         return f"-{_inside(e.operands[0], _NEG)}", _NEG
     return f"{e.operator} {_inside(e.operands[0], _NOT)}", _NOT
 
 
-def _binary(e: s.Operation | s.Temporal) -> tuple[str, int]:
-    level = BINARY[e.operator]
-    left = _inside(e.operands[0], level + 1 if e.operator in _RIGHT | _ALONE else level)
-    right = _inside(e.operands[1], level if e.operator in _RIGHT else level + 1)
-    return f"{left} {e.operator} {right}", level
+def _binary(operator: str, operands: tuple[s.Expression, ...]) -> tuple[str, int]:
+    level = BINARY[operator]
+    left = _inside(operands[0], level + 1 if operator in _RIGHT | _ALONE else level)
+    right = _inside(operands[1], level if operator in _RIGHT else level + 1)
+    return f"{left} {operator} {right}", level
 
 
 def _temporal(e: s.Temporal) -> tuple[str, int]:
     if e.operator in ("AU", "EU"):
-        inner = show(s.Temporal("U", e.operands))
-        return f"{e.operator[0]}[{inner}]", _NOT
+        return f"{e.operator[0]}[{_binary('U', e.operands)[0]}]", _NOT
     return _operation(e)
 
 
@@ -77,7 +77,7 @@ def _call(e: s.Call) -> tuple[str, int]:
 
 
 def _field(e: s.Field) -> tuple[str, int]:
-    number = isinstance(e.value, s.Literal)  # 0.1 would be read as a number
+    number = type(e.value).__name__ == "Literal"  # 0.1 would be read as a number
     inner = f"({e.value})" if number else _inside(e.value, _POSTFIX)
     return f"{inner}.{e.name}", _POSTFIX
 
@@ -90,21 +90,22 @@ def _tuple(e: s.TupleOf) -> tuple[str, int]:
     return f"({_list(e.items)}{',' if len(e.items) == 1 else ''})", _POSTFIX
 
 
-_RULES: dict[type[s.Expression], Callable[[Any], tuple[str, int]]] = {
-    s.Literal: _literal,
-    s.Identifier: lambda e: (e.name, _POSTFIX),
-    s.Field: _field,
-    s.Operation: _operation,
-    s.Temporal: _temporal,
-    s.TupleOf: _tuple,
-    s.Given: lambda e: (f"{e.name} = {e.value}" if e.name else str(e.value), _POSTFIX),
-    s.Call: _call,
-    s.Instantiation: lambda e: (f"{e.name}<{_list(e.given)}>", _POSTFIX),
-    s.Sign: lambda e: (e.symbol, _POSTFIX),
-    s.FiniteType: lambda e: (f"{e.base} {e.kind} {e.bound}", _POSTFIX),
-    s.RangeType: lambda e: (f"{e.lo}..{e.hi}", _POSTFIX),
-    s.EnumType: lambda e: ("{" + ", ".join(e.labels) + "}", _POSTFIX),
-    s.PortSyntax: _port,
-    s.MapType: lambda e: (f"{e.base}({e.key}, {e.value})", _POSTFIX),
-    s.RecordType: lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
+_RULES: dict[str, Callable[[Any], tuple[str, int]]] = {
+    "Literal": _literal,
+    "Identifier": lambda e: (e.name, _POSTFIX),
+    "Field": _field,
+    "Operation": _operation,
+    "Temporal": _temporal,
+    "TupleOf": _tuple,
+    "Given": lambda e: (f"{e.name} = {e.value}" if e.name else str(e.value), _POSTFIX),
+    "Call": _call,
+    "Instantiation": lambda e: (f"{e.name}<{_list(e.given)}>", _POSTFIX),
+    "Sign": lambda e: (e.symbol, _POSTFIX),
+    "FiniteType": lambda e: (f"{e.base} {e.kind} {e.bound}", _POSTFIX),
+    "RangeType": lambda e: (f"{e.lo}..{e.hi}", _POSTFIX),
+    "EnumType": lambda e: ("{" + ", ".join(e.labels) + "}", _POSTFIX),
+    "PortSyntax": _port,
+    "MapType": lambda e: (f"{e.base}({e.key}, {e.value})", _POSTFIX),
+    "RecordType": lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
 }
+"""By the name of the expression's class: expressions show themselves by this module, and stand above it."""

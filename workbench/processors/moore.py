@@ -18,7 +18,7 @@ from workbench.core.domain import BOOL, Anything, Bool, Domain, Enum, Range, Val
 from workbench.core.fields import fitted, resolve
 from workbench.core.function import Function, TypedFunction, fits, on_values, same_domain
 from workbench.core.ops import EQ, MIN, as_term, disjunction, ite
-from workbench.core.processor import NOTHING, RUNS_PYTHON, Maybe, Processor, State, Stream, event, typed_function
+from workbench.core.processor import NOTHING, Form, Maybe, Processor, State, Stream, event, typed_function
 from workbench.core.term import TRUE, const
 from workbench.errors import DomainError, Location, PipelineError, TypingError, WorkbenchError
 
@@ -292,8 +292,8 @@ class Moore(Processor):
             after = [ite(fires, a, b) for a, b in zip(wanted, after, strict=True)]
         return after
 
-    def refusal(self, backend: str) -> str:
-        if backend in RUNS_PYTHON:
+    def refusal(self, form: str) -> str:
+        if form == Form.VALUES:
             return ""
         actions = [a for t in self.transitions for a in (t.guard, *(u for _, u in t.updates))]
         actions += [output for _, output in self.states]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from workbench.core.domain import ANY, Anything, Bool, Domain, Value
-from workbench.core.processor import NOTHING, RUNS_PYTHON, Maybe, Processor, State, Stream, event
+from workbench.core.processor import NOTHING, Form, Maybe, Processor, State, Stream, event
 from workbench.errors import TypingError
 
 
@@ -58,8 +58,8 @@ class Pack(Processor):
         (packed,) = state
         return (Maybe(packed is not None, _listed(packed)),)
 
-    def refusal(self, backend: str) -> str:
-        return "" if backend in RUNS_PYTHON else "its tuples have no bounded length"
+    def refusal(self, form: str) -> str:
+        return "" if form == Form.VALUES else "its tuples have no bounded length"
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

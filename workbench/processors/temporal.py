@@ -19,10 +19,10 @@ from workbench.core.kinds import Deferring
 from workbench.core.ops import EQ, GE, both, either, ite, negate
 from workbench.core.processor import (
     NOTHING,
-    RUNS_PYTHON,
     Burst,
     Emission,
     Events,
+    Form,
     Machine,
     Maybe,
     Processor,
@@ -176,8 +176,8 @@ class Streaming(Truth, Deferring):
         decided = self.rule.decided(*front)
         return (ite(decided, 0, waiting + 1),), (Repeated(decided, self.rule.verdict(*front), waiting),)
 
-    def refusal(self, backend: str) -> str:
-        if self.pending is None and backend not in (*RUNS_PYTHON, "numba"):
+    def refusal(self, form: str) -> str:
+        if self.pending is None and form == Form.MODEL:
             return f"nothing bounds how many positions wait; write {self.keyword}(..., pending = 4)"
         return ""
 

@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, did_you_mean
 from workbench.extensions import rows
-from workbench.run import backends
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.run.base import Backend
-    from workbench.run.reference.cell import Oracle
+    from workbench.run.backend import Backend, Oracle
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class BackendRow:
     make: makes it run a pipeline; None where it runs none step by step.
     keyed: makes what runs many traces of a pipeline (see `Batch.events`), for `--key`.
     whole: runs a pipeline on a whole log, and reads and writes it, all that `workbench run` would do.
-    like: a backend that processors know; what they refuse to it (`Processor.refusal`) they refuse to this one.
+    like: the form in which it runs processors (`core.processor.Form`); what they refuse to it, they refuse to this one.
     options: those of `workbench run` that are for this backend and not for all.
     needs: Python packages and programs that it cannot do without, and how each is installed.
     compared: how `conform` compares it; without a contender of its own, what it runs is compared step by step.
@@ -117,7 +115,7 @@ NUMBA = {"numba": "pip install 'workbench[fast]'"}
 @functools.cache
 def backend_rows() -> Mapping[str, BackendRow]:
     """The backends by name, in the order in which they are shown."""
-    return rows(backends)
+    return rows("workbench.run.backends")
 
 
 def backend_row(name: str) -> BackendRow:

@@ -11,13 +11,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
-from importlib.resources import files
 
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
 from workbench.processors.held.group import flatten
 from workbench.show.draw import inline, svg
+from workbench.show.style import asset, style
 from workbench.verify.answer.verdict import MOST_WAITING, Outcome, Trace, Verdict, buffered
 
 WIDEST = 14
@@ -42,7 +42,7 @@ def explorer(verdicts: Sequence[Verdict]) -> str:
             '<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)} - workbench</title>",
-            f"<style>{asset('page.css')}{asset('explorer.css')}</style></head><body>",
+            f"<style>{style('explorer')}</style></head><body>",
             *(f'<template id="drawing-{i}">{text}</template>' for i, text in enumerate(drawings.texts())),
             f'<script type="application/json" id="verdicts">{_embedded(objects)}</script>',
             f'<main id="page" data-first="{_first(verdicts)}">',
@@ -57,11 +57,6 @@ def _first(verdicts: Sequence[Verdict]) -> int:
     """The number, from 1 on, of the verdict that a reader wants to see first."""
     ranks = [(verdict.outcome is not Outcome.FAILS, verdict.run is None) for verdict in verdicts]
     return 1 + min(range(len(ranks)), key=ranks.__getitem__, default=0)
-
-
-def asset(name: str) -> str:
-    """The text of a file beside this module."""
-    return files("workbench.show").joinpath(name).read_text(encoding="utf-8")
 
 
 def _embedded(data: object) -> str:

@@ -8,7 +8,6 @@ without colour: what went wrong is marked with signs.
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.readable import show_value
 from workbench.faults.struck import place
 from workbench.processors.held.group import flatten
+from workbench.smv.terms import show_smv
 from workbench.verify.answer.verdict import Trace, buffered
 
 RowKind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
@@ -101,12 +101,6 @@ def _outside(trace: Trace) -> Iterator[Row]:
     """The variables of a system that the pipeline monitors."""
     for name in dict.fromkeys(name for step in trace.steps for name in step.outside):
         yield Row("smv", name, tuple(show_smv(step.outside[name]) for step in trace.steps))
-
-
-def show_smv(text: str) -> str:
-    """A value that an engine printed, as a `.pipe` file would write it: words are numbers."""
-    word = re.fullmatch(r"(-?)0[su]?d\d*_(\d+)", text)
-    return word[1] + word[2] if word else {"TRUE": "true", "FALSE": "false"}.get(text, text)
 
 
 def _pipes(trace: Trace, flat: Pipeline | None) -> Iterator[Row]:

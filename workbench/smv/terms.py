@@ -274,3 +274,9 @@ def _signed(term: Term) -> bool:
 def _remainder(a: str, b: str) -> str:
     """Whether NuSMV's remainder, which has the dividend's sign, differs from ours, which has the divisor's."""
     return f"(({a} mod {b}) != 0) & ((({a} mod {b}) < 0) != ({b} < 0))"
+
+
+def show_smv(text: str) -> str:
+    """A value that an engine printed, as a `.pipe` file would write it: words are numbers."""
+    word = re.fullmatch(r"(-?)0[su]?d\d*_(\d+)", text)
+    return word[1] + word[2] if word else {"TRUE": "true", "FALSE": "false"}.get(text, text)

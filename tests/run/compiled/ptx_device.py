@@ -1,6 +1,6 @@
 """A GPU that is not there: its kernels are compiled for compute capability 9.0, and the CPU runs their PTX.
 
-`install()` puts it in the place of numba's device, in this process; only then may `compiled_cuda` be imported.
+`install()` puts it in the place of numba's device, in this process; only then may `gpu.cuda` be imported.
 """
 
 from __future__ import annotations

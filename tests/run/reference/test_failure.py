@@ -7,10 +7,10 @@ import pytest
 
 import workbench as wb
 from workbench.builder import Builder
-from workbench.cli import run_queues
 from workbench.core.domain import BOOL, INT
 from workbench.core.processor import Processor, event
 from workbench.errors import DomainError, LimitMet, Overflow, PipelineError, WorkbenchError
+from workbench.logs import capacities
 from workbench.processors.held.window import Window
 from workbench.processors.temporal import Globally
 from workbench.run.reference.executor import Reference
@@ -67,7 +67,7 @@ def test_an_overflow_inside_is_not_taken_for_one_of_a_queue_of_the_pipeline():
     pipeline = around(Window(2, Globally(1)), BOOL)
     running = Reference(pipeline)
     running.push(True)
-    with pytest.raises(Overflow) as found, run_queues.told(pipeline):
+    with pytest.raises(Overflow) as found, capacities.told(pipeline):
         running.push(True)
     assert found.value.queue == "pending"
     assert found.value.queue not in pipeline.every_queue

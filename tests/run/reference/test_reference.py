@@ -22,7 +22,7 @@ from workbench.processors.held.window import Window
 from workbench.processors.passthrough import Passthrough
 from workbench.processors.trim import Trim
 from workbench.processors.turn_into import TurnInto
-from workbench.run.base import Backend, check_support
+from workbench.run.backend import Backend, check_support
 from workbench.run.reference.executor import Reference
 
 

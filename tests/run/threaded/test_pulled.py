@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.run.threaded.test_manager import Failing, until
 from workbench.builder import Builder, pipeline
-from workbench.conformance.compare.differential import pulled, received
+from workbench.conformance.compare.differential import pulled
 from workbench.conformance.compare.schedules import Schedule
 from workbench.conformance.generate.pipelines import pipelines_and_traces
-from workbench.conformance.written_tests.python_source import body
+from workbench.conformance.generate.python_source import body
 from workbench.core import function as f
 from workbench.core.domain import INT, Integer, Overflowing
 from workbench.core.function import user_function
@@ -86,7 +86,7 @@ def test_a_pull_group_is_the_pipeline_under_every_schedule(given_, seed, capacit
     pipeline, steps = given_
     if any(processor.timed for processor in flatten(pipeline).typed.values()):
         return
-    streams = received(pipeline, steps)
+    streams = pipeline.ports.received(steps)
     try:
         expected = pulled(pipeline, streams)
     except Overflow:
@@ -351,7 +351,7 @@ def test_a_pipelined_processor_is_the_processor_under_every_schedule(given_, see
     flat = flatten(pipeline)
     if any(processor.timed for processor in flat.typed.values()):
         return
-    given_streams = received(pipeline, steps)
+    given_streams = pipeline.ports.received(steps)
     for name, certificate in certify_nodes(pipeline).items():
         node = flat.node(name)
         builder = Builder("part")

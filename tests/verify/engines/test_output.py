@@ -1,7 +1,7 @@
 """Reading the output of an executable, without one."""
 
 from workbench.smv.engines import Answer
-from workbench.smv.engines.base import unshown
+from workbench.smv.engines.engine import unshown
 from workbench.smv.engines.output import read_answer, read_count, read_deadlock, read_trace
 
 TRACE = """\

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import runs
+from workbench.cli import written_runs
 
 if TYPE_CHECKING:
     from workbench.language import Loaded, PropertySyntax
@@ -20,7 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser)
     property_option(parser)
     o.check_options(parser)
-    runs.options(parser)
+    written_runs.options(parser)
     o.examine_option(parser)
 
 
@@ -45,7 +45,7 @@ def properties(loaded: Loaded, given: list[str]) -> list[PropertySyntax]:
 
 def execute(args: argparse.Namespace) -> int:
     """Check and print."""
-    runs.check_writable(args)
+    written_runs.check_writable(args)
     loaded = o.load(args.file, args.param, args.fault)
     from workbench.cli.output import decide_all
     from workbench.verify.answer.problem import problem

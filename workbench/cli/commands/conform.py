@@ -148,7 +148,7 @@ def block(outcome: Conformity) -> str:
     found = outcome.failure
     text = account(found)
     if outcome.pipeline == "random pipelines":
-        from workbench.conformance.written_tests.python_source import body
+        from workbench.conformance.generate.python_source import body
 
         text += "\n\n" + body(found.pipeline)
     if found.made[1]:
@@ -196,10 +196,10 @@ def _plain(value: Any) -> Any:
 def _written(args: argparse.Namespace, subject: Subject | None, outcome: Conformity) -> Path:
     """The test of a failure, in the folder."""
     from workbench.conformance.written_tests.disagreements import disagreement
-    from workbench.conformance.written_tests.recipe import identifier
+    from workbench.conformance.written_tests.recipe import Recipe, identifier
 
     assert outcome.failure is not None
-    recipe = None if subject is None else subject.recipe(outcome.integers, args.to_test)
+    recipe = None if subject is None else Recipe.of_user_file(subject, outcome.integers, args.to_test)
     if recipe is not None and outcome.part:
         recipe = recipe.of_part(outcome.part)
     name = f"test_{identifier(outcome.pipeline)}_on_{identifier(outcome.failure.right[0])}.py"

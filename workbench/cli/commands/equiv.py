@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import runs
+from workbench.cli import written_runs
 
 if TYPE_CHECKING:
     from workbench.language import Loaded
@@ -25,13 +25,13 @@ def options(parser: argparse.ArgumentParser) -> None:
         "none; approximates: stepwise, and where FILE_B says true so does FILE_A",
     )  # fmt: skip
     o.check_options(parser)
-    runs.options(parser)
+    written_runs.options(parser)
     o.examine_option(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Compare and print."""
-    runs.check_writable(args)
+    written_runs.check_writable(args)
     left, right = _pipelines([args.left, args.right], args.param)
     from workbench.cli.output import decide_all
     from workbench.verify.answer.problem import comparison

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli import runs
+from workbench.cli import written_runs
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="the condition under which an input carries an event (repeat; default: at every step)",
     )  # fmt: skip
     o.decision_options(parser)
-    runs.options(parser)
+    written_runs.options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Ask and print."""
-    runs.check_writable(args)
+    written_runs.check_writable(args)
     *system, file = args.files
     if len(system) > 1:
         raise InputError("give at most one system and one pipeline", hint="workbench monitor SYSTEM.smv FILE[:NAME]")

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from workbench.conformance.compare.contenders import Contender, Match, chosen
 from workbench.conformance.compare.differential import Disagreement, agree
 from workbench.conformance.compare.executables import InputSequence, Running
+from workbench.conformance.compare.plans import plans
 from workbench.conformance.compare.reduction import SmallestPart, smallest_part
 from workbench.conformance.compare.shrinking import smallest
 from workbench.conformance.compare.threaded import Plan
-from workbench.conformance.generate.pipelines import long_traces, pipelines, plans
+from workbench.conformance.generate.pipelines import long_traces, pipelines
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, Refused, TypingError

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.conformance.compare.executables import Executable, InputSequence, Observation, source_of
-from workbench.conformance.written_tests.python_source import body
+from workbench.conformance.generate.python_source import body
 from workbench.core.determinism import EXACT, Determinism, same
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
@@ -42,15 +42,6 @@ class Disagreement:
     """Whether an Overflow of one side only counts."""
     imports: tuple[str, ...] = ()
     """Of executables that are not ours, where they know their source."""
-
-    def to_test(self) -> str:
-        """The text of a pytest file that compares them again: it fails for as long as they differ.
-
-        An executable that cannot be made again gives way to the specification, or to the reference executor.
-        """
-        from workbench.conformance.written_tests.disagreements import disagreement
-
-        return disagreement(self)
 
     def __str__(self) -> str:
         shown = "\n".join(
@@ -186,11 +177,6 @@ def _difference(
 # --- checks of the reference executor by itself ------------------------------------------------------------
 
 
-def received(pipeline: Pipeline, steps: InputSequence) -> dict[str, list[Value]]:
-    """The stream on each input after these steps."""
-    return {name: [s[name] for s in steps if name in s] for name, _ in pipeline.inputs}
-
-
 def pushed(pipeline: Pipeline, steps: InputSequence, executor: Reference | None = None) -> dict[str, list[Value]]:
     """The output streams of the steps, with what comes at the end."""
     executor = executor or Reference(pipeline)
@@ -222,7 +208,7 @@ def check_streams(pipeline: Pipeline, steps: InputSequence) -> None:
     """
     if any(processor.timed for processor in flatten(pipeline).typed.values()):
         return  # what it emits depends on the steps
-    streams = received(pipeline, steps)
+    streams = pipeline.ports.received(steps)
     executor = Reference(pipeline)
     specified = _unless_overflow(lambda: pipeline.denote(list(streams.values())))
     found: dict[str, Any] = {"push mode": _unless_overflow(lambda: pushed(pipeline, steps, executor))}

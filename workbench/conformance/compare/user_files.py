@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 import traceback
 from collections.abc import Mapping
@@ -11,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-from workbench.conformance.written_tests.recipe import Recipe
-from workbench.core.domain import Integer, Value
+from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.language import read_file
@@ -32,13 +30,6 @@ class Subject:
     name: str
     params: Mapping[str, Value] = field(default_factory=dict)
     text: str = ""
-
-    def recipe(self, integers: Integer | None, folder: str | Path = ".") -> Recipe:
-        """How a test file in this folder builds it: a Python file is read again, so that it can be mended."""
-        if self.text:
-            return Recipe.of_text(self.text, self.name, self.params, integers)
-        path = os.path.relpath(os.path.realpath(self.file), os.path.realpath(folder))
-        return Recipe.of_file(path, self.name, self.params, integers)
 
 
 def subject(file: str, name: str | None = None, /, **params: Value) -> Subject:

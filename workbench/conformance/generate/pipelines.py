@@ -8,14 +8,12 @@ for a model checker: domains of at most `MOST_VALUES` values and at most `max_bi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from hypothesis import strategies as st
 
-from workbench.conformance.compare.schedules import Switches
-from workbench.conformance.compare.threaded import Plan
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.construction import MOST_EVENTS, Draw, Growing, state_bits
 from workbench.conformance.generate.domains import EXTREMES, REGROUPED, Extremes, domains, values
@@ -24,6 +22,7 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.fields import Map, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
+from workbench.core.program import Port, Program
 from workbench.processors.held.group import flatten
 
 EXTREME = 4
@@ -94,7 +93,7 @@ def traces(
 def long_traces(
     draw: st.DrawFn,
     /,
-    pipeline: Pipeline,
+    program: Program,
     max_steps: int,
     *,
     ends: bool = False,
@@ -106,7 +105,7 @@ def long_traces(
     In one trace of `EXTREME` some steps have extreme numbers, and not more, since what overflows ends there; where
     `regrouped`, those whose sums are the same however they are grouped. Oracles of faults strike as events come.
     """
-    usual, kinds = _steps(pipeline.inputs, together, regrouped)
+    usual, kinds = _steps(program.ports.inputs, together, regrouped)
     mixed = draw(st.integers(1, EXTREME)) == EXTREME
     count = draw(st.integers(0, max_steps))
     found: list[Mapping[str, Value]] = [draw(draw(kinds) if mixed else usual) for _ in range(count)]
@@ -117,37 +116,16 @@ _Step = st.SearchStrategy[Mapping[str, Value]]
 
 
 @lru_cache(64)  # Hypothesis examines a strategy when it is first drawn from, which takes longer than to draw
-def _steps(
-    inputs: tuple[tuple[str, Domain], ...], together: bool, regrouped: bool
-) -> tuple[_Step, st.SearchStrategy[_Step]]:
+def _steps(inputs: tuple[Port, ...], together: bool, regrouped: bool) -> tuple[_Step, st.SearchStrategy[_Step]]:
     """Usual steps of the inputs; and a choice of these and of steps with extreme numbers."""
 
     def steps(extremes: Extremes | None) -> _Step:
-        present = {name: values(domain, extremes=extremes) for name, domain in inputs}
+        present = {port.name: values(port.domain, extremes=extremes) for port in inputs}
         complete = st.fixed_dictionaries(present)
         return complete if together else st.one_of(complete, complete, st.fixed_dictionaries({}, optional=present))
 
     usual = steps(None)
     return usual, st.sampled_from((usual, usual, usual, steps(REGROUPED if regrouped else EXTREMES)))
-
-
-@st.composite
-def plans(draw: st.DrawFn, /, flat: Pipeline, certified: Collection[str] = (), *, seeded: bool = False) -> Plan:
-    """How threads are used: few cuts, threads and switches first; schedules that are `seeded` switch often."""
-
-    def some(names: Collection[str]) -> tuple[str, ...]:
-        return tuple(name for name in names if draw(st.booleans()))
-
-    points = st.one_of(st.integers(0, 8), st.integers(0, 60))
-    switches = st.lists(st.tuples(points, st.integers(0, 3)), max_size=6).map(tuple)
-    schedule: int | Switches = draw(st.integers(0, 2**16)) if seeded else draw(switches)
-    return Plan(
-        some([node.name for node in flat.nodes]),
-        some(certified),
-        draw(st.sampled_from((1, 2, 3, None))),
-        draw(st.sampled_from((1, 2, 5))),
-        schedule,
-    )
 
 
 @st.composite
@@ -163,7 +141,6 @@ __all__ = [
     "long_traces",
     "pipelines",
     "pipelines_and_traces",
-    "plans",
     "state_bits",
     "traces",
     "values",

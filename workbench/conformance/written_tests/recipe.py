@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import keyword
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from workbench.conformance.written_tests.python_source import HEADER, body
+from workbench.conformance.compare.user_files import Subject
+from workbench.conformance.generate.python_source import body
 from workbench.core.domain import Integer, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
@@ -27,14 +29,12 @@ class Recipe:
     Parameters
     ----------
     name: what the function is called after.
-    imports: lines that the file needs at its top.
     result: statements that end in `return`; `SOURCE` stands for the text.
     text: the `.pipe` text it reads, or nothing.
     """
 
     name: str
     result: str
-    imports: tuple[str, ...] = ()
     text: str = ""
     doc: str = field(default="", compare=False)
 
@@ -60,6 +60,18 @@ class Recipe:
         return cls(identifier(name), result, text=text, doc=doc)
 
     @classmethod
+    def of_user_file(cls, subject: Subject, integers: Integer | None, folder: str | Path = ".") -> Recipe:
+        """A pipeline of a user's file, in a test file in this folder.
+
+        A Python file is read again, so that it can be mended.
+        """
+        if subject.text:
+            return cls.of_text(subject.text, subject.name, subject.params, integers)
+        path = os.path.relpath(os.path.realpath(subject.file), os.path.realpath(folder))
+        made = f"subject(str(Path(__file__).parent / {written(path)}), {written(subject.name)}).pipeline"
+        return cls(identifier(subject.name), f"return {made}{_resolved(integers)}")
+
+    @classmethod
     def of_subject(cls, subject: Pipeline | Loaded, integers: Integer) -> Recipe:
         """A pipeline: from its text where it has one, else by the Python program that builds it."""
         if isinstance(subject, Pipeline):
@@ -67,15 +79,6 @@ class Recipe:
         return cls.of_text(
             subject.source.text, subject.name, subject.params, integers, subject.added, sound=subject.sound
         )
-
-    @classmethod
-    def of_file(cls, path: str, name: str, params: Mapping[str, Value], integers: Integer | None) -> Recipe:
-        """A pipeline of a file, read again each time; a path that is not absolute is seen from the test's folder."""
-        given = "".join(f", {key}={written(value)}" for key, value in params.items())
-        where = written(path) if Path(path).is_absolute() else f"str(Path(__file__).parent / {written(path)})"
-        made = f"subject({where}, {written(name)}{given}).pipeline"
-        imports = ("from pathlib import Path", "from workbench.conformance.compare.user_files import subject")
-        return cls(identifier(name), f"return {made}{_resolved(integers)}", imports[Path(path).is_absolute() :])
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
@@ -86,22 +89,20 @@ class Recipe:
                 f"pipeline {pipeline.name} cannot be written as a program: its function '{unsourced[1]}' has no source",
                 hint="check the pipeline of a file, read_file(path).get(name): then its text is written",
             )
-        lines = text.splitlines()
-        last = lines.pop().removeprefix("pipeline = ")
-        result = "\n".join([*lines, f"return {last}"])
-        return cls(identifier(pipeline.name), result, tuple(HEADER.strip().splitlines()))
+        *lines, last = text.splitlines()
+        result = "\n".join([*lines, last.replace("pipeline =", "return", 1)])
+        return cls(identifier(pipeline.name), result)
 
     def of_part(self, names: Sequence[str]) -> Recipe:
-        """Of the pipeline that is built the processors of these names (`parts.part`)."""
+        """Of the pipeline that is built the processors of these names (`reduction.part`)."""
         *lines, last = self.result.splitlines()
         made = f"return part({last.removeprefix('return ')}, {written(tuple(names))})"
-        imports = (*self.imports, "from workbench.conformance.compare.reduction import part")
-        return replace(self, result="\n".join([*lines, made]), imports=imports)
+        return replace(self, result="\n".join([*lines, made]))
 
     def function(self, source: str, name: str) -> str:
         """The function; `source` is the constant that holds the text."""
         doc = f'    """The pipeline {self.name}{": " + self.doc if self.doc else "."}"""'
-        return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}\n"
+        return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}"
 
 
 def _resolved(integers: Integer | None) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from workbench.conformance.written_tests.asserts import Untranslated, translate
 from workbench.conformance.written_tests.recipe import written
 from workbench.core.domain import Value
-from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, WorkbenchError
 from workbench.language import parse_property
@@ -19,7 +18,7 @@ from workbench.language.syntax import Expression, PropertySyntax
 from workbench.processors.held.group import Group
 from workbench.run.reference.executor import Reference
 from workbench.verify.answer.replay import events_of
-from workbench.verify.answer.verdict import Trace
+from workbench.verify.answer.verdict import Trace, TraceStep
 from workbench.verify.ask.equivalence import EquivalenceMode
 
 ROUNDS = 3
@@ -30,23 +29,8 @@ TRIES = 200
 """Steps tried after a run from which no output can come."""
 OutputRow = dict[str, list[Value]]
 InputRow = Mapping[str, Value]
-
-
-@dataclass
-class TestLines:
-    """Statements of a test, and the imports they need."""
-
-    lines: list[str] = field(default_factory=list)
-    imports: list[str] = field(default_factory=list)
-
-    def add(self, *lines: str) -> None:
-        """More lines."""
-        self.lines.extend(lines)
-
-    @property
-    def text(self) -> str:
-        """The statements."""
-        return "\n".join(self.lines)
+Outputs = list[tuple[str, str]]
+"""Each output, and the pipe that carries it."""
 
 
 @dataclass(frozen=True)
@@ -58,48 +42,36 @@ class _Played:
     overflow: str
     """The beginning of the message; empty where the run does not end that way."""
 
-    @property
-    def last(self) -> int:
-        return len(self.inputs) - 1
 
-
-def single(run: Trace, function: str, asked: str, syntax: PropertySyntax | None = None) -> TestLines:
+def single(run: Trace, function: str, asked: str, syntax: PropertySyntax | None = None) -> Iterator[str]:
     """The test of a run of one pipeline, which `function` builds."""
-    played, body = _play(run), TestLines()
-    _run(body, run, played, f"{function}()")
+    played = _play(run)
+    yield from _run(run, played, f"{function}()")
     if not played.overflow:
-        for line in _broken(run, played, body, syntax or _parsed(asked)):
-            body.add(line)
-    return body
+        yield from _broken(run, played, syntax or _parsed(asked))
 
 
-def _run(body: TestLines, run: Trace, played: _Played, pipeline: str) -> None:
+def _run(run: Trace, played: _Played, pipeline: str) -> Iterator[str]:
     """The steps, and that they show what the run shows."""
-    body.add(*_capacities(run))
-    body.add(f"running = wb.Reference({pipeline}, capacities)", "steps = [  # what comes in, what comes out")
-    for step, (events, outputs) in enumerate(zip(played.inputs, played.outputs, strict=False)):
-        body.add(f"    ({written(events)}, {written(outputs)}),{_note(run, step)}")
-    body.add("]", "seen = [running.step(events) for events, _ in steps]")
-    body.add("assert [record.outputs for record in seen] == [outputs for _, outputs in steps]")
-    if played.overflow:
-        body.imports += ["import pytest", "from workbench.errors import Overflow"]
-        body.add(f"with pytest.raises(Overflow, match={_raw(played.overflow)}):")
-        body.add(f"    running.step({written(played.inputs[-1])})")
-
-
-def _capacities(run: Trace) -> Iterator[str]:
-    """The queues that were bounded, on one line or on a line each."""
     line = f"capacities = {written(dict(run.capacities))}"
-    if len(line) <= MOST_ON_A_LINE:
-        yield line
-        return
-    yield "capacities = {"
-    yield from (f"    {written(queue)}: {size}," for queue, size in run.capacities.items())
-    yield "}"
+    each = (f"    {written(queue)}: {size}," for queue, size in run.capacities.items())
+    yield from [line] if len(line) <= MOST_ON_A_LINE else ["capacities = {", *each, "}"]
+    yield f"running = wb.Reference({pipeline}, capacities)"
+    yield from _table("what comes in, what comes out", run, played.inputs, played.outputs)
+    yield "seen = [running.step(events) for events, _ in steps]"
+    yield "assert [record.outputs for record in seen] == [outputs for _, outputs in steps]"
+    if played.overflow:
+        quoted = f'r"{played.overflow}"' if "\\" in played.overflow else written(played.overflow)
+        yield f"with pytest.raises(Overflow, match={quoted}):"
+        yield f"    running.step({written(played.inputs[-1])})"
 
 
-def _raw(pattern: str) -> str:
-    return f'r"{pattern}"' if "\\" in pattern else written(pattern)
+def _table(what: str, run: Trace, *columns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The steps, one a line."""
+    yield f"steps = [  # {what}"
+    for step, parts in enumerate(zip(*columns, strict=False)):
+        yield f"    ({', '.join(map(written, parts))}),{_note(run, step)}"
+    yield "]"
 
 
 def _note(run: Trace, step: int) -> str:
@@ -107,9 +79,8 @@ def _note(run: Trace, step: int) -> str:
     if step < len(run.steps):
         return f"  # step {step}" + (", where the loop begins" if step == run.loop else "")
     assert run.loop is not None
-    around = len(run.steps) - run.loop
-    past = step - len(run.steps)
-    return f"  # step {run.loop + past % around} in round {2 + past // around}"
+    rounds, past = divmod(step - len(run.steps), len(run.steps) - run.loop)
+    return f"  # step {run.loop + past} in round {2 + rounds}"
 
 
 def _play(run: Trace) -> _Played:
@@ -119,9 +90,14 @@ def _play(run: Trace) -> _Played:
         inputs += inputs[run.loop :] * (ROUNDS - 1)
     assert run.pipeline is not None
     outputs, overflow = _executed(Reference(run.pipeline, run.capacities), inputs)
-    said = [{name: events_of(step.pipes[pipe]) for name, pipe in run.pipeline.outputs} for step in run.steps]
+    said = [_carried(step, run.pipeline.outputs) for step in run.steps]
     kept = [*said[: len(outputs)], *outputs[len(said) :]]
     return _Played(inputs[: len(kept) + bool(overflow)], kept, overflow)
+
+
+def _carried(step: TraceStep, outputs: Iterable[tuple[str, str]]) -> OutputRow:
+    """What came out in a step: each output, and the pipe that carries it."""
+    return {name: events_of(step.pipes[pipe]) for name, pipe in outputs}
 
 
 def _executed(executor: Reference, inputs: Sequence[InputRow]) -> tuple[list[OutputRow], str]:
@@ -148,7 +124,7 @@ def _parsed(asked: str) -> PropertySyntax | None:
 # --- what breaks the property -----------------------------------------------------------------------------
 
 
-def _broken(run: Trace, played: _Played, body: TestLines, asked: PropertySyntax | None) -> Iterator[str]:
+def _broken(run: Trace, played: _Played, asked: PropertySyntax | None) -> Iterator[str]:
     """The assertion that the property is violated."""
     name = asked.name if asked else ""
     if name == "always" and asked and isinstance(asked.argument, Expression):
@@ -160,7 +136,7 @@ def _broken(run: Trace, played: _Played, body: TestLines, asked: PropertySyntax 
     elif name == "response":
         yield from _falls_silent(run)
     elif name == "liveness":
-        yield from _dead(run, played, body)
+        yield from _dead(run, played)
     elif run.shows:
         yield f"# so {run.shows}" if name not in ("ctl", "ltl") else f"# {run.shows}"
 
@@ -215,7 +191,7 @@ def _falls_silent(run: Trace) -> Iterator[str]:
         yield f"    assert not any(record.outputs[{written(name)}] for record in records)"
 
 
-def _dead(run: Trace, played: _Played, body: TestLines) -> Iterator[str]:
+def _dead(run: Trace, played: _Played) -> Iterator[str]:
     """No continuation brings an output: random ones are tried, as far as they go when this is written."""
     assert run.pipeline is not None
     choices = {name: _few(domain.values()) for name, domain in run.pipeline.inputs}
@@ -224,7 +200,6 @@ def _dead(run: Trace, played: _Played, body: TestLines) -> Iterator[str]:
     choose = random.Random(0)
     inputs = [{name: choose.choice(values) for name, values in choices.items()} for _ in range(TRIES)]
     outputs, _ = _executed(executor, inputs)
-    body.imports.append("import random")
     yield "# from here on no input brings an output: random ones are tried"
     yield "choose = random.Random(0)"
     yield f"choices = {written(choices)}"
@@ -242,31 +217,27 @@ def _few(values: Any, most: int = 16) -> list[Value]:
 # --- comparisons ------------------------------------------------------------------------------------------
 
 
-def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> TestLines:
+def comparison(run: Trace, left: str, right: str, mode: EquivalenceMode) -> Iterator[str]:
     """The test of a run on which two pipelines differ, or at which their comparison ends."""
-    body, played = TestLines(), _play(run)
+    played = _play(run)
     if played.overflow:
-        body.imports.append("from workbench.verify.ask.equivalence import side_by_side")
-        body.add(f"both, _ = side_by_side({left}(), {right}(), {written(mode)})")
-        _run(body, run, played, "both")
-        return body
-    sides = [_side(run, position) for position in (0, 1)]
-    body.add(f"left, right = wb.Reference({left}(), capacities={{}}), wb.Reference({right}(), capacities={{}})")
-    given = [_given(run, played, position) for position in (0, 1)]
+        yield f"both, _ = wb.side_by_side({left}(), {right}(), {written(mode)})"
+        yield from _run(run, played, "both")
+        return
+    sides = _sides(run)
+    outs = [[_carried(step, outputs) for step in run.steps] for _, outputs in sides]
+    given = [_given(run, played, name) for name, _ in sides]
+    yield f"left, right = wb.Reference({left}(), capacities={{}}), wb.Reference({right}(), capacities={{}})"
     if given[0] == given[1]:
-        body.add("steps = [  # what comes in, what comes out left and right")
-        for step, (events, ours, theirs) in enumerate(zip(given[0], *sides, strict=False)):
-            body.add(f"    ({written(events)}, {written(ours)}, {written(theirs)}),{_note(run, step)}")
-        body.add("]", "seen = [(left.step(events).outputs, right.step(events).outputs) for events, _, _ in steps]")
-        body.add("assert seen == [(ours, theirs) for _, ours, theirs in steps]")
+        yield from _table("what comes in, what comes out left and right", run, given[0], *outs)
+        row, one, two, shown = "events, _, _", "events", "events", "_, ours, theirs"
     else:
-        body.add("steps = [  # what comes in (with the faults that strike) and comes out, left and right")
-        for step, parts in enumerate(zip(given[0], sides[0], given[1], sides[1], strict=False)):
-            body.add(f"    ({', '.join(map(written, parts))}),{_note(run, step)}")
-        body.add("]", "seen = [(left.step(one).outputs, right.step(two).outputs) for one, _, two, _ in steps]")
-        body.add("assert seen == [(ours, theirs) for _, ours, _, theirs in steps]")
-    body.add(*(_sequences(run) if mode == "sequence" else _last()))
-    return body
+        what = "what comes in (with the faults that strike) and comes out, left and right"
+        yield from _table(what, run, given[0], outs[0], given[1], outs[1])
+        row, one, two, shown = "one, _, two, _", "one", "two", "_, ours, _, theirs"
+    yield f"seen = [(left.step({one}).outputs, right.step({two}).outputs) for {row} in steps]"
+    yield f"assert seen == [(ours, theirs) for {shown} in steps]"
+    yield from _sequences(run, *(outputs for _, outputs in sides)) if mode == "sequence" else _last()
 
 
 def _last() -> Iterator[str]:
@@ -275,9 +246,8 @@ def _last() -> Iterator[str]:
     yield "assert list(ours.values()) != list(theirs.values())"
 
 
-def _sequences(run: Trace) -> Iterator[str]:
+def _sequences(run: Trace, left: Outputs, right: Outputs) -> Iterator[str]:
     """The first pair of outputs whose streams differ where both have come."""
-    left, right = (_groups(run)[side] for side in (0, 1))
     ended = run.steps[-1].ends
     differing = next(
         (ours, theirs)
@@ -300,30 +270,23 @@ def _stream(run: Trace, pipe: str) -> list[Value]:
     return [value for step in run.steps for value in events_of(step.pipes[pipe])]
 
 
-def _groups(run: Trace) -> list[list[tuple[str, str]]]:
-    """For either side, its outputs and the pipes that carry them in the run."""
+def _sides(run: Trace) -> list[tuple[str, Outputs]]:
+    """For either side, its name, and its outputs with the pipes that carry them in the run."""
     assert run.pipeline is not None
-    nodes = [node for node in run.pipeline.nodes if isinstance(node.processor, Group)]
-    bodies: list[Pipeline] = [node.processor.body for node in nodes if isinstance(node.processor, Group)]
-    found = []
-    for node, body in zip(nodes[:2], bodies, strict=False):
-        found.append([(name, pipe) for (name, _), pipe in zip(body.outputs, node.outputs, strict=True)])
-    return found
+    sides = [(node, node.processor.body) for node in run.pipeline.nodes if isinstance(node.processor, Group)]
+    return [
+        (node.name, [(name, pipe) for (name, _), pipe in zip(body.outputs, node.outputs, strict=True)])
+        for node, body in sides[:2]
+    ]
 
 
-def _given(run: Trace, played: _Played, position: int) -> list[InputRow]:
+def _given(run: Trace, played: _Played, side: str) -> list[InputRow]:
     """What comes in on one side, step by step: what arrives, and what is said to its own oracles."""
     assert run.pipeline is not None
-    own = [node.name for node in run.pipeline.nodes if isinstance(node.processor, Group)][position]
     names = {name: name for name, _ in run.pipeline.inputs}
     for step in played.inputs:
-        names |= {name: name.removeprefix(f"{own}.") for name in step if name.startswith(f"{own}.")}
+        names |= {name: name.removeprefix(f"{side}.") for name in step if name.startswith(f"{side}.")}
     return [
         events if events is END else {names[name]: value for name, value in events.items() if name in names}
         for events in played.inputs
     ]
-
-
-def _side(run: Trace, position: int) -> list[OutputRow]:
-    """The outputs of one side, step by step."""
-    return [{name: events_of(step.pipes[pipe]) for name, pipe in _groups(run)[position]} for step in run.steps]

@@ -213,8 +213,8 @@ class Group(Holder):
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
-    def refusal(self, backend: str) -> str:
-        reasons = (self.flat.typed[node.name].refusal(backend) for node in self.flat.nodes)
+    def refusal(self, form: str) -> str:
+        reasons = (self.flat.typed[node.name].refusal(form) for node in self.flat.nodes)
         return next((reason for reason in reasons if reason), "")
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:

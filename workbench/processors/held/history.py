@@ -116,8 +116,8 @@ class History(SingleHolder):
 
     # --- the finite machine ---
 
-    def refusal(self, backend: str) -> str:
-        return self._inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        return self._inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         del horizon

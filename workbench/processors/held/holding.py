@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Bool, Domain, Range
-from workbench.core.kinds import Holder
+from workbench.core.kinds import Holder, Push
 from workbench.core.ops import as_term, either, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import NOTHING, Emission, Machine, Maybe, Processor, Slot, State, slots_of
@@ -26,6 +26,11 @@ class SingleHolder(Holder):
     def _inner(self) -> Processor:
         assert isinstance(self.inner, Processor)
         return self.inner
+
+    @cached_property
+    def _push(self) -> Push:
+        """The step of the inner processor, kept at hand for every event."""
+        return self._inner.step
 
     @cached_property
     def _begun(self) -> State:

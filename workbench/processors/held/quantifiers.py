@@ -21,8 +21,8 @@ from workbench.core.kinds import Each, Push, begun, in_turn
 from workbench.core.ops import as_term, both, conjunction, disjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
-    RUNS_PYTHON,
     Emission,
+    Form,
     Machine,
     Maybe,
     Processor,
@@ -126,7 +126,7 @@ class ForAll(SingleHolder):
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         positions = [*state, [(value, self._begun) for value in self._values(front)]]
-        push: Push = self._inner.step
+        push = self._push
         if each is not in_turn:
             jobs = [(copy, (value, *front)) for at in positions if not isinstance(at, bool) for value, copy in at]
             push = begun(self._inner, each, jobs)
@@ -152,13 +152,13 @@ class ForAll(SingleHolder):
 
     # --- the finite machine: where a copy gives its verdict at once, it has no state ------------------------------
 
-    def refusal(self, backend: str) -> str:
-        inner = super().refusal(backend) or self._inner.refusal(backend)
-        if inner or backend in RUNS_PYTHON:
+    def refusal(self, form: str) -> str:
+        inner = super().refusal(form) or self._inner.refusal(form)
+        if inner or form == Form.VALUES:
             return inner
         if isinstance(self.domain, TypedFunction) and not self.domain.result.finite:
             given = self.domain.result
-            if backend != "numba":
+            if form != Form.ARRAYS:
                 return f"the values it ranges over, {given}, are not finitely many"
             if not isinstance(given, Tuple):
                 return f"nothing bounds the number of values that it ranges over, {given}"
@@ -167,7 +167,7 @@ class ForAll(SingleHolder):
         return f"nothing bounds the number of copies that wait for a verdict; let '{self._inner}' give it at once"
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        reason = self.refusal("numba")  # a model has been refused before, if its values are not finitely many
+        reason = self.refusal(Form.ARRAYS)  # a model has been refused before, if its values are not finitely many
         if reason:
             raise Refused(f"{self} has no finite machine: {reason}")
         assert isinstance(self.domain, TypedFunction)

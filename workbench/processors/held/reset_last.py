@@ -71,7 +71,7 @@ class ResetLast(SingleHolder):
 
     def step(self, state: State, front: tuple[Any, ...], each: Each = in_turn) -> Stepped:
         inner, last = state
-        push = self._inner.step if each is in_turn else stepping(self._inner, each)
+        push = self._push if each is in_turn else stepping(self._inner, each)
         inner, (out,) = push(inner, front[:-1])
         last = last_event(out, last)
         if not front[-1]:
@@ -79,8 +79,8 @@ class ResetLast(SingleHolder):
         (final,) = self._inner.finish(inner)
         return (self._begun, NOTHING), (last_event(final, last),)
 
-    def refusal(self, backend: str) -> str:
-        return self._inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        return self._inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         inner = self._inner.machine(inputs[:-1], horizon)

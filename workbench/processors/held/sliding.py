@@ -21,7 +21,7 @@ from workbench.core.ops import EQ, MOD, as_term, held_in, ite
 from workbench.core.processor import Machine, Maybe, Processor, Slot, State, Stored
 from workbench.core.term import const
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.fold import associative
+from workbench.processors.held.cumulate_window import associative
 
 NARROW = 8
 """Up to this width folding the window anew is as fast."""

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.domain import BOOL, Domain, Value
-from workbench.core.kinds import Each, Push, begun, in_turn
+from workbench.core.kinds import Each, begun, in_turn
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
-    RUNS_PYTHON,
+    Form,
     Processor,
     State,
     Stepped,
@@ -76,7 +76,7 @@ class GloballyOf(SingleHolder):
         waiting, copies = state
         following, decided = [], 0
         copies = (*copies, (waiting, self._begun))
-        push: Push = self._inner.step
+        push = self._push
         if each is not in_turn:
             push = begun(self._inner, each, [(before, front) for _, before in copies])
         for position, before in copies:
@@ -91,9 +91,9 @@ class GloballyOf(SingleHolder):
         kept = tuple([(position - decided, after) for position, after in following if position >= decided])
         return (waiting + 1 - decided, kept), (emission((self.breaks,) * decided),)
 
-    def refusal(self, backend: str) -> str:
-        if backend in RUNS_PYTHON:
-            return self._inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        if form == Form.VALUES:
+            return self._inner.refusal(form)
         plain = self.keyword.removesuffix("_of")
         return f"nothing bounds the number of copies; write {plain}(..., pending = 4) on the stream of its verdicts"
 

@@ -29,7 +29,7 @@ from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.errors import PipelineError
 from workbench.processors.cumulate import Cumulate
-from workbench.processors.held.fold import CumulateWindow, associative, fold_of
+from workbench.processors.held.cumulate_window import CumulateWindow, associative, fold_of
 from workbench.processors.held.holding import (
     SingleHolder,
     advance,
@@ -114,7 +114,7 @@ class Window(SingleHolder):
         fronts = (*state, front)
         if len(fronts) < self.width:
             return fronts, (NOTHING,)
-        step = self._inner.step
+        step = self._push
         inner, last = self._begun, NOTHING
         for events in fronts:
             inner, (out,) = step(inner, events)
@@ -141,8 +141,8 @@ class Window(SingleHolder):
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
-    def refusal(self, backend: str) -> str:
-        return self._inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        return self._inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         del horizon

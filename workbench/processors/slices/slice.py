@@ -15,13 +15,13 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, Bool, Domain, Value
 from workbench.core.fields import MOST_KEYS, FrozenMap, Map
 from workbench.core.function import Function, TypedFunction, as_function, on_values
-from workbench.core.kinds import Each, in_turn, keeps_copies, stepping
+from workbench.core.kinds import Each, begun, in_turn, keeps_copies, stepping
 from workbench.core.ops import as_term, both, equal, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import (
     NOTHING,
-    RUNS_PYTHON,
     Emission,
+    Form,
     Machine,
     Maybe,
     Processor,
@@ -39,8 +39,8 @@ from workbench.processors.apply import ApplyFunction
 from workbench.processors.count_decimate import CountDecimate
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.holding import SingleHolder, last_event, wrapped
-from workbench.processors.slices.copies import SliceMachine
-from workbench.processors.slices.table import SliceTable, scalar
+from workbench.processors.slices.slice_machine import SliceMachine
+from workbench.processors.slices.slice_table import SliceTable, scalar
 from workbench.processors.trim import Trim
 
 
@@ -163,11 +163,17 @@ class Slice(SingleHolder):
 
     def _stepped(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
         """What a front makes of the slices to which it goes."""
-        push = self._inner.step if each is in_turn else stepping(self._inner, each)
         if self.to_all is not None and self.to_all(*front):
-            return zip(inner, each(push, [(before, front) for before in inner.values()]), strict=True)
+            return self._all_stepped(inner, front, each)
+        push = self._push if each is in_turn else stepping(self._inner, each)
         key = self._key(*front)
         return ((key, push(inner.get(key, self._begun), front)),)
+
+    def _all_stepped(self, inner: Any, front: tuple[Any, ...], each: Each) -> Iterable[tuple[Value, Stepped]]:
+        push = self._push
+        if each is not in_turn:
+            push = begun(self._inner, each, [(before, front) for before in inner.values()])
+        return ((key, push(before, front)) for key, before in inner.items())
 
     def _fed(self, inner: Any, last: Any, key: Value, stepped: Stepped) -> tuple[Any, Any]:
         """The maps after a slice has seen a front."""
@@ -196,14 +202,14 @@ class Slice(SingleHolder):
 
     # --- the finite machine: a copy of the inner one for each key ----------------------------------------------
 
-    def refusal(self, backend: str) -> str:
-        inner = super().refusal(backend) or self._inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        inner = super().refusal(form) or self._inner.refusal(form)
         if inner or not isinstance(self.key, TypedFunction):
             return inner
         keys = self.key.result
-        if Map(keys, BOOL).finite or backend in RUNS_PYTHON:
+        if Map(keys, BOOL).finite or form == Form.VALUES:
             return ""
-        if backend == "numba" and scalar(keys):
+        if form == Form.ARRAYS and scalar(keys):
             return (
                 "slices that emit at the end of the stream need a finite type of keys" if self._inner.finishes else ""
             )
@@ -237,7 +243,7 @@ class Slice(SingleHolder):
         return key, everywhere
 
     def _refuse(self) -> None:
-        reason = self.refusal("smv")
+        reason = self.refusal(Form.MODEL)
         if reason:
             raise Refused(f"{self} has no finite machine: {reason}")
 

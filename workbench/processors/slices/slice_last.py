@@ -26,7 +26,7 @@ from workbench.core.strict import when
 from workbench.core.term import FALSE, const
 from workbench.processors.held.holding import advance, ended, last_event
 from workbench.processors.slices.slice import Slice
-from workbench.processors.slices.table import LastTable, scalar
+from workbench.processors.slices.slice_table import LastTable, scalar
 
 
 @dataclass(frozen=True)

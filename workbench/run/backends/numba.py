@@ -9,7 +9,7 @@ from workbench.run.table import KEY, NUMBA, REASSOCIATE, THREADS, BackendOption,
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
-    from workbench.run.base import Backend
+    from workbench.run.backend import Backend
 
 
 def _make(pipeline: Pipeline, start: Start) -> Backend:

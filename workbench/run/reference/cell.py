@@ -7,7 +7,7 @@ leave nothing half-done.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -16,11 +16,10 @@ from workbench.core.kinds import Clocked, Deferring, Push, Tick
 from workbench.core.pipeline import Node
 from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, events_of, misshapen
 from workbench.errors import Overflow, PipelineError, WorkbenchError
+from workbench.run.backend import Oracle
 
 Emissions = tuple[Emission, ...]
 Saved = tuple[list[list[Value]], bool]
-Oracle = Callable[[str], Value | None]
-"""Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
 CellPlan = tuple[int, "Cell", Push, int, int, bool, tuple[tuple[int, bool], ...]]
 """Of a processor what a step needs to know: see `Cell.plan`."""
 

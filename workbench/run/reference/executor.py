@@ -14,7 +14,7 @@ from workbench.core.domain import Value
 from workbench.core.kinds import Clocked
 from workbench.core.processor import END, Maybe, carried
 from workbench.errors import PipelineError, Refused, StateError
-from workbench.run.base import StepRecord, Steps
+from workbench.run.backend import StepRecord, Steps
 from workbench.run.pending import Done, Pending
 from workbench.run.reference.cell import ABSENT
 from workbench.run.reference.network import Network

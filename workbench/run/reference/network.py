@@ -19,8 +19,8 @@ from workbench.core.processor import State, events_of
 from workbench.core.program import unknown
 from workbench.errors import DomainError, Overflow, PipelineError
 from workbench.processors.held.group import flatten, with_room
-from workbench.run.base import check_support
-from workbench.run.reference.cell import ABSENT, JOINED, Cell, Oracle, Saved, failure
+from workbench.run.backend import Oracle, check_support
+from workbench.run.reference.cell import ABSENT, JOINED, Cell, Saved, failure
 
 
 class Network:
@@ -201,7 +201,7 @@ class Network:
         before = states.copy()
         met: list[Cell] = []
         cell = None
-        found: Any = ABSENT
+        nothing = found = ABSENT
         front: tuple[Any, ...] | None = ()
         try:
             for index, cell, step, source, target, wide, targets in self._plan:
@@ -219,7 +219,7 @@ class Network:
                     several, cell = cell, None  # it says itself what failed
                     self._advance_several(index, several, current, met)
                     continue
-                found = ABSENT
+                found = nothing
                 found = states[index], results = step(states[index], front)
                 if target >= 0:
                     (emitted,) = results

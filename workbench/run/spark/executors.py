@@ -6,6 +6,7 @@ of the two is decided once, before the first event, and said.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,22 +69,21 @@ def choose(pipeline: Pipeline, backend: str = "auto") -> Choice:
     return Choice(pipeline, made.name, why, made.fingerprint.hex())
 
 
-class Executor:
+class Executor(ABC):
     """What both have."""
 
     def __init__(self, running: Compiled | Reference) -> None:
         self.running = running
-        flat = running.flat
-        self.inputs = [name for name, _ in flat.inputs]
-        self.outputs = [(name, flat.domains[pipe]) for name, pipe in flat.outputs]
+        ports = running.flat.ports
+        self.inputs, self.outputs = list(ports.domains), list(ports.shown.items())
 
+    @abstractmethod
     def feed(self, inputs: list[InputColumn], first: int, last: int) -> Made:
         """The steps of these rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self) -> Made:
         """The end of the streams."""
-        raise NotImplementedError
 
 
 class OnColumns(Executor):

@@ -25,42 +25,37 @@ from workbench.run.spark.runner import Layout, place_of
 class _Piece(NamedTuple):
     """Lines of one block of one file that come together."""
 
-    lines: list[str] | list[str | bytes]
-    """Bytes are a line that is not UTF-8."""
+    lines: list[bytes]
     path: str
     file: Any
     """An Arrow scalar: what the layout calls the file by."""
     block: int
 
+    def numbered(self, first: int) -> list[tuple[int, str]]:
+        """The lines as texts, with their numbers in the block; Spark itself would change what is not UTF-8."""
+        found = []
+        for number, line in enumerate(self.lines, first):
+            try:
+                found.append((number, line.decode()))
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"this is not UTF-8 text: {short(repr(line)[1:])}",
+                    where=place_of(self.path, self.block, number),
+                    hint="convert the file: iconv -f latin1 -t utf-8, for example",
+                ) from error
+        return found
+
 
 def _pieces(batch: Any) -> Iterator[_Piece]:
     import numpy as np
 
-    lines = _decoded(batch.column(0))
+    lines = batch.column(0).to_pylist()
     paths, blocks = (batch.column(i).dictionary_encode() for i in (1, 3))
     path, block = (column.indices.to_numpy() for column in (paths, blocks))
     cuts: Any = np.flatnonzero((path[1:] != path[:-1]) | (block[1:] != block[:-1])) + 1
     for first, last in itertools.pairwise([0, *cuts.tolist(), len(lines)]):
         if first < last:
             yield _Piece(lines[first:last], paths[first].as_py(), batch.column(2)[first], blocks[first].as_py())
-
-
-def _decoded(column: Any) -> list[str] | list[str | bytes]:
-    """Lines as texts, those as bytes that are not UTF-8 (which Spark itself would change without a word)."""
-    import pyarrow as pa
-
-    try:
-        texts: list[str] = column.cast(pa.string()).to_pylist()
-        return texts
-    except pa.ArrowInvalid:
-        return [_text(line) for line in column.to_pylist()]
-
-
-def _text(line: bytes) -> str | bytes:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        return line
 
 
 class Parser:
@@ -110,7 +105,7 @@ class Parser:
             for piece in _pieces(batch):
                 if part != (piece.path, piece.block):
                     part, row, header = (piece.path, piece.block), 0, self.header
-                numbered = _texts_only(piece, row)
+                numbered = piece.numbered(row)
                 row += len(numbered)
                 if piece.block == 0 and numbered[0][0] == 0:
                     numbered[0] = (0, numbered[0][1].removeprefix("\ufeff"))
@@ -162,20 +157,6 @@ class Parser:
                 raise error.retold(where=where(i)) from error
         read = {name: words.values(name, rows, where) for name in words.domains}
         return read, [inputs.column(name, rows, where) for name in inputs.domains]
-
-
-def _texts_only(piece: _Piece, first: int) -> list[tuple[int, str]]:
-    """The lines with their numbers in the block."""
-    numbered = []
-    for number, line in enumerate(piece.lines, first):
-        if isinstance(line, bytes):
-            raise InputError(
-                f"this is not UTF-8 text: {short(repr(line)[1:])}",
-                where=place_of(piece.path, piece.block, number),
-                hint="convert the file: iconv -f latin1 -t utf-8, for example",
-            )
-        numbered.append((number, line))
-    return numbered
 
 
 def _cells(lines: list[str], width: int, where: Where) -> list[tuple[str, ...]]:

@@ -117,7 +117,7 @@ class KeyStreams:
     def __init__(self, choice: Choice, layout: Layout) -> None:
         self.layout = layout
         self.executor = choice.executor()
-        self.domains = [domain for _, domain in self.executor.running.flat.inputs]
+        self.domains = list(self.executor.running.flat.ports.domains.values())
         self.key: Any = None
         self.before: tuple[Any, ...] | None = None
         """The order of the last row of the present key, () where it is not known; None where no key is open."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 from workbench.core.domain import Value
 from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END, State, Stepped
+from workbench.core.processor import State, Stepped
 from workbench.errors import InputError
 from workbench.processors.held.group import flatten
 from workbench.run.pending import Done, Pending
@@ -179,7 +179,7 @@ def advise(
     ------
     InputError: there are no events.
     """
-    streams = _streams(pipeline, steps)
+    streams = pipeline.ports.received(steps)  # steps without events are left out, as they cost nothing
     if not any(streams.values()):
         raise InputError("there are no events to measure")
     progress("measuring the run without threads")
@@ -268,11 +268,6 @@ def _timed(push: Push, name: str, spent: dict[str, int]) -> Push:
         return result
 
     return step
-
-
-def _streams(pipeline: Pipeline, steps: Sequence[Mapping[str, Value]]) -> dict[str, list[Value]]:
-    """The events of each input; steps without events are left out, as they cost nothing."""
-    return {name: [s[name] for s in steps if s is not END and name in s] for name, _ in pipeline.inputs}
 
 
 def _tried(plain: Reference, threaded: Reference, streams: Mapping[str, Sequence[Value]]) -> tuple[Gain, float]:

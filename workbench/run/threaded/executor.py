@@ -24,11 +24,11 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
-from workbench.run.base import StepRecord, Steps
+from workbench.run.backend import Oracle, StepRecord, Steps
 from workbench.run.pending import Done, Pending
-from workbench.run.reference.cell import ABSENT, Oracle, failure
+from workbench.run.reference.cell import ABSENT, failure
 from workbench.run.reference.executor import Reference
-from workbench.run.threaded.copies import Launcher, Results
+from workbench.run.threaded.launcher import Launcher, Results
 from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.non_blocking import NonBlocking
 from workbench.run.threaded.placement import Placement, Stage, balanced

@@ -16,12 +16,12 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Emission, Processor, events_of
 from workbench.errors import PipelineError
 from workbench.processors.held.group import Group, flatten
-from workbench.run.base import check_support
+from workbench.run.backend import check_support
 from workbench.run.pending import Done, Pending
 from workbench.run.reference.cell import failure
 from workbench.run.reference.pull import PullPipe, PullSource
 from workbench.run.threaded.certificate import Certificate, vouched
-from workbench.run.threaded.copies import Front, Launcher, Results
+from workbench.run.threaded.launcher import Front, Launcher, Results
 from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.prefetch import CAPACITY, Prefetch, check_room
 from workbench.run.threaded.pulled import PulledPipeline, check_pipeline

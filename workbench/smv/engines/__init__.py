@@ -1,9 +1,9 @@
 """Model checkers behind one interface: SMV text and queries in, verdicts and traces out.
 
-Here and below nothing is known of pipelines. `base` has the data; `verify.decide.table` knows which there are.
+Here and below nothing is known of pipelines. `engine` has the data; `verify.decide.table` knows which there are.
 """
 
-from .base import (
+from .engine import (
     Answer,
     Availability,
     Engine,

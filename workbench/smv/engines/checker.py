@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .base import slowest_last
 from .bindings import LoadedModel, ParsedQuery
+from .engine import slowest_last
 from .frames import Frame
 from .rejected import (
     DEADLOCK,

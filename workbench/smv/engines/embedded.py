@@ -13,8 +13,8 @@ from pathlib import Path
 
 from workbench.errors import EngineError, EngineMissing
 
-from .base import Answer, EngineLimits, RawTrace, Reached, SimulatedRun, Task, TaskResult, unshown
 from .client import Worker, WorkerLostError
+from .engine import Answer, EngineLimits, RawTrace, Reached, SimulatedRun, Task, TaskResult, unshown
 from .frames import Frame
 from .outcome import Ending, defect
 

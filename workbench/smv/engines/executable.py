@@ -22,7 +22,7 @@ from pathlib import Path
 
 from workbench.errors import EngineError, EngineMissing, FormulaTooLong
 
-from .base import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, patience, slowest_last
+from .engine import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, patience, slowest_last
 from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
 from .output import read_answer, read_count, read_deadlock, read_length
 from .rejected import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from workbench.errors import EngineError, Location
 
-from .base import EngineLimits
+from .engine import EngineLimits
 
 MODEL_FILE = "model.smv"
 """The name under which an engine reads the model, and its messages speak of it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .base import Answer, RawTrace, unshown
+from .engine import Answer, RawTrace, unshown
 
 _VERDICT = re.compile(r"^-- (?:invariant|specification)\b.* is (true|false)[ \t]*\n", re.MULTILINE)
 _STEP = re.compile(r"^\s*-> (State|Input): \d+\.(\d+) <-\s*$")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .base import RawTrace
+from .engine import RawTrace
 
 CLOCK = "workbench_step"
 """The variable that counts the states of a run in a confined model."""

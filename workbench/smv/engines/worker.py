@@ -26,7 +26,7 @@ import tempfile
 import time
 import traceback
 
-from .base import patience
+from .engine import patience
 from .frames import Frame, take_frames, write_frame
 from .outcome import PATIENCE, TIME, out_of_memory
 

@@ -16,15 +16,15 @@ from workbench.core.domain import Domain
 from workbench.core.fields import resolve
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
+from workbench.core.readable import show_value
 from workbench.errors import PipelineError, Refused, WorkbenchError
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
 from workbench.run.threaded.certificate import Certificate, by_structure, domains_of
 from workbench.run.threaded.pipelined import as_processor, shown
-from workbench.show.timeline import render_timeline
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import equivalent
-from workbench.verify.answer.verdict import Outcome, Verdict
+from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict
 from workbench.verify.ask.environment import Environment
 
 LONGEST = 3
@@ -119,9 +119,23 @@ def _certificate(
 def _refusal(processor: Processor, events: int, verdict: Verdict) -> NotCertified:
     claim = f"`{processor}` depends on more than the last {events} event{'s' if events > 1 else ''}"
     if verdict.outcome is Outcome.FAILS and verdict.counterexample is not None:
-        shown = render_timeline(verdict.counterexample)
         return NotCertified(
-            f"{claim}: it cannot be pipelined so. A copy that begins with them emits something else:\n{shown}", verdict
+            f"{claim}: it cannot be pipelined so. A copy that begins with them emits something else: "
+            f"{_shown(verdict.counterexample)}",
+            verdict,
+            hint="wb.render_timeline draws the run: `verdict.counterexample` of this error",
         )
     why = verdict.reason or f"the verdict is '{verdict.outcome}'"
     return NotCertified(f"whether {claim} is not decided: {why}", verdict, hint="give it more time, or a smaller N")
+
+
+def _shown(run: Trace) -> str:
+    """What comes on the inputs, and what both sides carry at the last step."""
+
+    def text(pipe: str, step: TraceStep) -> str:
+        value = step.pipes.get(pipe)
+        return "no event" if value is None else show_value(value, run.domains.get(pipe))
+
+    given = [f"{name} = {', '.join(text(name, step) for step in run.steps)}" for name in run.inputs]
+    carried = [f"{pipe} = {text(pipe, run.steps[-1])}" for pipe in run.steps[-1].pipes if pipe not in run.inputs]
+    return f"after {'; '.join(given)} there are {', '.join(carried)}"

@@ -126,7 +126,7 @@ def order(pipeline: Pipeline, settings: Settings | None = None) -> Order:
     """What depends on the order in which the inputs' events arrive."""
     settings = settings or Settings()
     flat = flatten(pipeline.resolve(settings.domain))
-    inputs = tuple(name for name, _ in flat.arrivals)
+    inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)
     queues = flat.queues if len(inputs) > 1 else ()
     found = [_queue(flat, queue, settings) for queue in queues]

@@ -57,7 +57,7 @@ class Sampled:
 
 def _inputs(pipeline: Pipeline, env: Environment, chosen: random.Random, length: int) -> Iterator[dict[str, Value]]:
     """Steps as the environment allows them, each with some event."""
-    names = [name for name, _ in pipeline.arrivals]
+    names = list(pipeline.ports.arrivals)
     # every run has its own habit, so that a rare order of events is not rare in all of them
     weight = chosen.choice((0.3, 0.6, 0.9))
     for _ in range(length):

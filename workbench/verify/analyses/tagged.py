@@ -101,8 +101,8 @@ class Tagged(Processor):
     def finish(self, state: State) -> tuple[Emission, ...]:
         return tuple(_with_tag(out, False) for out in self.inner.finish(state))
 
-    def refusal(self, backend: str) -> str:
-        return self.inner.refusal(backend)
+    def refusal(self, form: str) -> str:
+        return self.inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         inner = self.inner.machine(_plain(inputs), horizon)
@@ -216,7 +216,7 @@ def _following(processor: Processor) -> Processor:
 
 def tagged(pipeline: Pipeline, source: str) -> Pipeline:
     """A flat pipeline with its events paired with tags; the input `source` carries the tag the environment chooses."""
-    pairs = {name: f"{name}.{FIRST if name == source else PLAIN}" for name, _ in pipeline.arrivals}
+    pairs = {name: f"{name}.{FIRST if name == source else PLAIN}" for name in pipeline.ports.arrivals}
     inputs = tuple((name, Tuple((domain, BOOL)) if name == source else domain) for name, domain in pipeline.inputs)
     entries = [
         Node(pipe, FirstTag() if name == source else Untagged(), (name,), (pipe,)) for name, pipe in pairs.items()

@@ -20,7 +20,7 @@ from workbench.ir.reduce import Model, escape_in
 from workbench.ir.simulate import Simulator, Step
 from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import flatten
-from workbench.run.base import StepRecord
+from workbench.run.backend import StepRecord
 from workbench.run.reference.executor import Reference
 from workbench.smv.engines import RawTrace
 from workbench.smv.printer import SmvModel

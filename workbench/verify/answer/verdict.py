@@ -225,12 +225,6 @@ class Verdict:
         """This, of what is undecided because a limit was met."""
         return replace(self, reason=met.what, phase=met.phase, advice=(met.hint,))
 
-    def to_html(self) -> str:
-        """A page that needs nothing but itself, on which the run can be walked through (`verify.explorer`)."""
-        from workbench.show.explorer import explorer
-
-        return explorer([self])
-
     def to_json(self) -> dict[str, Any]:
         """The object `--json` prints (design section 9)."""
         trace = self.counterexample

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import EngineError, EngineMissing, WorkbenchError
 from workbench.extensions import rows
-from workbench.verify.decide import engines
 
 if TYPE_CHECKING:
     from workbench.smv.engines import Availability, Engine
@@ -60,7 +59,7 @@ class EngineRow:
 @functools.cache
 def engine_rows() -> Mapping[str, EngineRow]:
     """The engines by name, in the order in which they are shown."""
-    return rows(engines)
+    return rows("workbench.verify.decide.engines")
 
 
 def single_engines() -> list[EngineRow]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from workbench.core.domain import Bool, Domain, Enum, Integer, Range
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Ports
 from workbench.errors import (
     DomainError,
     EngineError,
@@ -24,10 +25,9 @@ from workbench.errors import (
     WorkbenchError,
     did_you_mean,
 )
-from workbench.show.timeline import show_smv
 from workbench.smv.engines import EngineLimits, Query, Task, TaskResult
 from workbench.smv.system import SmvSystem, expression
-from workbench.smv.terms import CAST_LIMIT, constant, type_of, word_width
+from workbench.smv.terms import CAST_LIMIT, constant, show_smv, type_of, word_width
 from workbench.verify.decide.table import complete_engine
 from workbench.verify.monitor.driven import Driven, Wire
 
@@ -61,10 +61,10 @@ def drive(
     TypingError: an expression gives values of another kind. DomainError: it gives a value outside of the domain.
     EngineError: the system is defective, or has no (fair) run. Undecided: a limit was met.
     """
-    wanted = _bound(source, pipeline, dict(bind or {}), dict(when or {}))
+    wanted = _bound(source, pipeline.ports, dict(bind or {}), dict(when or {}))
     driver = _Driver(source, engine, limits)
     wires = driver.wires(wanted)
-    words = "; ".join(_words(name, wanted) for name, _ in pipeline.arrivals)
+    words = "; ".join(_words(name, wanted) for name in pipeline.ports.arrivals)
     return Driven(
         source=source, name=driver.name, module=driver.module, wires=wires, definitions=driver.definitions,
         words=words, engine=engine, limits=limits,
@@ -82,17 +82,16 @@ class _Wanted(NamedTuple):
 
 
 def _bound(
-    source: SmvSystem, pipeline: Pipeline, bind: dict[str, str], when: dict[str, str]
+    source: SmvSystem, ports: Ports, bind: dict[str, str], when: dict[str, str]
 ) -> list[tuple[_Wanted, list[_Wanted]]]:
     """Per input its presence and its parts."""
     found = []
-    inputs = [name for name, _ in pipeline.arrivals]
-    for name, domain in pipeline.arrivals:
+    for name in ports.arrivals:
         condition = when.pop(name, "TRUE")
         presence = _Wanted(name, f"the presence of {name}", f"{name}:present", Bool(),
                            expression(condition, f"when {name}", source))  # fmt: skip
         parts = []
-        for path, part in scalars(domain):
+        for path, part in scalars(ports.domains[name]):
             label = ".".join((name, *path))
             text = bind.pop(label) if label in bind else _by_name(source, label)
             local = f"{name}:{'.'.join(('value', *path))}"
@@ -100,8 +99,8 @@ def _bound(
         found.append((presence, parts))
     for left in (*bind, *when):
         raise InputError(
-            f"pipeline {pipeline.name} has no input '{left}' that could be bound",
-            hint=did_you_mean(left, inputs, "its inputs: "),
+            f"{ports.of} has no input '{left}' that could be bound",
+            hint=did_you_mean(left, ports.arrivals, "its inputs: "),
         )
     return found
 

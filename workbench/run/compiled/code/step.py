@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
-from workbench.core.evaluate import PythonSource, evaluated_once, straight_line
-from workbench.core.fold import Substitute, postorder
+from workbench.core.evaluate import PythonSource, straight_line
+from workbench.core.fold import Substitute, evaluated_once, postorder
 from workbench.core.memory import IS_USED, ROW
 from workbench.core.ops import DIV, MOD, OVERFLOWS, WORD_HI, WORD_LO
 from workbench.core.term import Term, var

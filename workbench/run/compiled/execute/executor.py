@@ -77,18 +77,18 @@ class Compiled(Stepping):
     ) -> None:
         if find_spec("numba") is None:
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
-        from workbench.run.compiled.execute import columns as compiled_columns
-        from workbench.run.compiled.execute import outputs as compiled_outputs
+        from workbench.run.compiled.execute import columns
+        from workbench.run.compiled.execute.outputs import Pool
         from workbench.run.compiled.execute.state import LoopArrays
 
-        self._columns = compiled_columns
+        self._columns = columns
         self.pipeline = pipeline
         self.flat = flatten(pipeline)
         self.system = translate(pipeline, self.name, capacities)
         self.form = shape(self.system)
         self.results = [(name, self.flat.domains[pipe], self.system.pipes[pipe]) for name, pipe in self.flat.outputs]
         self._patience, self._with_machine, self._warm, self._made = patience, machine, False, 0
-        self._pool = compiled_outputs.Pool()
+        self._pool = Pool()
         self._loops: dict[tuple[Any, ...], Loop] = {}
         self._state = LoopArrays(self.system, self.form)
         self._loop("sparse", False, machine=False)  # what has no code is refused now

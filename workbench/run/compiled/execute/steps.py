@@ -14,7 +14,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, Maybe
 from workbench.core.term import leaves
 from workbench.ir.system import Pipe, System
-from workbench.run.base import StepRecord, Steps
+from workbench.run.backend import StepRecord, Steps
 from workbench.run.compiled.code.loop import Shape
 from workbench.run.compiled.execute.observe import Observer, given_inputs, in_rows, shown, watched
 

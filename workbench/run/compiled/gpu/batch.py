@@ -70,13 +70,13 @@ class Batch:
         device: Device = "auto",
         at_once: int | None = None,
     ) -> None:
-        from workbench.run.compiled.execute import columns as compiled_columns
+        from workbench.run.compiled.execute import columns
 
         if device not in get_args(Device):
             raise PipelineError(f"there is no device {device!r}", hint=f"devices are: {', '.join(get_args(Device))}")
         if at_once is not None and at_once < 1:
             raise PipelineError(f"there is at least one trace on a GPU at a time, not {at_once}")
-        self._columns = compiled_columns
+        self._columns = columns
         self._one = Compiled(pipeline, capacities)
         self._fields = dict(self._one.form.results)
         self._at_once = at_once
@@ -240,17 +240,17 @@ class Batch:
 
     def _groups(self, work: _Work) -> Iterator[tuple[int, int]]:
         """The traces, as many at a time as the GPU's memory holds."""
-        from workbench.run.compiled.gpu import cuda as compiled_cuda
+        from workbench.run.compiled.gpu import cuda
 
         size = self._at_once
         if size is None:
-            size = max(1, int(compiled_cuda.free_bytes() * SHARE) // self._bytes(work.steps))
+            size = max(1, int(cuda.free_bytes() * SHARE) // self._bytes(work.steps))
         for first in range(0, max(1, work.traces), size):
             yield first, min(first + size, work.traces)
 
     def _launched(self, work: _Work, reuse: bool) -> Any:
         """A group of traces, all of whose steps are on their way."""
-        from workbench.run.compiled.gpu import cuda as compiled_cuda
+        from workbench.run.compiled.gpu import cuda
 
         one = self._one
         one.reset()
@@ -265,7 +265,7 @@ class Batch:
         ]
         outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
         room = [*outputs, work.traces]
-        group = compiled_cuda.TraceGroup(
+        group = cuda.TraceGroup(
             [*parts, *flags],
             self._state(full),
             outputs,
@@ -340,11 +340,11 @@ class Batch:
 
     def _loops(self, kind: str, full: bool) -> list[tuple[int, Any]]:
         """The kernels for steps of this kind, in which every input has an event or not."""
-        from workbench.run.compiled.gpu import cuda as compiled_cuda
+        from workbench.run.compiled.gpu import cuda
 
         if (kind, full) not in self._kernels:
             tape = self._taped if full else Taped(self._one.system)
-            self._kernels[kind, full] = compiled_cuda.kernels(tape, self._one.phases(kind))
+            self._kernels[kind, full] = cuda.kernels(tape, self._one.phases(kind))
         return self._kernels[kind, full]
 
 
@@ -399,8 +399,8 @@ def gpu_name() -> str:
     if find_spec("numba") is None:
         return ""
     try:
-        from workbench.run.compiled.gpu import cuda as compiled_cuda
+        from workbench.run.compiled.gpu import cuda
     except ImportError:  # numba without its CUDA target
         return ""
 
-    return compiled_cuda.found()
+    return cuda.found()

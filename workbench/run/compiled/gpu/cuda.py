@@ -16,7 +16,7 @@ import numpy as np
 from numba import config, cuda
 
 from workbench.ir.system import System
-from workbench.run.compiled.code import kernels as compiled_kernels
+from workbench.run.compiled.code.kernels import DEVICE
 from workbench.run.compiled.code.loop import Substitution, executable, loop_source, parameters
 from workbench.run.compiled.lower.tape import Taped
 
@@ -77,7 +77,7 @@ _OWN = {
     "float_quotient": _float_quotient,
     "float_remainder": _float_remainder,
 }
-SCOPE = {name: cuda.jit(device=True)(function) for name, function in (compiled_kernels.DEVICE | _OWN).items()}
+SCOPE = {name: cuda.jit(device=True)(function) for name, function in (DEVICE | _OWN).items()}
 """What generated code calls, on the device. (For Python's own `min` and `max` numba 0.68 has no code there.)"""
 
 

@@ -16,7 +16,7 @@ from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineMissing
 from workbench.run.compiled.execute.observe import encode_any
-from workbench.run.compiled.gpu import cuda as compiled_cuda
+from workbench.run.compiled.gpu import cuda
 from workbench.run.compiled.parallel.blocks import Last, Scan
 from workbench.run.compiled.parallel.executor import Attempt, Parallel, offset_source
 from workbench.run.threaded.manager import ThreadManager
@@ -52,7 +52,7 @@ class ParallelGpu(Parallel):
         shortest: int = SHORTEST,
         **options: Any,
     ) -> None:
-        if not compiled_cuda.found():
+        if not cuda.found():
             raise EngineMissing("no NVIDIA GPU answers", hint="`workbench doctor` says what was found")
         super().__init__(
             pipeline, capacities, threads=blocks, reassociate=reassociate, shortest=shortest,
@@ -74,14 +74,14 @@ class ParallelGpu(Parallel):
         key = (kind, level, "lead")
         if key not in self._kernels:
             phases = self.lead_phases(kind, level)
-            self._kernels[key] = compiled_cuda.kernel(self.silent(level), phases, watch=False)
+            self._kernels[key] = cuda.kernel(self.silent(level), phases, watch=False)
         return self._kernels[key]
 
     def kernel(self, kind: str, places: bool) -> Any:
         """The kernel of the loop with outputs."""
         key = (kind, places, "outputs")
         if key not in self._kernels:
-            self._kernels[key] = compiled_cuda.kernel(self.system, self.phases(kind), places=places)
+            self._kernels[key] = cuda.kernel(self.system, self.phases(kind), places=places)
         return self._kernels[key]
 
     def offset_kernel(self, scan: Scan) -> Any:
@@ -89,7 +89,7 @@ class ParallelGpu(Parallel):
         domain = self.system.variables[scan.position].domain
         key = (domain, scan.op, "offset")
         if key not in self._kernels:
-            self._kernels[key] = compiled_cuda.offset_kernel(offset_source(domain, scan.op))
+            self._kernels[key] = cuda.offset_kernel(offset_source(domain, scan.op))
         return self._kernels[key]
 
 
@@ -110,7 +110,7 @@ class _OnGpu(Attempt):
         if None in self.clocks.values():
             return False
         rows = np.arange(-self.lead, self.length)[:, None] + np.array(self.edges[:-1])[None, :]
-        self.columns = [compiled_cuda.sent(x[np.maximum(rows, 0)]) for x in self.inputs]
+        self.columns = [cuda.sent(x[np.maximum(rows, 0)]) for x in self.inputs]
         state = [np.repeat(array[:, None], self.count, axis=1) for array in self.state]
         self._set_clocks(state, -self.lead)
         for level in range(levels):
@@ -141,9 +141,9 @@ class _OnGpu(Attempt):
     def _made(self, kernel: Any, state: Sequence[Any], first: int, last: int) -> list[Any]:
         """The states after these rows, of which nothing is put out; the first block stays where it was."""
         if first < last:
-            whole, real, *memories = there = [compiled_cuda.sent(array) for array in state]
-            counts, bad = compiled_cuda.sent(np.zeros((0, self.count), np.int64)), self._good()
-            compiled_cuda.launch(
+            whole, real, *memories = there = [cuda.sent(array) for array in state]
+            counts, bad = cuda.sent(np.zeros((0, self.count), np.int64)), self._good()
+            cuda.launch(
                 kernel, self.count, first, last, whole, real, counts, *memories, *self.columns, bad
             )  # fmt: skip
             state = [array.copy_to_host() for array in there]
@@ -152,7 +152,7 @@ class _OnGpu(Attempt):
         return list(state)
 
     def _good(self) -> Any:
-        return compiled_cuda.sent(np.zeros(self.count, np.bool_))
+        return cuda.sent(np.zeros(self.count, np.bool_))
 
     def _folded(self, level: int, state: list[Any]) -> list[Any]:
         """The states at the next place in front of the blocks, with the scans of this level."""
@@ -190,16 +190,16 @@ class _OnGpu(Attempt):
 
     def _finished(self, first: int, counts: Any, begun: list[Any], written: Sequence[Any]) -> bool:
         of = self.of
-        whole, real, *memories = there = [compiled_cuda.sent(array) for array in begun]
-        made, bad = compiled_cuda.sent(np.zeros((len(counts), self.count), np.int64)), self._good()
+        whole, real, *memories = there = [cuda.sent(array) for array in begun]
+        made, bad = cuda.sent(np.zeros((len(counts), self.count), np.int64)), self._good()
         owners = [j for j, (_, fields) in enumerate(of.form.results) for _ in fields]
         owners += range(len(counts)) if self.places else []
         widths = [pipe.width for _, _, pipe in of.results]
         views = [
-            compiled_cuda.room((self.length + 1) * widths[j] + 1, self.count, y.dtype)
+            cuda.room((self.length + 1) * widths[j] + 1, self.count, y.dtype)
             for j, y in zip(owners, written, strict=True)
         ]
-        compiled_cuda.launch(
+        cuda.launch(
             of.kernel(self.kind, self.places), self.count, self.lead, self.lead + self.length,
             whole, real, made, *memories, *self.columns, *views, bad,
         )  # fmt: skip
@@ -231,12 +231,10 @@ class _OnGpu(Attempt):
         for total in totals:
             before.append(of.join(last.scan, before[-1], total))
         kind = of._columns.dtype(domain)
-        offsets = compiled_cuda.sent(np.array([encode_any(domain, value) for value in before[:-1]], kind))
+        offsets = cuda.sent(np.array([encode_any(domain, value) for value in before[:-1]], kind))
         fields = [(j, k) for j, (_, kinds) in enumerate(of.form.results) for k in range(len(kinds))]
         for j, k in last.shown:
-            made = compiled_cuda.sent(numbers[j])
-            compiled_cuda.launch(
-                of.offset_kernel(last.scan), self.count, made, offsets, views[fields.index((j, k))], bad
-            )
+            made = cuda.sent(numbers[j])
+            cuda.launch(of.offset_kernel(last.scan), self.count, made, offsets, views[fields.index((j, k))], bad)
         self._set(ended, position, before[2:])
         return bool(bad.copy_to_host().any())

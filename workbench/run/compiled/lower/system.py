@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workbench.core.domain import Domain, Integers, Overflowing, Reals
-from workbench.core.evaluate import Bounded, escape_condition
+from workbench.core.escape import Bounded, escape_condition
 from workbench.core.fields import Map, scalars, within
 from workbench.core.fold import Substitute, postorder
 from workbench.core.kinds import Clocked
@@ -23,7 +23,7 @@ from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.system import Memory, System, instance_of
 from workbench.processors.held.group import flatten
-from workbench.run.base import check_support
+from workbench.run.backend import check_support
 from workbench.run.compiled.lower.words import refuse_large, refuse_long
 
 

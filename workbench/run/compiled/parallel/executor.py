@@ -16,7 +16,8 @@ from functools import partial
 from typing import Any
 
 from workbench.core.domain import Domain, Integer, Integers, Overflowing, Value
-from workbench.core.evaluate import escape_condition, straight_line
+from workbench.core.escape import escape_condition
+from workbench.core.evaluate import straight_line
 from workbench.core.ops import Operator, as_term, disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term, var

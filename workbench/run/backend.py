@@ -6,7 +6,7 @@ reason that the processor's class declares (`Processor.refusal`). Nothing is ref
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,6 +20,8 @@ from workbench.run.table import backend_row, backend_rows
 
 Steps = Iterable[Mapping[str, Value]]
 """A trace of inputs: per step, input name to its event; an absent input has none in this step."""
+Oracle = Callable[[str], Value | None]
+"""Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
 
 
 @dataclass(frozen=True)

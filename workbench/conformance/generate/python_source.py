@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 from workbench.conformance.generate.functions import source_of
@@ -15,29 +18,37 @@ from workbench.core.processor import Processor
 from workbench.processors.held.group import Group
 from workbench.processors.moore import Transition, Variable
 
-HEADER = """\
-from workbench.conformance.generate.functions import *
-from workbench.core.domain import *
-from workbench.core.fault import Fault, Kind
-from workbench.core.function import LIBRARY
-from workbench.faults import *
-from workbench.processors import *
-from workbench.processors.moore import Transition, Variable
-from workbench.builder import Builder
-"""
-
-
-def program(pipeline: Pipeline) -> str:
-    """A program that leaves an equal pipeline in the variable `pipeline`."""
-    made: dict[Pipeline, str] = {}
-    lines: list[str] = []
-    name = _define(pipeline, made, lines)
-    return HEADER + "\n" + "\n".join([*lines, f"pipeline = {name}"]) + "\n"
+STANDARD = {"random": "import random", "Path": "from pathlib import Path", "pytest": "import pytest"}
+WIDE = 100
+"""Characters of a line, beyond which names stand on a line each."""
 
 
 def body(pipeline: Pipeline) -> str:
-    """The same without the imports, to be read by people."""
-    return program(pipeline).removeprefix(HEADER).strip()
+    """A program that leaves an equal pipeline in the variable `pipeline`, without the imports."""
+    lines: list[str] = []
+    name = _define(pipeline, {}, lines)
+    return "\n".join([*lines, f"pipeline = {name}"])
+
+
+def imports(text: str, own: Iterable[str] = ()) -> str:
+    """The import lines of what a program uses, from places that stay where they are.
+
+    Parameters
+    ----------
+    own: lines that import something of a user's own, as far as it is used.
+    """
+    used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    lines = [line for name, line in STANDARD.items() if name in used]
+    lines += [line for line in own if line.split()[-1] in used]
+    lines += ["import workbench as wb"] if "wb" in used else []
+    for home in ("workbench.conformance", "workbench.processors"):
+        names = sorted(used.intersection(import_module(home).__all__))
+        used = used.difference(names)
+        line = f"from {home} import {', '.join(names)}"
+        if len(line) > WIDE:
+            line = "\n".join([f"from {home} import (", *(f"    {name}," for name in names), ")"])
+        lines += [line] if names else []
+    return "\n".join(lines)
 
 
 def _define(pipeline: Pipeline, made: dict[Pipeline, str], lines: list[str]) -> str:

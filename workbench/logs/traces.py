@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli import run_queues
 from workbench.errors import InputError, WorkbenchError
+from workbench.logs import capacities
+from workbench.run.table import Start, given
 
 if TYPE_CHECKING:
+    from workbench.core.domain import Integer
     from workbench.core.pipeline import Pipeline
+    from workbench.run.compiled.gpu.batch import Batch
 
 
-def execute(args: argparse.Namespace, pipeline: Pipeline, make: Callable[[Pipeline], Any]) -> int:
+def run_traces(pipeline: Pipeline, make: Callable[[Pipeline], Batch], start: Start, integers: Integer | None) -> None:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
     from workbench.core.program import Port, Ports
     from workbench.events.read import read_events
     from workbench.events.values import Words
     from workbench.events.write import output_format, write_events
-    from workbench.run.table import given
 
+    args = start.options
     if other := given(args, "steps", "threads", "reassociate"):
         raise InputError(f"{other} and --key do not go together")
     key = args.key
     ports = pipeline.ports
     if key in ports.shown:
         raise InputError(f"an output of pipeline {pipeline.name} is called '{key}', as the column of keys is")
-    batch = run_queues.allocated(make, pipeline, args)
+    batch = capacities.allocated(make, pipeline, start, integers)
     own = ports.domains
     keys = Port(key, own.get(key, Words()))
     rows = Ports("rows", ports.inputs if key in own else (keys, *ports.inputs), (keys, *ports.outputs))
@@ -41,7 +43,7 @@ def execute(args: argparse.Namespace, pipeline: Pipeline, make: Callable[[Pipeli
         traces.setdefault(events[key], []).append({name: event for name, event in events.items() if name in own})
     written = output_format(args.output, args.format, args.input)
     try:
-        with run_queues.told(pipeline):
+        with capacities.told(pipeline):
             found = batch.events(list(traces.values()))
     except WorkbenchError as error:  # it counts the traces
         what = re.sub(r"^trace (\d+)", lambda number: f"{key} {list(traces)[int(number[1])]!r}", error.what)
@@ -50,4 +52,3 @@ def execute(args: argparse.Namespace, pipeline: Pipeline, make: Callable[[Pipeli
         for value, made in zip(traces, found, strict=True):
             for i in range(max(map(len, made.values()), default=0)):
                 writer.write({key: [value], **{name: each[i : i + 1] for name, each in made.items()}})
-    return 0

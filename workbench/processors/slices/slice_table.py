@@ -13,7 +13,7 @@ from workbench.core.processor import Emission, Machine, Maybe, Scattered, Slot, 
 from workbench.core.strict import aside, leaves_domain, strictly, when
 from workbench.core.term import FALSE, TRUE, Change, Content, Others, Term, const
 from workbench.processors.held.holding import advance
-from workbench.processors.slices.copies import SliceMachine
+from workbench.processors.slices.slice_machine import SliceMachine
 
 if TYPE_CHECKING:
     from workbench.processors.slices.slice_last import SliceLast

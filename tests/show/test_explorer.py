@@ -225,7 +225,7 @@ def test_what_varies_from_round_to_round_is_not_claimed(page: Page, tmp_path: Pa
     assert run
     assert run.loop is not None
     assert run.varies == ("total",)
-    (tmp_path / "p.html").write_text(verdict.to_html(), encoding="utf-8")
+    (tmp_path / "p.html").write_text(explorer([verdict]), encoding="utf-8")
     page.open(tmp_path / "p.html", f"step={len(run.steps)}")
     assert page.ask(SHOWN)["pipes"]["total"][0] == "?"
     assert "total" in page.ask("document.querySelector('.varies').textContent")
@@ -360,7 +360,7 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trace = Trace(tuple(steps), LONG - 60, "it goes on", False, "", domains, {}, (), pipeline)
     verdict = Verdict("big", "response", Outcome.FAILS, "none", 0, 0, 2, 16, "modular", (), trace)
     path = tmp_path_factory.mktemp("big") / "big.html"
-    path.write_text(verdict.to_html(), encoding="utf-8")
+    path.write_text(explorer([verdict]), encoding="utf-8")
     return path
 
 
@@ -402,7 +402,7 @@ def test_text_cannot_break_out_of_its_place() -> None:
     step = TraceStep({}, {"x": "</script><b>"}, {})
     trace = Trace((step,), shows="</script><script>alert(1)</script>")
     verdict = Verdict("<b>p</b>", "q", Outcome.FAILS, "e", 0, 0, 1, 4, "modular", ("<i>",), trace)
-    text = verdict.to_html()
+    text = explorer([verdict])
     assert text.count("</script>") == 2
     assert "<b>" not in text
     assert "<title>&lt;b&gt;p" in text
@@ -413,7 +413,7 @@ def test_without_graphviz_the_tables_are_there(verdicts: dict[str, Verdict], mon
         raise WorkbenchError("no graphviz")
 
     monkeypatch.setattr("workbench.show.explorer.svg", missing)
-    text = verdicts["overflow"].to_html()
+    text = explorer([verdicts["overflow"]])
     assert '<template id="drawing-0"></template>' in text
     assert "<svg" not in text
 

@@ -6,27 +6,29 @@ such logs, the executor enforces them, and a log with gaps that would need more 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from workbench.cli import options as o
+from workbench.core.domain import Integer
 from workbench.errors import NoCapacity, Overflow, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
+    from workbench.run.table import Start
     from workbench.verify.buffers.buffers import Buffer
 
 T = TypeVar("T")
 
+SMALL = 4
+"""The N to ask about where the run is over plain numbers."""
 SECONDS = 20.0
 """How long may be looked for the capacity of a queue."""
 TOGETHER = "where all inputs come together"
 OTHERWISE = "the reference backend needs no capacities"
 
 
-def allocated(make: Callable[[Pipeline], T], pipeline: Pipeline, args: argparse.Namespace) -> T:
+def allocated(make: Callable[[Pipeline], T], pipeline: Pipeline, start: Start, integers: Integer | None) -> T:
     """What `make` makes of a pipeline, with the capacities that it turns out to need.
 
     Raises
@@ -37,28 +39,27 @@ def allocated(make: Callable[[Pipeline], T], pipeline: Pipeline, args: argparse.
         return make(pipeline)
     except NoCapacity as error:
         refused = error
-    found = _computed(pipeline, refused, args)
-    exact = args.N is not None or args.integers is not None  # the domain asked about is that of the run
+    asked = integers or Integer(SMALL)
+    found = _computed(pipeline, refused, asked, start)
+    exact = integers is not None  # the domain asked about is that of the run
     proven = {b.queue: b.capacity for b in found.values() if b.capacity is not None and (b.for_every_n or exact)}
     try:
         return make(pipeline.with_capacities({**proven, **pipeline.capacities}))
     except NoCapacity as error:
         hopeless = (buffer for buffer in found.values() if buffer.growth and buffer.queue not in pipeline.capacities)
-        raise _explained(next(hopeless, found[error.queue]), pipeline, args) from None
+        raise _explained(next(hopeless, found[error.queue]), pipeline, asked, start) from None
 
 
-def _computed(pipeline: Pipeline, refused: NoCapacity, args: argparse.Namespace) -> dict[str, Buffer]:
+def _computed(pipeline: Pipeline, refused: NoCapacity, asked: Integer, start: Start) -> dict[str, Buffer]:
     """What is known of each queue where all inputs come together."""
-    from workbench.cli.progress import Progress
-    from workbench.core.domain import Overflowing
     from workbench.verify.answer.check import Settings
     from workbench.verify.ask.environment import Environment
     from workbench.verify.buffers.buffers import buffers
 
-    n, integers = o.N if args.N is None else args.N, Overflowing(args.integers or o.KINDS[0])
-    settings = Settings(n=n, integers=integers, environment=Environment("synchronised"), seconds=SECONDS)
+    together = Environment("synchronised")
+    settings = Settings(n=asked.n, integers=asked.overflow, environment=together, seconds=SECONDS)
     try:
-        with Progress(f"capacities of the queues of {pipeline.name}"):
+        with start.progress(f"capacities of the queues of {pipeline.name}"):
             return {buffer.queue: buffer for buffer in buffers(pipeline, settings).queues}
     except WorkbenchError as error:
         what = f"{refused.what}; none could be computed: {error.what}"
@@ -66,7 +67,7 @@ def _computed(pipeline: Pipeline, refused: NoCapacity, args: argparse.Namespace)
         raise NoCapacity(what, where=error.where, hint=hint, queue=refused.queue) from error
 
 
-def _explained(buffer: Buffer, pipeline: Pipeline, args: argparse.Namespace) -> NoCapacity:
+def _explained(buffer: Buffer, pipeline: Pipeline, asked: Integer, start: Start) -> NoCapacity:
     """Why a queue has no capacity, and what to do about it."""
     what = f"queue '{buffer.queue}' of pipeline {pipeline.name}"
     by_hand = f"write `capacity queue({buffer.queue}) = ...` into the file"
@@ -75,8 +76,10 @@ def _explained(buffer: Buffer, pipeline: Pipeline, args: argparse.Namespace) -> 
     if buffer.capacity is None:
         what += f" has no known capacity, also {TOGETHER}: {buffer.reason}"
         return NoCapacity(what, hint=f"{by_hand}; {OTHERWISE}", queue=buffer.queue)
-    what += f" needs a capacity that depends on values: with integers 0..{o.N - 1} it is {buffer.capacity}, {TOGETHER}"
-    wider = f"`workbench buffers {args.file} --inputs synchronised -N 256 --annotate`"
+    what += (
+        f" needs a capacity that depends on values: with integers 0..{asked.n - 1} it is {buffer.capacity}, {TOGETHER}"
+    )
+    wider = f"`workbench buffers {start.option('file', 'FILE')} --inputs synchronised -N 256 --annotate`"
     return NoCapacity(what, hint=f"{wider} asks about larger ones, or {by_hand}; {OTHERWISE}", queue=buffer.queue)
 
 

@@ -1,0 +1,211 @@
+"""Run a program on a log.
+
+Streams: an event's outputs are written before the next event is read, so that it works in a unix pipe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from workbench.core.domain import Integer, Value
+from workbench.core.pipeline import Pipeline
+from workbench.errors import InputError, did_you_mean
+from workbench.logs import capacities
+from workbench.run.table import Start, backend_options, backend_row, refuse_foreign
+
+if TYPE_CHECKING:
+    from workbench.language import Loaded
+    from workbench.run.backend import Backend, StepRecord
+    from workbench.run.reference.executor import Reference
+    from workbench.run.reference.random_faults import RandomFaults
+
+RATE = 0.1
+BATCH = 4096
+"""Steps that a compiled backend takes at a time, where nobody waits for the output of each."""
+LARGE = 1 << 18
+"""The same where these steps are made in several threads."""
+Say = Callable[[str], object]
+
+
+def run_log(
+    program: Pipeline | Loaded | str | Path,
+    input: str | Path | Iterable[Mapping[str, Value]],
+    output: str | Path | None = None,
+    *,
+    integers: Integer | None = None,
+    **options: Any,
+) -> dict[str, list[Value]]:
+    """Run a program on a log.
+
+        wb.run_log("models/time2021/sum_of_odds.pipe", "x.csv", "y.jsonl", backend="numba")
+        wb.run_log(pipeline, [{"x": 1}, {"x": 2}])
+
+    Parameters
+    ----------
+    program: a pipeline, or the file that it is in, `FILE` or `FILE:NAME`.
+    input: a `.csv`, `.jsonl` or `.parquet` file, or the steps, each a mapping from input to event.
+    output: such a file, to be written. None: what comes out is returned.
+    integers: what `int` is; None: plain Python numbers.
+    options: those of `workbench run`, as they are called there: `backend`, `format`, `threads`, `key`, `seed`, ...
+
+    Returns
+    -------
+    The stream of each output, by name; nothing where it is written.
+
+    Raises
+    ------
+    InputError: the log cannot be read or written, or an option is not for this backend.
+    Refused, NoCapacity, Overflow: the backend does not run this, or a queue has too little room.
+    """
+    from workbench.language import load
+
+    found = load(program) if isinstance(program, str | Path) else program
+    pipeline = found if isinstance(found, Pipeline) else found.pipeline
+    parser = argparse.ArgumentParser()
+    parser.register("type", "positive", int)
+    backend_options(parser)
+    known = {"format": None, "steps": False, "fault": [], **vars(parser.parse_args([]))}
+    if unknown := next(iter(options.keys() - known), None):
+        raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, known))
+    start = Start(argparse.Namespace(**{**known, "input": input, "output": output, **options}))
+    return run_with(pipeline if integers is None else pipeline.resolve(integers), start, integers)
+
+
+def run_with(
+    pipeline: Pipeline, start: Start, integers: Integer | None = None, struck: Say = lambda _: None
+) -> dict[str, list[Value]]:
+    """Run a pipeline as options say, which name `input` and `output` besides those of the backends; see `run`.
+
+    Parameters
+    ----------
+    integers: what `int` was resolved to, if it was.
+    struck: is told of each fault that strikes.
+    """
+    options = start.options
+    row = backend_row(options.backend)
+    refuse_foreign(row, options)
+    with contextlib.ExitStack() as closing:
+        start = replace(start, oracle=_faults(options, pipeline), closing=closing)
+        make, keyed = row.make, row.keyed
+        files = isinstance(options.input, str | Path) and options.output is not None
+        if (row.whole is not None or options.key is not None) and not files:
+            raise InputError("logs with keys are read from a file and written to one", hint="name input and output")
+        if row.whole is not None:
+            row.whole(pipeline, start)
+        elif options.key is not None and keyed is not None:
+            from workbench.logs.traces import run_traces
+
+            run_traces(pipeline, lambda given: keyed(given, start), start, integers)
+        elif make is not None:
+            return _step_by_step(pipeline, lambda given: make(given, start), start, integers, struck)
+    return {}
+
+
+def _step_by_step(
+    pipeline: Pipeline, make: Callable[[Pipeline], Backend], start: Start, integers: Integer | None, struck: Say
+) -> dict[str, list[Value]]:
+    from workbench.events.read import read_events
+    from workbench.events.write import output_format, write_events
+
+    options = start.options
+    path = options.input if isinstance(options.input, str | Path) else None
+    events: Iterator[Mapping[str, Any]]
+    events = iter(options.input) if path is None else read_events(path, pipeline, format=options.format)
+    live = options.output == "-" and (path == "-" or sys.stdout.isatty())
+    # nothing is written before the input is known to be there
+    events = _started(events)
+    found: dict[str, list[Value]] = {name: [] for name, _ in pipeline.outputs}
+    with capacities.told(pipeline):
+        backend = capacities.allocated(make, pipeline, start, integers)
+        made = _outputs(backend, events, struck if start.oracle else None, live=live)
+        if options.output is None:
+            for outputs in made:
+                for name, values in outputs.items():
+                    found[name] += values
+            last = backend.end()
+            return {name: values + list(last.get(name, [])) for name, values in found.items()}
+        written = output_format(options.output, options.format, path or "-")
+        with write_events(options.output, pipeline, format=written, idle=options.steps) as writer:
+            for outputs in made:
+                writer.write(outputs)
+                if live:
+                    sys.stdout.flush()
+            last = backend.end()
+            if any(last.values()):
+                writer.write(last)
+    return {}
+
+
+def _started(events: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The same events, the first one read already."""
+    return itertools.chain(list(itertools.islice(events, 1)), events)
+
+
+def _outputs(
+    backend: Backend, events: Iterator[Mapping[str, Any]], struck: Say | None, *, live: bool = False
+) -> Iterator[Mapping[str, list[Any]]]:
+    """What comes out in each step; where somebody waits for it, before the next step is read."""
+    if hasattr(backend, "outputs"):
+        yield from _compiled(backend, events, 1 if live else LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
+        return
+    several = None if live or struck else getattr(backend, "records", None)
+    for record in several(events) if several else map(backend.step, events):
+        yield record.outputs
+        if struck:
+            _tell_strikes(cast("Reference", backend), record, struck)
+
+
+def _compiled(backend: Any, events: Iterator[Mapping[str, Any]], size: int) -> Iterator[Mapping[str, list[Any]]]:
+    """The same, so many steps at a time."""
+    from workbench.errors import WorkbenchError
+
+    for steps in _batches(events, size):
+        try:
+            made: Iterable[Mapping[str, list[Any]]] = backend.outputs(steps)
+        except WorkbenchError:  # in one of the steps, before which there are others
+            few = len(steps) <= BATCH
+            made = (backend.step(step).outputs for step in steps) if few else _compiled(backend, iter(steps), BATCH)
+        yield from made
+
+
+def _batches(events: Iterator[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
+    """The events some steps at a time; those before one that cannot be read come out, too."""
+    problem: Exception | None = None
+    while problem is None:
+        batch: list[Mapping[str, Any]] = []
+        try:
+            batch.extend(itertools.islice(events, size))
+        except Exception as error:
+            problem = error
+        if batch:
+            yield batch
+        elif problem is None:
+            return
+    raise problem
+
+
+def _faults(options: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None:
+    """What makes faults strike, where the options ask for that."""
+    if not options.fault and options.seed is None and options.rate is None:
+        return None
+    from workbench.run.reference.random_faults import RandomFaults
+
+    return RandomFaults(pipeline, options.seed or 0, RATE if options.rate is None else options.rate)
+
+
+def _tell_strikes(backend: Reference, record: StepRecord, struck: Say) -> None:
+    """The faults that struck in the last step."""
+    from workbench.core.readable import show_value
+    from workbench.faults.struck import struck as strikes
+
+    carried = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
+    for strike in strikes(backend.flat, carried):
+        event = show_value(strike.event, strike.domain)
+        struck(f"step {backend.steps - 1}: {event} on {strike.pipe} was {strike.what}")
