@@ -49,7 +49,7 @@ class Alternate(Processor):
 from workbench.core.processor import END, Maybe
 from workbench.core.unfolding import Unfolding
 from workbench.processors.held.group import flatten
-from workbench.run.base import StepRecord
+from workbench.run.backend import StepRecord
 from workbench.run.table import BackendOption, BackendRow
 
 
