@@ -70,6 +70,25 @@ def test_capacities(workbench: Run, given: list[str], shown: object) -> None:
     assert len(done.objects[0]["counterexample"]) == {3: 6, 1: 3}[capacity]
 
 
+def test_several_at_a_time_are_printed_in_order(workbench: Run, tmp_path: Path) -> None:
+    asked = (
+        "check",
+        MODELS / "sum_of_odds.pipe",
+        "-p",
+        "no-full-queues",
+        "-p",
+        "liveness",
+        "-p",
+        "no-overflow",
+        "-Q",
+        1,
+    )
+    one, two = (workbench(*asked, "--quiet", "--jobs", jobs) for jobs in (1, 2))
+    assert one == two
+    assert workbench(*asked, "--jobs", 2, "--to-test", tmp_path / "test_it.py").out.count("confirmed by execution") == 1
+    assert "def test_no_full_queues" in (tmp_path / "test_it.py").read_text()
+
+
 def test_capacities_of_a_pipeline_reach_its_comparisons(workbench: Run) -> None:
     done = workbench("check", MODELS / "sum_of_odds.pipe", "-p", "equivalent(squares)", "-Q", "kept.data=1", "--json")
     assert done.objects[0]["Q"] == {"sum_of_odds.kept.data": 1}

@@ -91,7 +91,7 @@ def test_a_broken_processor_is_found_and_its_test_passes_once_it_is_mended(tmp_p
     assert [dict(events) for events in outcome.failure.steps] == [
         {"passthrough": 0}, {"passthrough": 1}, {"passthrough": 1},
     ]  # fmt: skip
-    kept.write_text(disagreement(outcome.failure, Recipe.of_user_file(found, None, tmp_path).of_part(outcome.part)))
+    kept.write_text(disagreement(outcome.failure, Recipe.of(found, None, tmp_path).of_part(outcome.part)))
     assert "1 failed" in run_pytest(kept).stdout
     mine.write_text(MENDED)
     assert "1 passed" in run_pytest(kept).stdout
@@ -147,7 +147,7 @@ def test_a_step_that_changes_its_state_in_place_is_found(tmp_path: Path, backend
     assert outcome.failure
     assert "'total' (Total) changes its state in place" in str(outcome.failure.left[1])
     assert sum(bool(events) for events in outcome.failure.steps) == 1
-    kept.write_text(disagreement(outcome.failure, Recipe.of_user_file(found, None, tmp_path).of_part(outcome.part)))
+    kept.write_text(disagreement(outcome.failure, Recipe.of(found, None, tmp_path).of_part(outcome.part)))
     assert "1 failed" in run_pytest(kept).stdout
     mine.write_text(MENDED_STATE)
     assert "1 passed" in run_pytest(kept).stdout

@@ -99,6 +99,15 @@ def test_all_at_once(source: Source, jobs: int) -> None:
         list(wb.check_all(problems, jobs=jobs, strict=True))
 
 
+def test_who_stops_looking_leaves_no_process(source: Source) -> None:
+    problems = [wb.problem(source.get("doubled"), "liveness") for _ in range(6)]
+    before = set(descendants(os.getpid()))
+    for problem, _ in wb.check_all(problems, jobs=2, ordered=True):
+        assert problem is problems[0]
+        break
+    assert not {pid for pid in set(descendants(os.getpid())) - before if _parent(pid) == os.getpid()}
+
+
 def test_without_an_engine_there_is_no_verdict(source: Source) -> None:
     problems = wb.problems(source, wb.Settings(engine="nuxmv"))
     with pytest.raises(EngineMissing, match="nuxmv"):

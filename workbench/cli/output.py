@@ -135,7 +135,8 @@ def decide_all(problems: list[Problem], args: argparse.Namespace) -> int:
 
     _validate(problems)
     verdicts: list[Verdict] = []
-    checks = check_all(problems, jobs=1, examined=getattr(args, "rests_on", False), strict=True)
+    jobs, examined = getattr(args, "jobs", 1), getattr(args, "rests_on", False)
+    checks = check_all(problems, jobs=jobs, ordered=True, examined=examined, strict=True)
     for number, item in enumerate(problems, 1):
         missing = [problem.undecided() for problem in problems[len(verdicts) :]]
         report_missing([each.to_json() if args.json else headline(each) for each in missing], exit_code(verdicts))

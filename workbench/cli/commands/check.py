@@ -20,6 +20,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser)
     property_option(parser)
     o.check_options(parser)
+    parser.add_argument(
+        "--jobs", type=o.positive, default=1, metavar="J",
+        help="how many properties at a time, each with the memory of --memory (default: 1)",
+    )  # fmt: skip
     written_runs.options(parser)
     o.examine_option(parser)
 

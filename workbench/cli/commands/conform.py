@@ -21,7 +21,8 @@ from workbench.events.files import write_atomically
 if TYPE_CHECKING:
     from workbench.conformance.compare.conform import Conformity, Search
     from workbench.conformance.compare.contenders import Contender
-    from workbench.conformance.compare.user_files import Subject
+    from workbench.conformance.compare.user_files import PythonPipeline
+    from workbench.language import Loaded
 
 EXAMPLES = 100
 
@@ -89,7 +90,7 @@ def _hypothesis() -> None:
         raise InputError("this command needs the package hypothesis", hint="pip install 'workbench[conform]'")
 
 
-def _subjects(file: str, params: list[str]) -> Iterator[Subject]:
+def _subjects(file: str, params: list[str]) -> Iterator[Loaded | PythonPipeline]:
     from workbench.conformance.compare.user_files import python_pipelines, subject
     from workbench.language import parameters
 
@@ -103,11 +104,11 @@ def _subjects(file: str, params: list[str]) -> Iterator[Subject]:
 
 def _outcomes(
     args: argparse.Namespace,
-    subjects: list[Subject],
+    subjects: list[Loaded | PythonPipeline],
     among: tuple[Contender, ...],
     search: Search,
     progress: Progress,
-) -> Iterator[tuple[Subject | None, Conformity]]:
+) -> Iterator[tuple[Loaded | PythonPipeline | None, Conformity]]:
     from workbench.conformance.compare.conform import conform, conform_random
 
     reached = [search.seed]
@@ -193,13 +194,13 @@ def _plain(value: Any) -> Any:
     return value if whole or value is None else str(value)
 
 
-def _written(args: argparse.Namespace, subject: Subject | None, outcome: Conformity) -> Path:
+def _written(args: argparse.Namespace, subject: Loaded | PythonPipeline | None, outcome: Conformity) -> Path:
     """The test of a failure, in the folder."""
     from workbench.conformance.written_tests.disagreements import disagreement
     from workbench.conformance.written_tests.recipe import Recipe, identifier
 
     assert outcome.failure is not None
-    recipe = None if subject is None else Recipe.of_user_file(subject, outcome.integers, args.to_test)
+    recipe = None if subject is None else Recipe.of(subject, outcome.integers, args.to_test)
     if recipe is not None and outcome.part:
         recipe = recipe.of_part(outcome.part)
     name = f"test_{identifier(outcome.pipeline)}_on_{identifier(outcome.failure.right[0])}.py"

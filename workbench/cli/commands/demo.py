@@ -85,20 +85,12 @@ def _table(problems: list[Problem], jobs: int) -> Iterator[Verdict]:
     asked = max(len(_cut(problem.text)) for problem in problems)
     print(_row("pipeline", names, "property", asked, "verdict", "rests on", "engine", "seconds"))
     print("─" * (names + asked + 74))
-    early: dict[Problem, Verdict] = {}
-    following = 0
     with Progress("checking") as progress:
-        for decided, verdict in check_all(problems, jobs=jobs):
-            early[decided] = verdict
-            while following < len(problems) and problems[following] in early:
-                next_one = early.pop(problems[following])
-                progress.clear()
-                print(_line(next_one, names, asked), flush=True)
-                yield next_one
-                following += 1
-            progress.text = (
-                f"checking {following} of {len(problems)}: {problems[min(following, len(problems) - 1)].name}"
-            )
+        for number, (decided, verdict) in enumerate(check_all(problems, jobs=jobs, ordered=True), 1):
+            progress.clear()
+            print(_line(verdict, names, asked), flush=True)
+            yield verdict
+            progress.text = f"checked {number} of {len(problems)}: {decided.name}"
 
 
 def _line(verdict: Verdict, names: int, asked: int) -> str:

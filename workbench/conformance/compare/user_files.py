@@ -5,46 +5,36 @@ from __future__ import annotations
 import importlib.util
 import sys
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError, WorkbenchError, did_you_mean
-from workbench.language import read_file
+from workbench.language import Loaded, read_file
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A pipeline, and where it comes from.
-
-    Attributes
-    ----------
-    text: of the `.pipe` file; empty for a Python file.
-    """
+class PythonPipeline:
+    """A pipeline of a Python file, and the variable that holds it."""
 
     pipeline: Pipeline
     file: str
     name: str
-    params: Mapping[str, Value] = field(default_factory=dict)
-    text: str = ""
 
 
-def subject(file: str, name: str | None = None, /, **params: Value) -> Subject:
+def subject(file: str, name: str | None = None, /, **params: Value) -> Loaded | PythonPipeline:
     """One pipeline of a file: the one of this name, else `main`, else the last."""
-    if file.endswith(".py"):
-        if params:
-            raise InputError("the pipelines of a Python file have no parameters", where=file)
-        found = python_pipelines(file)
-        chosen = name or ("main" if "main" in found else list(found)[-1])
-        if chosen not in found:
-            raise InputError(f"there is no pipeline '{chosen}'", where=file, hint=did_you_mean(chosen, list(found)))
-        return Subject(found[chosen], file, chosen)
-    source = read_file(file)
-    loaded = source.get(name, **params)
-    return Subject(loaded.pipeline, file, name or source.default, params, source.text)
+    if not file.endswith(".py"):
+        return read_file(file).get(name, **params)
+    if params:
+        raise InputError("the pipelines of a Python file have no parameters", where=file)
+    found = python_pipelines(file)
+    chosen = name or ("main" if "main" in found else list(found)[-1])
+    if chosen not in found:
+        raise InputError(f"there is no pipeline '{chosen}'", where=file, hint=did_you_mean(chosen, list(found)))
+    return PythonPipeline(found[chosen], file, chosen)
 
 
 def python_pipelines(file: str) -> dict[str, Pipeline]:

@@ -44,7 +44,7 @@ def _add(file: WrittenFile, verdict: Verdict) -> None:
             f"'{verdict.property}' of {verdict.pipeline} has no run to write a test of",
             hint="only verdicts with a counterexample or a witness can be written as tests",
         )
-    names = [file.pipeline(Recipe.of_subject(side, problem.fitting.domain)) for side in problem.sides]
+    names = [file.pipeline(Recipe.of(side, problem.fitting.domain)) for side in problem.sides]
     if isinstance(problem.prop, Equivalence):
         lines = comparison(run, names[0], names[1], problem.prop.mode)
     else:

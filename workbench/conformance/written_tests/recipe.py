@@ -7,15 +7,15 @@ import keyword
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from workbench.conformance.compare.user_files import Subject
+from workbench.conformance.compare.user_files import PythonPipeline
 from workbench.conformance.generate.python_source import body
-from workbench.core.domain import Integer, Value
+from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import WorkbenchError
@@ -39,46 +39,29 @@ class Recipe:
     doc: str = field(default="", compare=False)
 
     @classmethod
-    def of_text(
-        cls,
-        text: str,
-        name: str,
-        params: Mapping[str, Value],
-        integers: Integer | None,
-        faults: Sequence[str] = (),
-        *,
-        sound: bool = False,
+    def of(
+        cls, subject: Pipeline | Loaded | PythonPipeline, integers: Integer | None, folder: str | Path = "."
     ) -> Recipe:
-        """A pipeline of a `.pipe` text, with values for its parameters, and more faults; or, `sound`, without any."""
-        given = "".join(f", {key}={written(value)}" for key, value in params.items())
-        made = f"wb.parse(SOURCE).get({written(name)}{given}).pipeline"
-        if faults:
-            made = f"wb.faulty({made}, {', '.join(map(written, faults))})"
-        result = f"return {f'wb.faultless({made})' if sound else made}{_resolved(integers)}"
-        doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
-        name = f"{name} without faults" if sound else name
-        return cls(identifier(name), result, text=text, doc=doc)
+        """A pipeline, in a test file in this folder, with `int` resolved.
 
-    @classmethod
-    def of_user_file(cls, subject: Subject, integers: Integer | None, folder: str | Path = ".") -> Recipe:
-        """A pipeline of a user's file, in a test file in this folder.
-
-        A Python file is read again, so that it can be mended.
+        One of a `.pipe` file is built from its text. A Python file is read again, so that it can be mended.
         """
-        if subject.text:
-            return cls.of_text(subject.text, subject.name, subject.params, integers)
+        if isinstance(subject, Pipeline):
+            return cls.of_pipeline(subject if integers is None else subject.resolve(integers))
+        domain = "" if integers is None else f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
+        resolved = domain and f".resolve({domain})"
+        if isinstance(subject, Loaded):
+            given = "".join(f", {key}={written(value)}" for key, value in subject.params.items())
+            made = f"wb.parse(SOURCE).get({written(subject.name)}{given}).pipeline"
+            if subject.added:
+                made = f"wb.faulty({made}, {', '.join(map(written, subject.added))})"
+            made = f"wb.faultless({made})" if subject.sound else made
+            name = f"{subject.name} without faults" if subject.sound else subject.name
+            doc = "" if integers is None else f"`int` is 0..{integers.n - 1}, {integers.overflow}."
+            return cls(identifier(name), f"return {made}{resolved}", subject.source.text, doc)
         path = os.path.relpath(os.path.realpath(subject.file), os.path.realpath(folder))
         made = f"subject(str(Path(__file__).parent / {written(path)}), {written(subject.name)}).pipeline"
-        return cls(identifier(subject.name), f"return {made}{_resolved(integers)}")
-
-    @classmethod
-    def of_subject(cls, subject: Pipeline | Loaded, integers: Integer) -> Recipe:
-        """A pipeline: from its text where it has one, else by the Python program that builds it."""
-        if isinstance(subject, Pipeline):
-            return cls.of_pipeline(subject.resolve(integers))
-        return cls.of_text(
-            subject.source.text, subject.name, subject.params, integers, subject.added, sound=subject.sound
-        )
+        return cls(identifier(subject.name), f"return {made}{resolved}")
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Recipe:
@@ -103,12 +86,6 @@ class Recipe:
         """The function; `source` is the constant that holds the text."""
         doc = f'    """The pipeline {self.name}{": " + self.doc if self.doc else "."}"""'
         return f"def {name}():\n{doc}\n{indent(self.result.replace('SOURCE', source), '    ')}"
-
-
-def _resolved(integers: Integer | None) -> str:
-    if integers is None:
-        return ""
-    return f".resolve(wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name}))"
 
 
 def written(value: Any) -> str:

@@ -13,7 +13,12 @@ from workbench.verify.answer.verdict import Trace, Verdict
 
 
 def check_all(
-    problems: Iterable[Problem], *, jobs: int | None = None, examined: bool = False, strict: bool = False
+    problems: Iterable[Problem],
+    *,
+    jobs: int | None = None,
+    ordered: bool = False,
+    examined: bool = False,
+    strict: bool = False,
 ) -> Iterator[tuple[Problem, Verdict]]:
     """Decide many problems at the same time; each verdict comes as soon as it is known, with its problem.
 
@@ -27,6 +32,7 @@ def check_all(
     problems: made by `problem`, `problems` and `comparison`.
     jobs: how many at a time. None: one for each core. With 1 they are decided in this process, in their order, and
         share the time that is left where a `Budget` bounds it.
+    ordered: they come in the order of the problems, each as soon as those before it have.
     examined: what the verdicts rest on is examined, too.
     strict: raise what is wrong with a problem, in place of an `unknown` with that reason.
 
@@ -44,10 +50,16 @@ def check_all(
     from workbench.verify.answer.processes import in_processes
 
     def decided(number: int) -> Verdict:
-        return _decided(todo[number], 1, examined=examined, strict=strict)
+        return _decided(todo[number], -(-(len(todo) - number) // jobs), examined=examined, strict=strict)
 
+    early: dict[int, Verdict] = {}
+    following = 0
     for number, verdict in in_processes(todo, decided, jobs):
-        yield todo[number], _at_home(verdict, todo[number])
+        early[number] = _at_home(verdict, todo[number])
+        following = following if ordered else number
+        while following in early:
+            yield todo[following], early.pop(following)
+            following += 1
 
 
 def _decided(item: Problem, parts: int, *, examined: bool, strict: bool) -> Verdict:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -98,13 +99,15 @@ class _Member:
         """End the process; `now`: also what it works on."""
         if self.process.pid is None:
             return
-        if now:
-            self.process.terminate()
         self.connection.close()
-        self.process.join(5)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
+        for _ in range(5):
+            if now:
+                self.process.terminate()  # again, where it came in a call that lets no exception through
+            self.process.join(1)
+            if not self.process.is_alive():
+                return
+        self.process.kill()
+        self.process.join()
 
 
 @contextlib.contextmanager
@@ -140,4 +143,5 @@ def _serve(connection: Connection, ours: Sequence[Connection], decided: Callable
 
 
 def _stop(*_: object) -> None:
+    sys.unraisablehook = lambda _: None  # what is let through nowhere is not told either: it comes again
     raise KeyboardInterrupt
