@@ -48,6 +48,15 @@ def engines() -> list[Sequence[str]]:
     return [("`--engine`", "what", "decides"), *((f"`{row.name}`", row.what, row.decides) for row in rows)]
 
 
+def processors() -> list[Sequence[str]]:
+    """The processors that the language names, and how each is called."""
+    from workbench.language.arguments import signature
+    from workbench.processors import PROCESSORS
+
+    lines = ((signature(kind), (kind.__doc__ or "").partition("\n")[0]) for _, kind in sorted(PROCESSORS.items()))
+    return [("call", "gives"), *((f"`{call}`", line) for call, line in lines)]
+
+
 def _code(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
@@ -57,6 +66,7 @@ TABLES: dict[str, Callable[[], list[Sequence[str]]]] = {
     "backends": backends,
     "contenders": contenders,
     "engines": engines,
+    "processors": processors,
 }
 
 

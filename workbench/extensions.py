@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from workbench.errors import WorkbenchError
+
 VARIABLE = "WORKBENCH_EXTENSIONS"
 
 
@@ -24,6 +26,29 @@ def later(module: str, name: str, *given: Any) -> Callable[[], Any]:
     return lambda: getattr(importlib.import_module(module), name)(*given)
 
 
+def rows(package: str) -> dict[str, Any]:
+    """The `ROW` of each module of a package, by its name and in the order of its rank.
+
+    The package is given by its name: what its rows start reads the table of them.
+
+    Raises
+    ------
+    WorkbenchError: a module has no `ROW`, or two have one of the same name.
+    """
+    listed = []
+    for name, path in files(importlib.import_module(package).__path__).items():
+        row = getattr(importlib.import_module(f"{package}.{name}"), "ROW", None)
+        if row is None:
+            raise WorkbenchError("there is no ROW that says what it is", where=path)
+        listed.append((row, path))
+    found: dict[str, Any] = {}
+    for row, path in sorted(listed, key=lambda each: (each[0].rank, each[0].name)):
+        if row.name in found:
+            raise WorkbenchError(f"'{row.name}' is there already", where=path)
+        found[row.name] = row
+    return found
+
+
 def files(places: Iterable[str]) -> dict[str, str]:
     """The modules in these folders, name to path, in alphabetical order; the first of a name is the one imported."""
     found = {
@@ -34,14 +59,3 @@ def files(places: Iterable[str]) -> dict[str, str]:
         if name.endswith(".py") and not name.startswith("_")
     }
     return dict(sorted(found.items()))
-
-
-def rows(package: str) -> dict[str, Any]:
-    """The `ROW` of each module of a package, by its name and in the order of its rank.
-
-    The package is given by its name: what its rows start reads the table of them.
-    """
-    found = [
-        importlib.import_module(f"{package}.{name}").ROW for name in files(importlib.import_module(package).__path__)
-    ]
-    return {row.name: row for row in sorted(found, key=lambda row: (row.rank, row.name))}

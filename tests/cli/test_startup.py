@@ -15,8 +15,12 @@ HEAVY = {"networkx", "numpy", "numba", "llvmlite", "pandas", "pyarrow", "matplot
 """Packages that take a tenth of a second and more."""
 MEANING = {"core", "processors", "ir", "run", "smv", "verify", "show", "conformance", "lab"}
 """What a text that cannot be read has no use for."""
-LIGHT = re.compile(r"workbench\.(events(\.files)?|run(\.table|\.backends.*)?|verify(\.decide(\.table|\.engines.*)?)?)")
-"""What writes files, and the tables of which options are made: rows that import what they are about at use."""
+LIGHT = re.compile(
+    r"workbench\.(events(\.files)?|run(\.table|\.backends.*)?"
+    r"|verify(\.decide(\.table|\.engines.*)?|\.certify|\.equivalence)?)"
+)
+"""What writes files, the tables of which options are made (rows import what they are about at use), and names of
+modules that are no more."""
 
 ASK = """
 import contextlib, io, json, sys

@@ -11,9 +11,7 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.language import parse, parse_expression
-from workbench.language.arguments import slots
 from workbench.language.evaluate import Evaluator
-from workbench.processors import PROCESSORS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
@@ -56,23 +54,3 @@ def test_no_block_is_left_out():
     for kind, _, following, _ in PAIRS:
         assert after.get(kind, following) == following
     assert {kind for kind, _ in BLOCKS} == {"pipe", "run", "mistake", "message", "python"}
-
-
-def test_every_processor_is_in_the_table():
-
-    missing = [name for name in PROCESSORS if f"`{name}(" not in PAGE]
-    assert not missing
-
-
-def test_the_table_of_processors_names_their_parameters():
-    """`name(streams, parameters)`: parameters can be given by name, so the page has their names."""
-    (table,) = re.findall(r"\| call \| gives \|\n(.*?)\n\n", PAGE, re.DOTALL)
-    calls = re.findall(r"`(\w+)\(([^)]*)\)`", "\n".join(row.split("|")[1] for row in table.splitlines()))
-    wrong = []
-    for name, written in calls:
-        known = [slot.name for slot in slots(PROCESSORS[name])]
-        given = [word for word in written.split(", ") if word != "..."]
-        streams = 1 if name == "apply" else max(1, PROCESSORS[name].samples()[0].in_arity)
-        wrong += [f"{name}: {word}" for word in given[streams:] if known and word not in known]
-    assert len(calls) > 40
-    assert not wrong

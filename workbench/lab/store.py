@@ -15,7 +15,7 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,19 +100,12 @@ class ResultStore:
         stamp = new_name()
         data = _encoded(results)
         final = self.folder / f"part-{name}{'.' * bool(name)}{stamp}.{_hash(data)}.parquet"
-        aside = self.folder / f".part-{stamp}.incoming"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+        with self._aside(stamp) as aside:
             with aside.open("wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(aside, final)
-        except OSError as error:
-            raise self._unwritable(error) from error
-        finally:
-            with contextlib.suppress(OSError):
-                aside.unlink()
         if name:
             self.tidy(name, newer=False)
         return final
@@ -149,10 +142,16 @@ class ResultStore:
         ------
         LabError: they could not.
         """
-        aside = self.folder / f".part-{secrets.token_hex(4)}.incoming"
+        with self._aside(secrets.token_hex(4)) as aside:
+            aside.write_bytes(bytes(1))
+
+    @contextlib.contextmanager
+    def _aside(self, stamp: str) -> Iterator[Path]:
+        """Where a file is written that is not there yet; nothing stays of it. LabError where that cannot be."""
+        aside = self.folder / f".part-{stamp}.incoming"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            aside.write_bytes(bytes(1))
+            yield aside
         except OSError as error:
             raise self._unwritable(error) from error
         finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -80,12 +81,15 @@ _SPELLINGS = {"&": "and", "|": "or", "!": "not"}
 
 @v_args(meta=True)
 class _Builder(Transformer_NonRecursive[Token, Any]):
-    """One method per rule (or alias) of the grammar."""
+    """What rules of the grammar stand for: a row of `_RULES`, or a method for what takes more than a line."""
 
     def __init__(self, text: str, file: str, findings: Findings) -> None:
         super().__init__()
         self._text, self._file, self._findings = text, file, findings
         self._lines = text.splitlines()
+
+    def __default__(self, data: Token, children: list[Any], meta: Meta) -> Any:
+        return _RULES[data](children, meta, self._place)
 
     def _place(self, item: Token | Meta) -> Location:
         line, column = item.line or 1, item.column or 1
@@ -164,23 +168,6 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
             machine=body,
         )
 
-    def variable(self, meta: Meta, children: list[Any]) -> s.VariableSyntax:
-        name, kind, _, start = children
-        return s.VariableSyntax(str(name), kind, start, self._place(name))
-
-    def state(self, meta: Meta, children: list[Any]) -> s.StateSyntax:
-        name, output = children
-        return s.StateSyntax(str(name), output, self._place(name))
-
-    def transition(self, meta: Meta, children: list[Any]) -> s.TransitionSyntax:
-        source, _, target, _, guard, *updates = children
-        found = tuple(update for update in updates if update is not None)
-        return s.TransitionSyntax(str(source), str(target), guard, found, self._place(source))
-
-    def update(self, meta: Meta, children: list[Any]) -> s.UpdateSyntax:
-        name, value = children
-        return s.UpdateSyntax(str(name), value, self._place(name))
-
     def _comment_above(self, line: int) -> str:
         """The block of `#` lines right above a line."""
         block: list[str] = []
@@ -190,25 +177,9 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
             block.append(text.strip().removeprefix("#").removeprefix(" "))
         return "\n".join(reversed(block)).strip()
 
-    def parameters(self, meta: Meta, children: list[Any]) -> tuple[s.Parameter, ...]:
-        return tuple(c for c in children if isinstance(c, s.Parameter))
-
-    def parameter(self, meta: Meta, children: list[Any]) -> s.Parameter:
-        return s.Parameter(str(children[0]), children[2], self._place(children[0]))
-
-    def port(self, meta: Meta, children: list[Any]) -> s.PortSyntax:
-        return s.PortSyntax(str(children[0]), children[1], where=self._place(meta))
-
-    def output(self, meta: Meta, children: list[Any]) -> s.PortSyntax:
-        name = None if children[0] is None else str(children[0])
-        return s.PortSyntax(name, children[1], where=self._place(meta))
-
     def binding(self, meta: Meta, children: list[Any]) -> s.Binding:
         names = [c for c in children[:-1] if c.type == "NAME"]
         return s.Binding(tuple(map(str, names)), tuple(map(self._place, names)), children[-1], self._place(meta))
-
-    def result(self, meta: Meta, children: list[Any]) -> s.Return:
-        return s.Return(tuple(children[1:]), self._place(children[0]))
 
     def capacity(self, meta: Meta, children: list[Any]) -> s.CapacitySyntax:
         _, queue, equal, size = children
@@ -220,14 +191,6 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         first: Token = children[0]
         return first.update(value="".join(children))
 
-    def fault(self, meta: Meta, children: list[Any]) -> s.FaultSyntax:
-        found: s.FaultSyntax = children[1]
-        return found
-
-    def trouble(self, meta: Meta, children: list[Any]) -> s.FaultSyntax:
-        kind, pipe, _, by, _, most, _, when = children
-        return s.FaultSyntax(str(kind), str(pipe), by, most, when, self._place(kind), self._place(pipe))
-
     def function(self, meta: Meta, children: list[Any]) -> s.FunctionSyntax:
         name, *arguments = children[:-2]
         names = tuple(map(str, arguments))
@@ -236,10 +199,6 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
                 what = f"two arguments are called '{token}'"
                 self._findings.add(LanguageError(what, where=self._place(token), hint="rename one"))
         return s.FunctionSyntax(str(name), names, children[-1], self._place(name))
-
-    def check(self, meta: Meta, children: list[Any]) -> s.Check:
-        found: s.Check = children[0]
-        return found
 
     def monitor(self, meta: Meta, children: list[Any]) -> s.MonitorSyntax:
         systems = tuple(str(c)[1:-1] for c in children if isinstance(c, Token) and c.type == "STRING")
@@ -267,29 +226,6 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
 
     # --- types ---
 
-    def plain_type(self, meta: Meta, children: list[Any]) -> s.Identifier:
-        return s.Identifier(str(children[0]), where=self._place(meta))
-
-    def finite_type(self, meta: Meta, children: list[Any]) -> s.FiniteType:
-        base, kind, bound = children
-        return s.FiniteType(str(base), str(kind), bound, where=self._place(meta))
-
-    def range_type(self, meta: Meta, children: list[Any]) -> s.RangeType:
-        return s.RangeType(*children, where=self._place(meta))
-
-    def enum_type(self, meta: Meta, children: list[Any]) -> s.EnumType:
-        return s.EnumType(tuple(map(str, children)), where=self._place(meta))
-
-    def record_type(self, meta: Meta, children: list[Any]) -> s.RecordType:
-        return s.RecordType(tuple(children), where=self._place(meta))
-
-    def map_type(self, meta: Meta, children: list[Any]) -> s.MapType:
-        base, key, value = children
-        return s.MapType(str(base), key, value, where=self._place(meta))
-
-    def tuple_type(self, meta: Meta, children: list[Any]) -> s.TupleOf:
-        return s.TupleOf(tuple(children), where=self._place(meta))
-
     # --- expressions ---
 
     def integer(self, meta: Meta, children: list[Any]) -> s.Literal:
@@ -310,40 +246,6 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         inner = s.Literal(self._whole(children[1]), where=self._place(children[1]))
         return s.Operation("neg", (inner,), where=self._place(meta))
 
-    def real(self, meta: Meta, children: list[Any]) -> s.Literal:
-        return s.Literal(float(children[0]), where=self._place(meta))
-
-    def string(self, meta: Meta, children: list[Any]) -> s.Literal:
-        return s.Literal(str(children[0])[1:-1], where=self._place(meta))
-
-    def true(self, meta: Meta, children: list[Any]) -> s.Literal:
-        return s.Literal(True, where=self._place(meta))
-
-    def false(self, meta: Meta, children: list[Any]) -> s.Literal:
-        return s.Literal(False, where=self._place(meta))
-
-    def name(self, meta: Meta, children: list[Any]) -> s.Identifier:
-        return s.Identifier(str(children[0]), where=self._place(meta))
-
-    def sign(self, meta: Meta, children: list[Any]) -> s.Sign:
-        return s.Sign(str(children[0]), where=self._place(meta))
-
-    def binary(self, meta: Meta, children: list[Any]) -> s.Operation:
-        left, sign, right = children
-        word = _SPELLINGS.get(str(sign), str(sign))
-        return s.Operation(word, (left, right), where=self._place(sign))
-
-    def binary_temporal(self, meta: Meta, children: list[Any]) -> s.Temporal:
-        left, sign, right = children
-        return s.Temporal(str(sign), (left, right), where=self._place(sign))
-
-    def prefix(self, meta: Meta, children: list[Any]) -> s.Operation:
-        word = "neg" if children[0].type == "MINUS" else "not"
-        return s.Operation(word, (children[1],), where=self._place(meta))
-
-    def temporal(self, meta: Meta, children: list[Any]) -> s.Temporal:
-        return s.Temporal(str(children[0]), (children[1],), where=self._place(meta))
-
     def path(self, meta: Meta, children: list[Any]) -> s.Temporal:
         letter, inside = children
         if not isinstance(inside, s.Temporal) or inside.operator != "U":
@@ -357,33 +259,54 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
             return s.Temporal(f"{letter}F", (inside,), where=place)
         return s.Temporal(f"{letter}U", inside.operands, where=self._place(letter))
 
-    def choice(self, meta: Meta, children: list[Any]) -> s.Operation:
-        return s.Operation("if", tuple(children[1:]), where=self._place(meta))
 
-    def tuple_of(self, meta: Meta, children: list[Any]) -> s.TupleOf:
-        return s.TupleOf(tuple(children[1:]), where=self._place(meta))
+_At = Callable[[Token | Meta], Location]
+_RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
+    "parameters": lambda c, *_: tuple(each for each in c if isinstance(each, s.Parameter)),
+    "parameter": lambda c, _, at: s.Parameter(str(c[0]), c[2], at(c[0])),
+    "port": lambda c, meta, at: s.PortSyntax(str(c[0]), c[1], where=at(meta)),
+    "output": lambda c, meta, at: s.PortSyntax(_name(c[0]), c[1], where=at(meta)),
+    "variable": lambda c, _, at: s.VariableSyntax(str(c[0]), c[1], c[3], at(c[0])),
+    "state": lambda c, _, at: s.StateSyntax(str(c[0]), c[1], at(c[0])),
+    "transition": lambda c, _, at: s.TransitionSyntax(str(c[0]), str(c[2]), c[4], _present(c[5:]), at(c[0])),
+    "update": lambda c, _, at: s.UpdateSyntax(str(c[0]), c[1], at(c[0])),
+    "result": lambda c, _, at: s.Return(tuple(c[1:]), at(c[0])),
+    "fault": lambda c, *_: c[1],
+    "trouble": lambda c, _, at: s.FaultSyntax(str(c[0]), str(c[1]), c[3], c[5], c[7], at(c[0]), at(c[1])),
+    "check": lambda c, *_: c[0],
+    # types
+    "plain_type": lambda c, meta, at: s.Identifier(str(c[0]), where=at(meta)),
+    "finite_type": lambda c, meta, at: s.FiniteType(str(c[0]), str(c[1]), c[2], where=at(meta)),
+    "range_type": lambda c, meta, at: s.RangeType(*c, where=at(meta)),
+    "enum_type": lambda c, meta, at: s.EnumType(tuple(map(str, c)), where=at(meta)),
+    "record_type": lambda c, meta, at: s.RecordType(tuple(c), where=at(meta)),
+    "map_type": lambda c, meta, at: s.MapType(str(c[0]), c[1], c[2], where=at(meta)),
+    "tuple_type": lambda c, meta, at: s.TupleOf(tuple(c), where=at(meta)),
+    # expressions
+    "real": lambda c, meta, at: s.Literal(float(c[0]), where=at(meta)),
+    "string": lambda c, meta, at: s.Literal(str(c[0])[1:-1], where=at(meta)),
+    "true": lambda _, meta, at: s.Literal(True, where=at(meta)),
+    "false": lambda _, meta, at: s.Literal(False, where=at(meta)),
+    "name": lambda c, meta, at: s.Identifier(str(c[0]), where=at(meta)),
+    "sign": lambda c, meta, at: s.Sign(str(c[0]), where=at(meta)),
+    "binary": lambda c, _, at: s.Operation(_SPELLINGS.get(str(c[1]), str(c[1])), (c[0], c[2]), where=at(c[1])),
+    "binary_temporal": lambda c, _, at: s.Temporal(str(c[1]), (c[0], c[2]), where=at(c[1])),
+    "prefix": lambda c, meta, at: s.Operation("neg" if c[0].type == "MINUS" else "not", (c[1],), where=at(meta)),
+    "temporal": lambda c, meta, at: s.Temporal(str(c[0]), (c[1],), where=at(meta)),
+    "choice": lambda c, meta, at: s.Operation("if", tuple(c[1:]), where=at(meta)),
+    "tuple_of": lambda c, meta, at: s.TupleOf(tuple(c[1:]), where=at(meta)),
+    "field": lambda c, _, at: s.Field(c[0], str(c[2]), where=at(c[2])),
+    "call": lambda c, meta, at: s.Call(str(c[0]), _present(c[1:]), where=at(meta)),
+    "generic_call": lambda c, meta, at: s.Call(str(c[0]), _present(c[2:]), c[1], where=at(meta)),
+    "instance": lambda c, meta, at: s.Instantiation(str(c[0]), c[1], where=at(meta)),
+    "given": lambda c, *_: tuple(each for each in c if isinstance(each, s.Given)),
+    "value": lambda c, meta, at: s.Given(_name(c[0]), c[2], where=at(meta)),
+}
+"""What a rule (or alias) of the grammar stands for: of its children, its own place, and what tells the place of any."""
 
-    def field(self, meta: Meta, children: list[Any]) -> s.Field:
-        value, _, name = children
-        return s.Field(value, str(name), where=self._place(name))
 
-    def call(self, meta: Meta, children: list[Any]) -> s.Call:
-        name, *arguments = children
-        return s.Call(str(name), _present(arguments), where=self._place(meta))
-
-    def generic_call(self, meta: Meta, children: list[Any]) -> s.Call:
-        name, given, *arguments = children
-        return s.Call(str(name), _present(arguments), given, where=self._place(meta))
-
-    def instance(self, meta: Meta, children: list[Any]) -> s.Instantiation:
-        return s.Instantiation(str(children[0]), children[1], where=self._place(meta))
-
-    def given(self, meta: Meta, children: list[Any]) -> tuple[s.Given, ...]:
-        return tuple(c for c in children if isinstance(c, s.Given))
-
-    def value(self, meta: Meta, children: list[Any]) -> s.Given:
-        name, _, value = children
-        return s.Given(None if name is None else str(name), value, where=self._place(meta))
+def _name(token: Token | None) -> str | None:
+    return None if token is None else str(token)
 
 
 def _present(children: list[Any]) -> tuple[Any, ...]:

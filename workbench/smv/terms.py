@@ -8,7 +8,7 @@ because NuSMV evaluates the branch not taken and ends the process on a zero divi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 
 from workbench.core.domain import Bool, Domain, Enum, Integer, Overflowing, Range, Value
 from workbench.core.fold import Fold
@@ -62,6 +62,18 @@ def enum_labels(domains: Iterable[Domain], taken: Set[str]) -> dict[str, str]:
         found[label] = base
         used.add(base)
     return found
+
+
+def _comparison(sign: str) -> Callable[[Fold[str], Term, str, str], str]:
+    """What is written for a comparison: numbers of unequal width are compared as integers."""
+
+    def on_comparison(_: Fold[str], term: Term, a: str, b: str) -> str:
+        left, right = (arg.domain for arg in term.args)
+        if word_width(left) != word_width(right):
+            a, b = _plain(left, a), _plain(right, b)
+        return f"({a} {sign} {b})"
+
+    return on_comparison
 
 
 class SmvTerms(Fold[str]):
@@ -118,29 +130,7 @@ class SmvTerms(Fold[str]):
 
     # --- comparison ---
 
-    def _compare(self, term: Term, sign: str, a: str, b: str) -> str:
-        left, right = (arg.domain for arg in term.args)
-        if word_width(left) != word_width(right):
-            a, b = _plain(left, a), _plain(right, b)
-        return f"({a} {sign} {b})"
-
-    def on_eq(self, term: Term, a: str, b: str) -> str:
-        return self._compare(term, "=", a, b)
-
-    def on_ne(self, term: Term, a: str, b: str) -> str:
-        return self._compare(term, "!=", a, b)
-
-    def on_lt(self, term: Term, a: str, b: str) -> str:
-        return self._compare(term, "<", a, b)
-
-    def on_le(self, term: Term, a: str, b: str) -> str:
-        return self._compare(term, "<=", a, b)
-
-    def on_gt(self, term: Term, a: str, b: str) -> str:
-        return self._compare(term, ">", a, b)
-
-    def on_ge(self, term: Term, a: str, b: str) -> str:
-        return self._compare(term, ">=", a, b)
+    on_eq, on_ne, on_lt, on_le, on_gt, on_ge = map(_comparison, ("=", "!=", "<", "<=", ">", ">="))
 
     def on_even(self, term: Term, a: str) -> str:
         return f"({a}[0:0] = 0ud1_0)" if word_width(term.args[0].domain) else f"(({a}) mod 2 = 0)"
@@ -197,24 +187,26 @@ class SmvTerms(Fold[str]):
         return f"case {a} >= {b} : {a}; TRUE : {b}; esac"
 
     def on_div(self, term: Term, a: str, b: str) -> str:
-        zero, one = (
-            constant(term.args[1].domain, v, self.labels) if v in term.args[1].domain else str(v) for v in (0, 1)
-        )
-        safe, cases = _nonzero(term, b, zero, one)
+        safe, zero, cases = self._divisor(term.args[1], b)
         whole = f"({a} / {safe})"
         if _signed(term):
             whole = f"case {_remainder(a, safe)} : {whole} - 1; TRUE : {whole}; esac"
         return f"case {b} = {zero} : {zero}; TRUE : {whole}; esac" if cases else whole
 
     def on_mod(self, term: Term, a: str, b: str) -> str:
-        zero, one = (
-            constant(term.args[1].domain, v, self.labels) if v in term.args[1].domain else str(v) for v in (0, 1)
-        )
-        safe, cases = _nonzero(term, b, zero, one)
+        safe, zero, cases = self._divisor(term.args[1], b)
         rest = f"({a} mod {safe})"
         if _signed(term):
             rest = f"case {_remainder(a, safe)} : {rest} + {safe}; TRUE : {rest}; esac"
         return f"case {b} = {zero} : {a}; TRUE : {rest}; esac" if cases else rest
+
+    def _divisor(self, divisor: Term, b: str) -> tuple[str, str, bool]:
+        """A divisor NuSMV can divide by, zero as it is written there, and whether that has to be treated apart."""
+        domain = divisor.domain
+        zero, one = (constant(domain, v, self.labels) if v in domain else str(v) for v in (0, 1))
+        if divisor.is_const and divisor.payload != 0:
+            return b, zero, False
+        return f"case {b} = {zero} : {one}; TRUE : {b}; esac", zero, True
 
     # --- conversion ---
 
@@ -257,14 +249,6 @@ def _hi(domain: Domain) -> int:
 
 def _plain(domain: Domain, text: str) -> str:
     return f"toint({text})" if word_width(domain) else text
-
-
-def _nonzero(term: Term, b: str, zero: str, one: str) -> tuple[str, bool]:
-    """A divisor NuSMV can divide by, and whether zero has to be treated apart."""
-    divisor = term.args[1]
-    if divisor.is_const and divisor.payload != 0:
-        return b, False
-    return f"case {b} = {zero} : {one}; TRUE : {b}; esac", True
 
 
 def _signed(term: Term) -> bool:

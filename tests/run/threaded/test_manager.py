@@ -19,8 +19,8 @@ SEEDS = range(150)
 class Gate:
     """Tasks that wait to be let through."""
 
-    def __init__(self, primitives=threading):
-        self.changed = primitives.Condition()
+    def __init__(self):
+        self.changed = threading.Condition()
         self.open = False
         self.inside = 0
 
@@ -366,7 +366,7 @@ def test_a_seed_is_an_interleaving():
 
 def test_a_deadlock_is_found():
     def body(schedule):
-        one, two = schedule.Condition(), schedule.Condition()
+        one, two = schedule.RLock(), schedule.RLock()
 
         def crosswise(first, second):
             with first:

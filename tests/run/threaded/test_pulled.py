@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.run.threaded.test_manager import Failing, until
 from workbench.builder import Builder, pipeline
-from workbench.conformance.compare.differential import pulled
 from workbench.conformance.compare.schedules import Schedule
 from workbench.conformance.generate.pipelines import pipelines_and_traces
 from workbench.conformance.generate.python_source import body
@@ -36,6 +35,7 @@ from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.pipelined import Pipelined, vouch
 from workbench.run.threaded.placement import Placement
 from workbench.run.threaded.prefetch import Cancelled
+from workbench.run.threaded.primitives import Gates
 from workbench.run.threaded.pull_group import PullGroup
 from workbench.verify.analyses.certify import certify, certify_nodes
 
@@ -88,7 +88,7 @@ def test_a_pull_group_is_the_pipeline_under_every_schedule(given_, seed, capacit
         return
     streams = pipeline.ports.received(steps)
     try:
-        expected = pulled(pipeline, streams)
+        expected = drained(Reference(pipeline, capacities={}), streams, dict(pipeline.outputs))
     except Overflow:
         return
     schedule = Schedule(seed)
@@ -123,23 +123,23 @@ def test_an_event_is_given_as_soon_as_it_is_there():
         schedule = Schedule(seed)
 
         def run(schedule=schedule):
-            got = schedule.Condition()
-            seen = []
+            lock, gates, seen = schedule.RLock(), Gates(schedule), []
 
             def source():
                 for value in range(4):
                     yield value
-                    with got:
-                        while value not in seen:
-                            got.wait()
+                    with lock:
+                        gate = gates.shut() if value not in seen else None
+                    if gate is not None:
+                        gate.acquire()
 
             with ThreadManager(1, primitives=schedule) as manager:
                 group = PullGroup(alone(Cumulate(f.ADD)), manager, 4).connect(x=source())
                 for value in range(4):
                     assert group.pull() == value * (value + 1) // 2
-                    with got:
+                    with lock:
                         seen.append(value)
-                        got.notify_all()
+                        gates.open()
 
         schedule.run(run)
 
@@ -364,7 +364,7 @@ def test_a_pipelined_processor_is_the_processor_under_every_schedule(given_, see
             for (key, _), domain in zip(part.inputs, domains, strict=True)
         }
         try:
-            expected = pulled(part, streams)
+            expected = drained(Reference(part, capacities={}), streams, dict(part.outputs))
         except WorkbenchError:
             continue
         schedule = Schedule(seed)

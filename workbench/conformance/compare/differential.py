@@ -7,14 +7,23 @@ as a program, the trace, and the first step and pipe that differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.conformance.compare.executables import Executable, InputSequence, Observation, source_of
+from workbench.conformance.compare.executables import (
+    Executable,
+    InputSequence,
+    Observation,
+    OutputStreams,
+    Pulled,
+    Running,
+    Streams,
+    name_of,
+    source_of,
+)
 from workbench.conformance.generate.python_source import body
 from workbench.core.determinism import EXACT, Determinism, same
-from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow
@@ -84,28 +93,26 @@ def agree(
     Pipes and queues that both sides show are compared; the outputs' pipes must be among them. Errors of one kind at the
     same step agree, and end the comparison.
     """
-    names = _name(left), _name(right)
+    names = name_of(left), name_of(right)
     if names[0] == names[1]:
         names = f"{names[0]} (left)", f"{names[1]} (right)"
-    runs = _observed(left, steps), _observed(right, steps)
+    runs = zip(_observed(left, steps), _observed(right, steps), strict=False)
     shown: list[tuple[Observation, Observation]] = []
-    for position in range(len(steps)):
-        ours, theirs = next(runs[0]), next(runs[1])
+    for position, (ours, theirs) in zip(range(len(steps)), runs, strict=False):
         failures = [side for side in (ours, theirs) if isinstance(side, Exception)]
         lazily = isinstance(ours, Overflow) and not isinstance(theirs, Exception) and getattr(right, "lazy", False)
         if lazily or _over(failures, terms):
             return None
         found = _difference(pipeline, ours, theirs, terms)
+        if not failures:
+            shown.append((ours, theirs))  # type: ignore[arg-type]
         if found is not None:
             what, a, b = found
             made = source_of(left), source_of(right)
             sides = (names[0], a), (names[1], b)
-            if not failures:
-                shown.append((ours, theirs))  # type: ignore[arg-type]
             return Disagreement(
                 pipeline, steps, position, what, *sides, made, tuple(shown), terms.strict, _imports(left, right)
             )
-        shown.append((ours, theirs))  # type: ignore[arg-type]
     return None
 
 
@@ -117,10 +124,6 @@ def _imports(*executables: Executable) -> tuple[str, ...]:
 def foreign(kind: type) -> bool:
     """Whether a class is a user's own."""
     return not kind.__module__.startswith("workbench.")
-
-
-def _name(executable: Executable) -> str:
-    return str(getattr(executable, "name", "") or type(executable).__name__)
 
 
 def _over(failures: list[Exception], terms: Terms) -> bool:
@@ -141,19 +144,16 @@ def check(pipeline: Pipeline, steps: InputSequence, left: Executable, right: Exe
 def _observed(executable: Executable, steps: InputSequence) -> Iterator[Observation | Exception]:
     """The observations; then, where the run ends early, the reason, again and again."""
     count = 0
-    reason: Exception = AssertionError(f"the trace ends after {count} of {len(steps)} steps")
     try:
         for observation in executable.trace(steps):
             count += 1
             yield observation
-        reason = AssertionError(f"the trace ends after {count} of {len(steps)} steps")
-    except Overflow as error:
-        reason = error
-        if count == 0 and len(steps) > 1:
-            # an executable that makes its list at once: what it shows before the overflow counts too
-            yield from _observed(executable, steps[:-1])
+        reason: Exception = AssertionError(f"the trace ends after {count} of {len(steps)} steps")
     except Exception as error:
         reason = error
+        if isinstance(error, Overflow) and count == 0 and len(steps) > 1:
+            # an executable that makes its list at once: what it shows before the overflow counts too
+            yield from _observed(executable, steps[:-1])
     while True:
         yield reason
 
@@ -177,30 +177,6 @@ def _difference(
 # --- checks of the reference executor by itself ------------------------------------------------------------
 
 
-def pushed(pipeline: Pipeline, steps: InputSequence, executor: Reference | None = None) -> dict[str, list[Value]]:
-    """The output streams of the steps, with what comes at the end."""
-    executor = executor or Reference(pipeline)
-    shown: dict[str, list[Value]] = {name: [] for name, _ in pipeline.outputs}
-    for outputs in [*(executor.step(events).outputs for events in steps if events is not END), executor.end()]:
-        for name, values in outputs.items():
-            shown[name] += values
-    return shown
-
-
-def pulled(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> dict[str, list[Value]]:
-    """The output streams in pull mode, one event of each output in turn."""
-    executor = Reference(pipeline, capacities={}).connect(**streams)
-    shown: dict[str, list[Value]] = {name: [] for name, _ in pipeline.outputs}
-    open_ = list(shown)
-    while open_:
-        for name in list(open_):
-            try:
-                shown[name].append(executor.pull(name))
-            except StopIteration:
-                open_.remove(name)
-    return shown
-
-
 def check_streams(pipeline: Pipeline, steps: InputSequence) -> None:
     """Denotation, push mode, pull mode and a second run after `reset` give the same output streams.
 
@@ -209,35 +185,39 @@ def check_streams(pipeline: Pipeline, steps: InputSequence) -> None:
     if any(processor.timed for processor in flatten(pipeline).typed.values()):
         return  # what it emits depends on the steps
     streams = pipeline.ports.received(steps)
-    executor = Reference(pipeline)
-    specified = _unless_overflow(lambda: pipeline.denote(list(streams.values())))
-    found: dict[str, Any] = {"push mode": _unless_overflow(lambda: pushed(pipeline, steps, executor))}
-    if specified is not None:
-        specified = dict(zip(dict(pipeline.outputs), specified, strict=True))
-        found["pull mode"] = pulled(pipeline, streams)
-        executor.reset()
-        found["push mode after reset"] = pushed(pipeline, steps, executor)
-        found["a run in lockstep"] = Reference(pipeline).run(streams)
-    for how, outputs in found.items():
-        if not _same_streams(specified, outputs):
+    ending = [*(events for events in steps if events is not END), END]
+    pushed = Streams(Running(pipeline), pipeline)
+
+    def named(shown: OutputStreams) -> OutputStreams:
+        return {name: shown[pipe] for name, pipe in pipeline.outputs}
+
+    names = [name for name, _ in pipeline.outputs]
+    specified = _unless_overflow(lambda: dict(zip(names, pipeline.denote(list(streams.values())), strict=True)))
+    ways: dict[str, Callable[[], OutputStreams]] = {
+        "push mode": lambda: named(pushed.streams(ending)),
+        "pull mode": lambda: named(Pulled(pipeline).streams(ending)),
+        "push mode after reset": lambda: named(pushed.streams(ending)),
+        "a run in lockstep": lambda: Reference(pipeline).run(streams),
+    }
+    for how, run in ways.items():
+        found = _unless_overflow(run)
+        if not _same_streams(specified, found):
             raise AssertionError(
-                f"the denotation gives {_shown(specified)}, {how} gives {_shown(outputs)}\n"
+                f"the denotation gives {specified or 'an overflow'}, {how} gives {found or 'an overflow'}\n"
                 f"inputs: {streams}\npipeline:\n{body(pipeline)}"
             )
+        if specified is None:
+            break
 
 
-def _unless_overflow(run: Callable[[], Any]) -> Any:
+def _unless_overflow(run: Callable[[], OutputStreams]) -> OutputStreams | None:
     try:
         return run()
     except Overflow:
         return None
 
 
-def _same_streams(a: Any, b: Any) -> bool:
+def _same_streams(a: OutputStreams | None, b: OutputStreams | None) -> bool:
     if a is None or b is None:
         return a is b
     return a.keys() == b.keys() and all(same(tuple(a[name]), tuple(b[name])) for name in a)
-
-
-def _shown(streams: Any) -> str:
-    return "an overflow" if streams is None else str(streams)

@@ -7,7 +7,7 @@ steps before it (`trace` is a generator, or a list where nothing can overflow).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from workbench.core.determinism import same
@@ -25,6 +25,8 @@ from workbench.run.reference.executor import Reference
 from workbench.run.table import Start, backend_row
 
 InputSequence = Sequence[Mapping[str, Value]]
+OutputStreams = Mapping[str, Sequence[Value]]
+"""All that comes out, by the pipe that carries it."""
 
 
 class Observation(Protocol):
@@ -59,6 +61,11 @@ class Executable(Protocol):
 def source_of(executable: Executable) -> str:
     """The Python source that makes the executable again from `pipeline`; empty where it does not say."""
     return str(getattr(executable, "source", ""))
+
+
+def name_of(executable: Executable) -> str:
+    """What reports call it."""
+    return str(getattr(executable, "name", "") or type(executable).__name__)
 
 
 class Running:
@@ -162,15 +169,18 @@ class Streams:
 
     def __init__(self, executable: Executable, pipeline: Pipeline) -> None:
         self.executable, self.pipeline = executable, pipeline
-        self.name = str(getattr(executable, "name", "") or type(executable).__name__)
+        self.name = name_of(executable)
         inner = source_of(executable)
         self.source = inner and f"Streams({inner}, pipeline)"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """Nothing at every step but the last."""
-        return at_the_end(self.pipeline, steps, self._streams)
+        """Nothing at every step but the last; then the whole streams, or the error that there was on the way."""
+        yield from [Seen({pipe: None for _, pipe in self.pipeline.outputs}, {})] * (len(steps) - 1)
+        if steps:
+            yield Seen(dict(self.streams(steps)), {})
 
-    def _streams(self, steps: InputSequence) -> Mapping[str, list[Value]]:
+    def streams(self, steps: InputSequence) -> OutputStreams:
+        """All that comes out, by the pipe that carries it."""
         found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
         for seen in self.executable.trace(steps):
             for pipe, events in found.items():
@@ -179,47 +189,30 @@ class Streams:
         return found
 
 
-def at_the_end(
-    pipeline: Pipeline, steps: InputSequence, run: Callable[[InputSequence], Mapping[str, list[Value]]]
-) -> Iterator[Seen]:
-    """What `run` makes of the steps, as observations: at the last step the whole output streams, or its error."""
-    yield from [Seen({pipe: None for _, pipe in pipeline.outputs}, {})] * (len(steps) - 1)
-    if steps:
-        yield Seen(dict(run(steps)), {})
-
-
-class Pulled:
+class Pulled(Streams):
     """The reference executor in pull mode, one event of each output in turn; for traces that end."""
 
-    name = "pull"
     lazy = True
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.executor = Reference(pipeline, capacities={})
         self.executor.connect(**{name: () for name, _ in pipeline.inputs})  # what cannot be pulled is refused now
         self.pipeline = pipeline
-        self.source = "Pulled(pipeline)"
+        self.name, self.source = "pull", "Pulled(pipeline)"
 
-    def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """All that comes out, at the last step."""
-        return at_the_end(self.pipeline, steps, self._streams)
-
-    def _streams(self, steps: InputSequence) -> Mapping[str, list[Value]]:
+    def streams(self, steps: InputSequence) -> OutputStreams:
+        """All that comes out, by the pipe that carries it."""
         self.executor.reset()
-        given = {name: [s[name] for s in steps if name in s] for name, _ in self.pipeline.inputs}
-        self.executor.connect(**given)
-        found: dict[str, list[Value]] = {pipe: [] for _, pipe in self.pipeline.outputs}
-        waiting = dict(self.pipeline.outputs)
-        shown: dict[str, list[Value]] = {name: [] for name in waiting}
+        self.executor.connect(**self.pipeline.ports.received(steps))
+        shown: dict[str, list[Value]] = {name: [] for name, _ in self.pipeline.outputs}
+        waiting = list(shown)
         while waiting:
             for name in list(waiting):
                 try:
                     shown[name].append(self.executor.pull(name))
                 except StopIteration:
-                    del waiting[name]
-        for name, pipe in self.pipeline.outputs:
-            found[pipe] = shown[name]
-        return found
+                    waiting.remove(name)
+        return {pipe: shown[name] for name, pipe in self.pipeline.outputs}
 
 
 class Pieces:
@@ -279,21 +272,16 @@ class Blocks(Pieces):
         self.source = f"Blocks(pipeline, {capacities!r}, reassociate={reassociate})"
 
 
-class OnGpu:
+class OnGpu(Streams):
     """A trace on two threads of a GPU, which must do the same."""
-
-    name = "gpu"
 
     def __init__(self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None) -> None:
         self.batch = Batch(pipeline, capacities, device="gpu")
         self.pipeline = flatten(pipeline)
-        self.source = f"OnGpu(pipeline, {capacities!r})"
+        self.name, self.source = "gpu", f"OnGpu(pipeline, {capacities!r})"
 
-    def trace(self, steps: InputSequence) -> Iterator[Seen]:
-        """All that comes out, at the last step."""
-        return at_the_end(self.pipeline, steps, self._streams)
-
-    def _streams(self, steps: InputSequence) -> Mapping[str, list[Value]]:
+    def streams(self, steps: InputSequence) -> OutputStreams:
+        """All that comes out, by the pipe that carries it."""
         from workbench.run.compiled.execute.columns import column
 
         ends = bool(steps) and steps[-1] is END

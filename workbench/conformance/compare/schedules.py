@@ -1,7 +1,7 @@
 """Schedules: the same interleaving of threads again and again, and another one for every seed.
 
 A `Schedule` takes the place of the module `threading` in a `ThreadManager`. Its threads are real, but only one runs
-at a time; at every operation on a condition or a thread, and wherever `point` is called, the schedule decides who goes
+at a time; at every operation on a lock or a thread, and wherever `point` is called, the schedule decides who goes
 on. So a run can be repeated; that nobody can go on is seen at once (`Deadlock`), and so is a thread that does not end.
 
 A schedule is a seed, which decides everything, or a list of switches: a thread goes on until it has to wait, but for
@@ -31,9 +31,6 @@ class _First:
 
     def choice(self, among: Sequence[T]) -> T:
         return among[0]
-
-    def randrange(self, stop: int) -> int:
-        return 0
 
     def random(self) -> float:
         return 1.0
@@ -67,17 +64,13 @@ class Schedule:
         """A lock whose taking is scheduled."""
         return ScheduledLock(self)
 
-    def RLock(self) -> ScheduledCondition:  # noqa: N802
+    def RLock(self) -> ScheduledRLock:  # noqa: N802
         """A lock that its owner may take again."""
-        return ScheduledCondition(self)
+        return ScheduledRLock(self)
 
     def current_thread(self) -> ScheduledThread:
         """The thread that runs; one of its own for the caller."""
         return self._current.thread or self._caller
-
-    def Condition(self) -> ScheduledCondition:  # noqa: N802
-        """A condition whose waiting is scheduled."""
-        return ScheduledCondition(self)
 
     def Thread(self, *, target: Callable[[], None], name: str, daemon: bool) -> ScheduledThread:  # noqa: N802
         """A thread that is scheduled."""
@@ -123,7 +116,7 @@ class Schedule:
         able = [fiber for fiber in self._fibers if fiber.blocked is None]
         self._go_on(able[which % len(able)])
 
-    # --- for conditions and threads ---
+    # --- for locks and threads ---
 
     @property
     def current(self) -> _Fiber:
@@ -281,18 +274,20 @@ class ScheduledLock:
         return "a gate"
 
 
-class ScheduledCondition:
-    """In place of `threading.Condition` and, without what waits and notifies, of `threading.RLock`."""
+class ScheduledRLock:
+    """In place of `threading.RLock`."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._owner: _Fiber | None = None
         self._depth = 0
-        self._waiting: list[_Signal] = []
 
     def __enter__(self) -> bool:
         self._schedule.point()
-        self._take(1)
+        while self._owner not in (None, self._schedule.current):
+            self._schedule.block(self)
+        self._owner = self._schedule.current
+        self._depth += 1
         return True
 
     def __exit__(
@@ -303,47 +298,9 @@ class ScheduledCondition:
         assert self._owner is self._schedule.current
         self._depth -= 1
         if not self._depth:
-            self._release()
+            self._owner = None
+            self._schedule.unblock(self)
             self._schedule.point()
-
-    def wait(self) -> bool:
-        """Until notified."""
-        assert self._owner is self._schedule.current, "wait without the lock"
-        depth = self._depth
-        self._depth = 0
-        self._release()
-        signal = _Signal()
-        self._waiting.append(signal)
-        self._schedule.block(signal)
-        self._take(depth)
-        return True
-
-    def notify(self, n: int = 1) -> None:
-        """Wake some that wait: any, as none may rely on the order."""
-        assert self._owner is self._schedule.current, "notify without the lock"
-        for _ in range(min(n, len(self._waiting))):
-            signal = self._waiting.pop(self._schedule._random.randrange(len(self._waiting)))
-            self._schedule.unblock(signal)
-
-    def notify_all(self) -> None:
-        """Wake all that wait."""
-        self.notify(len(self._waiting))
-
-    def _take(self, depth: int) -> None:
-        me = self._schedule.current
-        while self._owner not in (None, me):
-            self._schedule.block(self)
-        self._owner = me
-        self._depth += depth
-
-    def _release(self) -> None:
-        self._owner = None
-        self._schedule.unblock(self)
 
     def __str__(self) -> str:
         return "a lock"
-
-
-class _Signal:
-    def __str__(self) -> str:
-        return "a notification"

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workbench.conformance.compare.executables import InputSequence, Seen
+from workbench.conformance.compare.executables import InputSequence, Seen, seen
 from workbench.conformance.compare.schedules import Schedule, Switches
 from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
@@ -79,7 +79,7 @@ class Scheduled:
         pipelined = {name: self.certificates[name] for name in plan.pipelined}
         placement = Placement(plan.cuts, pipelined, default_placement(flat, 1).copies)
         schedule = Schedule(plan.schedule)
-        seen: list[Seen] = []
+        found: list[Seen] = []
 
         def body() -> Exception | None:
             with ThreadManager(plan.limit, primitives=schedule) as manager:
@@ -87,14 +87,13 @@ class Scheduled:
                 running.observe(lambda cell: preempted(cell, schedule))
                 try:
                     for record in running.records(steps):
-                        pipes = {pipe: maybe.value if maybe.present else None for pipe, maybe in record.pipes.items()}
-                        seen.append(Seen(pipes, dict(record.queues)))
+                        found.append(seen(record))
                 except Exception as error:
                     return error
             return None
 
         error = schedule.run(body)
-        yield from seen
+        yield from found
         if error is not None:
             raise error
 

@@ -16,6 +16,7 @@ from workbench.builder import Builder
 from workbench.builder import BuiltStream as Building
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.domains import integers, scalars, values
+from workbench.conformance.generate.samples import fitting
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain, Integer, Range
 from workbench.core.fields import Map, Tuple
@@ -199,6 +200,10 @@ def _counts(domain: Domain) -> bool:
     return isinstance(domain, Integer | Range) and 0 <= domain.hi <= 2
 
 
+RULED = {item for item in list(vars().values()) if isinstance(item, type) and issubclass(item, Processor)}
+"""The classes that a kind is about; of all others there are samples."""
+
+
 class Growing:
     """A pipeline that gets one processor after another."""
 
@@ -235,7 +240,7 @@ class Growing:
             kinds.append(self.repeated)
         kinds += [self.fork, self.multiplex]
         if self.depth:
-            kinds += [self.window, self.group]
+            kinds += [self.sample, self.window, self.group]
             if self.has(lambda d: isinstance(d, Integer)):
                 kinds.append(self.quantifier)
             if self.has(_few):
@@ -264,6 +269,13 @@ class Growing:
         self.widths.update((stream.pipe, width) for stream in streams)
 
     # --- the kinds ---
+
+    def sample(self) -> tuple[Processor, list[DrawnPipe]]:
+        found = fitting([pipe.domain for pipe in self.pipes], RULED)
+        if not found:
+            return self.single()
+        processor, places = self.draw(st.sampled_from(found))
+        return processor, [self.pipes[place] for place in places]
 
     def single(self) -> tuple[Processor, list[DrawnPipe]]:
         pipe = self.pick()

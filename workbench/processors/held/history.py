@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from workbench.core import function as f
 from workbench.core.domain import Domain, Range, Value
 from workbench.core.fields import Tuple
-from workbench.core.ops import GE, LT, as_term, ite
+from workbench.core.ops import GE, MIN, ite
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Emission, Machine, Processor, Slot, State, Stream
 from workbench.core.strict import when
@@ -150,7 +150,7 @@ class History(SingleHolder):
                 return (), out
             seen, *events = state
             latest = front[0] if single else front
-            return (ite(LT(seen, kept), seen + 1, as_term(seen, Range(0, kept))), *(latest, *events)[:kept]), out
+            return (MIN(seen + 1, kept), *(latest, *events)[:kept]), out
 
         finish = inner.finish
 

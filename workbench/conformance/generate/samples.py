@@ -1,0 +1,32 @@
+"""Samples of processors for which the generator has no rule of its own.
+
+The rule of this module: a processor is in random pipelines as soon as it is there; its `samples` say how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import product
+
+from workbench.core.domain import Domain, Integer
+from workbench.core.processor import Form, Processor
+from workbench.errors import WorkbenchError
+from workbench.processors import CLASSES
+
+
+def fitting(domains: Sequence[Domain], ruled: Collection[type[Processor]]) -> list[tuple[Processor, tuple[int, ...]]]:
+    """The samples that a model can have on pipes of these domains, each with the positions of the pipes it reads."""
+    integers = next((domain for domain in reversed(domains) if isinstance(domain, Integer)), Integer(4))
+    samples = (sample for kind in CLASSES.values() if kind not in ruled for sample in kind.samples())
+    able = [sample.resolve(integers) for sample in samples if not sample.refusal(Form.MODEL)]
+    places = range(len(domains) - 1, -1, -1)
+    tried = ((sample, read) for sample in able for read in product(places, repeat=sample.in_arity))
+    return [(sample, read) for sample, read in tried if _suits(sample, tuple(domains[place] for place in read))]
+
+
+def _suits(processor: Processor, inputs: tuple[Domain, ...]) -> bool:
+    try:
+        processor.typed(inputs).machine(inputs)
+    except WorkbenchError:
+        return False
+    return True
