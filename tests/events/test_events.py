@@ -359,6 +359,8 @@ def test_a_long_table_is_read_and_written_in_batches(tmp_path, monkeypatch):
     assert parquet.ParquetFile(tmp_path / "a.parquet").num_row_groups == 3
     steps = [{"x": i, **({"c": i % 2 == 0} if i % 3 else {})} for i in range(8)]
     assert list(read_events(tmp_path / "a.parquet", TWO)) == steps
+    with pytest.raises(InputError, match=r"a\.parquet:8: column 'x': expected an integer 0\.\.6, not 7"):
+        list(read_events(tmp_path / "a.parquet", of(x=Integer(7), c=BOOL)))
 
 
 def test_parquet_needs_a_file_and_64_bits(tmp_path):

@@ -40,7 +40,8 @@ def _readable(where: str) -> Iterator[None]:
 class ParquetReader(RowReader):
     """Typed rows under the names of the file's columns; rows are counted from 1."""
 
-    header: Sequence[str | None]
+    header: Sequence[tuple[str, Domain]]
+    """The inputs in the columns that are read."""
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
         file = cast(IO[bytes], lines.buffer)
@@ -52,27 +53,26 @@ class ParquetReader(RowReader):
 
             opened = parquet.ParquetFile(file)
         try:
-            self.header = self.held(opened.schema_arrow.names)
+            held = self.held(opened.schema_arrow.names)
         except InputError as error:
             raise error.retold(where=shown) from error
+        self.header = [(name, self.domains[name]) for name in held if name is not None]
+        read = [i for i, name in enumerate(held) if name is not None]
+        first = 1
         with _readable(shown):
-            batches = (map(_list, batch.columns) for batch in opened.iter_batches(batch_size=BATCH))
-            yield from enumerate((row for columns in batches for row in zip(*columns, strict=True)), 1)
+            for batch in opened.iter_batches(batch_size=BATCH):
+                yield from enumerate(zip(*(batch.column(i).to_pylist() for i in read), strict=True), first)
+                first += batch.num_rows
 
     def step(self, row: Sequence[Any]) -> InputEvents:
-        cells = zip(self.header, row, strict=True)
-        return {name: self._event(name, cell) for name, cell in cells if name is not None and cell is not None}
-
-    def _event(self, name: str, cell: Any) -> Value:
-        try:
-            return from_cell(cell, self.domains[name])
-        except UnreadableError as error:
-            raise error.refusal(f"column '{name}'", short(repr(cell))) from error
-
-
-def _list(column: Any) -> list[Any]:
-    found: list[Any] = column.to_pylist()
-    return found
+        found: InputEvents = {}
+        for (name, domain), cell in zip(self.header, row, strict=True):
+            if cell is not None:
+                try:
+                    found[name] = from_cell(cell, domain)
+                except UnreadableError as error:
+                    raise error.refusal(f"column '{name}'", short(repr(cell))) from error
+        return found
 
 
 def from_cell(value: Any, domain: Domain) -> Value:
