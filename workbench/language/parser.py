@@ -140,7 +140,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
         faults = tuple(c for c in rest[arrow:] if isinstance(c, s.FaultSyntax))
         doc, where, closing = self._comment_above(meta.line), self._place(name), meta.end_pos - 1
         return s.PipelineSyntax(
-            str(name), parameters or (), inputs, outputs, body, checks, doc, where,
+            str(name), parameters or (), inputs, outputs, body, checks, doc, where=where,
             capacities=sizes, faults=faults, closing=closing,
         )  # fmt: skip
 
@@ -162,7 +162,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
             (),
             tuple(c for c in rest if isinstance(c, s.Check)),
             self._comment_above(meta.line),
-            self._place(name),
+            where=self._place(name),
             capacities=tuple(c for c in rest if isinstance(c, s.CapacitySyntax)),
             closing=meta.end_pos - 1,
             machine=body,
@@ -179,13 +179,13 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
 
     def binding(self, meta: Meta, children: list[Any]) -> s.Binding:
         names = [c for c in children[:-1] if c.type == "NAME"]
-        return s.Binding(tuple(map(str, names)), tuple(map(self._place, names)), children[-1], self._place(meta))
+        return s.Binding(tuple(map(str, names)), tuple(map(self._place, names)), children[-1], where=self._place(meta))
 
     def capacity(self, meta: Meta, children: list[Any]) -> s.CapacitySyntax:
         _, queue, equal, size = children
         text = self._text[equal.end_pos : meta.end_pos]
         span = (meta.end_pos - len(text.lstrip()), meta.end_pos)
-        return s.CapacitySyntax(str(queue), size, span, self._place(queue))
+        return s.CapacitySyntax(str(queue), size, span, where=self._place(queue))
 
     def place(self, meta: Meta, children: list[Token]) -> Token:
         first: Token = children[0]
@@ -198,23 +198,23 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
             if str(token) in names[:i]:
                 what = f"two arguments are called '{token}'"
                 self._findings.add(LanguageError(what, where=self._place(token), hint="rename one"))
-        return s.FunctionSyntax(str(name), names, children[-1], self._place(name))
+        return s.FunctionSyntax(str(name), names, children[-1], where=self._place(name))
 
     def monitor(self, meta: Meta, children: list[Any]) -> s.MonitorSyntax:
         systems = tuple(str(c)[1:-1] for c in children if isinstance(c, Token) and c.type == "STRING")
         wires = tuple(c for c in children if isinstance(c, s.WireSyntax))
         checks = tuple(c for c in children if isinstance(c, s.Check))
-        return s.MonitorSyntax(systems, wires, checks, self._place(children[0]))
+        return s.MonitorSyntax(systems, wires, checks, where=self._place(children[0]))
 
     def wire(self, meta: Meta, children: list[Any]) -> s.WireSyntax:
         tokens = [c for c in children if c is not None]
         name = ".".join(str(c) for c in tokens if c.type == "NAME")
         texts = {a.type: str(b)[1:-1] for a, b in pairwise(tokens) if b.type == "STRING"}
-        return s.WireSyntax(name, texts.get("EQUAL"), texts.get("WHEN"), self._place(meta))
+        return s.WireSyntax(name, texts.get("EQUAL"), texts.get("WHEN"), where=self._place(meta))
 
     def property(self, meta: Meta, children: list[Any]) -> s.Check:
         name, argument = children
-        return s.Check(str(name), argument, self._called(meta, meta.start_pos), self._place(name))
+        return s.Check(str(name), argument, self._called(meta, meta.start_pos), where=self._place(name))
 
     def _once(self, definitions: list[s.PipelineSyntax | s.FunctionSyntax]) -> None:
         seen: dict[str, Location] = {}
@@ -263,16 +263,16 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
 _At = Callable[[Token | Meta], Location]
 _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "parameters": lambda c, *_: tuple(each for each in c if isinstance(each, s.Parameter)),
-    "parameter": lambda c, _, at: s.Parameter(str(c[0]), c[2], at(c[0])),
+    "parameter": lambda c, _, at: s.Parameter(str(c[0]), c[2], where=at(c[0])),
     "port": lambda c, meta, at: s.PortSyntax(str(c[0]), c[1], where=at(meta)),
     "output": lambda c, meta, at: s.PortSyntax(_name(c[0]), c[1], where=at(meta)),
-    "variable": lambda c, _, at: s.VariableSyntax(str(c[0]), c[1], c[3], at(c[0])),
-    "state": lambda c, _, at: s.StateSyntax(str(c[0]), c[1], at(c[0])),
-    "transition": lambda c, _, at: s.TransitionSyntax(str(c[0]), str(c[2]), c[4], _present(c[5:]), at(c[0])),
-    "update": lambda c, _, at: s.UpdateSyntax(str(c[0]), c[1], at(c[0])),
-    "result": lambda c, _, at: s.Return(tuple(c[1:]), at(c[0])),
+    "variable": lambda c, _, at: s.VariableSyntax(str(c[0]), c[1], c[3], where=at(c[0])),
+    "state": lambda c, _, at: s.StateSyntax(str(c[0]), c[1], where=at(c[0])),
+    "transition": lambda c, _, at: s.TransitionSyntax(str(c[0]), str(c[2]), c[4], _present(c[5:]), where=at(c[0])),
+    "update": lambda c, _, at: s.UpdateSyntax(str(c[0]), c[1], where=at(c[0])),
+    "result": lambda c, _, at: s.Return(tuple(c[1:]), where=at(c[0])),
     "fault": lambda c, *_: c[1],
-    "trouble": lambda c, _, at: s.FaultSyntax(str(c[0]), str(c[1]), c[3], c[5], c[7], at(c[0]), at(c[1])),
+    "trouble": lambda c, _, at: s.FaultSyntax(str(c[0]), str(c[1]), *c[3:8:2], where=at(c[0]), place=at(c[1])),
     "check": lambda c, *_: c[0],
     # types
     "plain_type": lambda c, meta, at: s.Identifier(str(c[0]), where=at(meta)),

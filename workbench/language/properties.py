@@ -59,7 +59,7 @@ def elaborated(check: s.Check, constants: Mapping[str, Value]) -> s.PropertySynt
         hint = f"write {_EXAMPLES.get(kind, check.name)}"
         raise LanguageError(f"the property '{check.name}' {what}", where=check.where, hint=hint)
     argument = None if check.argument is None else _READERS[kind](check, check.argument, constants)
-    return s.PropertySyntax(check.name, argument, check.text, check.where)
+    return s.PropertySyntax(check.name, argument, check.text, where=check.where)
 
 
 def given_values(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
@@ -88,9 +88,9 @@ def _number(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> 
 
 def _pipeline(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> s.PipelineReference:
     if isinstance(e, s.Identifier):
-        return s.PipelineReference(e.name, (), e.where)
+        return s.PipelineReference(e.name, (), where=e.where)
     if isinstance(e, s.Instantiation):
-        return s.PipelineReference(e.name, given_values(e.given, constants), e.where)
+        return s.PipelineReference(e.name, given_values(e.given, constants), where=e.where)
     raise LanguageError(
         f"the property '{check.name}' takes the name of a pipeline, not '{e}'",
         where=e.where,

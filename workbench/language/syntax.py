@@ -16,15 +16,16 @@ from workbench.language.unparse import show
 NOWHERE = Location()
 
 
-def _where() -> Any:
-    return field(default=NOWHERE, compare=False, repr=False)
+@dataclass(frozen=True)
+class Placed:
+    """What stands in a text, and where."""
+
+    where: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
-class Expression:
+class Expression(Placed):
     """Base of all expressions."""
-
-    where: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -200,21 +201,19 @@ class MapType(Expression):
 
 
 @dataclass(frozen=True)
-class Binding:
+class Binding(Placed):
     """`name, ... = expression`."""
 
     names: tuple[str, ...]
     places: tuple[Location, ...]
     value: Expression
-    where: Location = _where()
 
 
 @dataclass(frozen=True)
-class Return:
+class Return(Placed):
     """`return expression, ...`."""
 
     values: tuple[Expression, ...]
-    where: Location = _where()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -223,51 +222,47 @@ class Return:
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Placed):
     """`check property(argument)`, before its name and argument are looked into."""
 
     name: str
     argument: Expression | None
     text: str
-    where: Location = _where()
 
 
 @dataclass(frozen=True)
-class WireSyntax:
+class WireSyntax(Placed):
     """`input = "EXPRESSION" when "CONDITION"` in a monitor statement; either part may be missing."""
 
     input: str
     expression: str | None
     condition: str | None
-    where: Location = _where()
 
 
 @dataclass(frozen=True)
-class MonitorSyntax:
+class MonitorSyntax(Placed):
     """`monitor "SYSTEM.smv", ... { wires and checks }`: the SMV systems that the pipeline above watches."""
 
     systems: tuple[str, ...]
     wires: tuple[WireSyntax, ...]
     checks: tuple[Check, ...]
-    where: Location = _where()
 
 
 @dataclass(frozen=True)
-class CapacitySyntax:
+class CapacitySyntax(Placed):
     """`capacity queue(add.left) = 3`: how many events fit in a queue of the running pipeline."""
 
     queue: str
     size: Expression
     span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
     """Where the size stands in the text: offsets of its first character and of the one after its last."""
-    where: Location = _where()
 
     def __str__(self) -> str:
         return f"capacity queue({self.queue}) = {self.size}"
 
 
 @dataclass(frozen=True)
-class FaultSyntax:
+class FaultSyntax(Placed):
     """`fault delay y by 3 at most 2 when y > 0`: what may happen to the events on a pipe."""
 
     kind: str
@@ -275,8 +270,7 @@ class FaultSyntax:
     by: Expression | None = None
     most: Expression | None = None
     when: Expression | None = None
-    where: Location = _where()
-    place: Location = _where()
+    place: Location = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
     """Where the pipe is named."""
 
     def __str__(self) -> str:
@@ -287,54 +281,49 @@ class FaultSyntax:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Parameter(Placed):
     """`k = 3` in the head of a pipeline; without a default the caller has to give a value."""
 
     name: str
     default: Expression | None
-    where: Location = _where()
 
     def __str__(self) -> str:
         return self.name if self.default is None else f"{self.name} = {self.default}"
 
 
 @dataclass(frozen=True)
-class VariableSyntax:
+class VariableSyntax(Placed):
     """`var last: int = 0` in a machine; a map has no start, it begins empty."""
 
     name: str
     type: Expression
     start: Expression | None
-    where: Location = _where()
 
 
 @dataclass(frozen=True)
-class StateSyntax:
+class StateSyntax(Placed):
     """`state open: true` in a machine, with what it emits."""
 
     name: str
     output: Expression | None
-    where: Location = _where()
 
 
 @dataclass(frozen=True)
-class UpdateSyntax:
+class UpdateSyntax(Placed):
     """`last := e.amount` in a transition."""
 
     name: str
     value: Expression
-    where: Location = _where()
 
 
 @dataclass(frozen=True)
-class TransitionSyntax:
+class TransitionSyntax(Placed):
     """`idle -> open when e.kind = create / last := 0`."""
 
     source: str
     target: str
     guard: Expression | None
     updates: tuple[UpdateSyntax, ...]
-    where: Location = _where()
 
 
 @dataclass(frozen=True)
@@ -347,7 +336,7 @@ class MachineSyntax:
 
 
 @dataclass(frozen=True)
-class PipelineSyntax:
+class PipelineSyntax(Placed):
     """A pipeline as written; a machine is one whose statements are its states and transitions."""
 
     name: str
@@ -357,7 +346,6 @@ class PipelineSyntax:
     statements: tuple[Binding | Return, ...]
     checks: tuple[Check, ...]
     doc: str
-    where: Location = _where()
     monitors: tuple[MonitorSyntax, ...] = ()
     capacities: tuple[CapacitySyntax, ...] = ()
     faults: tuple[FaultSyntax, ...] = ()
@@ -378,13 +366,12 @@ class PipelineSyntax:
 
 
 @dataclass(frozen=True)
-class FunctionSyntax:
+class FunctionSyntax(Placed):
     """`function name(v, ...) = expression`."""
 
     name: str
     arguments: tuple[str, ...]
     body: Expression
-    where: Location = _where()
 
 
 @dataclass(frozen=True)
@@ -396,12 +383,11 @@ class FileSyntax:
 
 
 @dataclass(frozen=True)
-class PipelineReference:
+class PipelineReference(Placed):
     """A pipeline that a property names, with values for its parameters: `equivalent(other<k = 3>)`."""
 
     name: str
     params: tuple[tuple[str, Any], ...] = ()
-    where: Location = _where()
 
     def __str__(self) -> str:
         given = ", ".join(f"{name} = {value}" for name, value in self.params)
@@ -409,7 +395,7 @@ class PipelineReference:
 
 
 @dataclass(frozen=True)
-class PropertySyntax:
+class PropertySyntax(Placed):
     """A property: its name, its argument, its text on one line, and where it was written.
 
     The argument is None, an int (`bounded-liveness(3)`), an expression (`always`, `ctl`, `ltl`) or a pipeline
@@ -419,7 +405,6 @@ class PropertySyntax:
     name: str
     argument: int | Expression | PipelineReference | None
     text: str
-    where: Location = _where()
 
     def __str__(self) -> str:
         return self.text

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from workbench.conformance.compare.differential import Disagreement
 from workbench.conformance.compare.executables import InputSequence, Running
-from workbench.core.pipeline import Pipeline
+from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.errors import WorkbenchError
 from workbench.processors.held.group import flatten
@@ -71,8 +71,7 @@ def smallest_part(whole: Pipeline, found: Disagreement, differs: Differs) -> Sma
 
 def _likely(flat: Pipeline, what: str) -> list[tuple[str, ...]]:
     """The processor where the difference shows, by itself, and with all that comes before it."""
-    place = what.partition("'")[2].rstrip("'")
-    node = next((node for node in flat.nodes if place in (*node.outputs, *node.queues)), None)
+    node = next((node for node in flat.nodes if what in _places(node)), None)
     if node is None:
         return []
     needed = set(node.inputs)
@@ -81,6 +80,11 @@ def _likely(flat: Pipeline, what: str) -> list[tuple[str, ...]]:
             needed.update(each.inputs)
     before = tuple(each.name for each in flat.nodes if needed.intersection(each.outputs))
     return [(node.name,), (*before, node.name)]
+
+
+def _places(node: Node) -> set[str]:
+    """Where a disagreement may be that shows first at this processor (`Disagreement.what`)."""
+    return {f"pipe {pipe!r}" for pipe in node.outputs} | {f"queue {queue!r}" for queue in node.queues}
 
 
 def _again(flat: Pipeline, names: Sequence[str], found: Disagreement, differs: Differs) -> Disagreement | None:

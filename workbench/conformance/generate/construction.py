@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from workbench.builder import Builder
-from workbench.builder import BuiltStream as Building
+from workbench.builder import Builder, BuiltStream
 from workbench.conformance.generate import functions as g
 from workbench.conformance.generate.domains import integers, scalars, values
 from workbench.conformance.generate.samples import fitting
@@ -74,7 +73,7 @@ Draw = Callable[[Any], Any]
 class DrawnPipe(NamedTuple):
     """A pipe under construction and what it carries."""
 
-    stream: Building
+    stream: BuiltStream
     domain: Domain
 
 
@@ -152,42 +151,41 @@ def _cumulation(draw: Draw, domain: Domain) -> Cumulate:
 
 def _single(draw: Draw, domain: Domain) -> Processor:
     """A processor of one input and one output, without anything inside."""
-    kinds = ["apply", "trim", "cumulate", "decimate", "turn", "cast", "freeze", "prefix"]
-    kinds += ["stutter", "insert", "unpack", "keep_last", "passthrough"]
+    kinds: list[Callable[[], Processor]] = [
+        lambda: ApplyFunction(_unary(draw, domain)),
+        lambda: Trim(draw(st.integers(1, 3))),
+        lambda: _cumulation(draw, domain),
+        lambda: CountDecimate(draw(st.integers(2, 3)), draw(st.booleans())),
+        lambda: _turned(draw, domain),
+        lambda: _cast(draw, domain),
+        Freeze,
+        lambda: Prefix(draw(st.integers(0, 2))),
+        lambda: Stutter(draw(st.integers(1, 2))),
+        lambda: Insert(draw(values(domain)), draw(st.integers(0, 2))),
+        Unpack if isinstance(domain, Tuple) and len(set(domain.fields)) == 1 else Passthrough,
+        KeepLast,
+        Passthrough,
+    ]
     if isinstance(domain, Bool):
-        kinds += ["streaming", "verdict"]
-    kind = draw(st.sampled_from(kinds))
-    if kind == "streaming":
-        return draw(st.sampled_from([Globally, Eventually]))(draw(st.integers(1, 3)))  # type: ignore[no-any-return]
-    if kind == "verdict":
-        return draw(st.sampled_from([Next(), Once(), Historically(), Yesterday(), Globally3(), Eventually3(), Next3()]))  # type: ignore[no-any-return]
-    if kind == "unpack" and isinstance(domain, Tuple) and len(set(domain.fields)) == 1:
-        return Unpack()
-    if kind == "stutter":
-        return Stutter(draw(st.integers(1, 2)))
-    if kind == "insert":
-        return Insert(draw(values(domain)), draw(st.integers(0, 2)))
-    if kind == "prefix":
-        return Prefix(draw(st.integers(0, 2)))
-    if kind in ("freeze", "keep_last"):
-        return Freeze() if kind == "freeze" else KeepLast()
-    if kind == "apply":
-        return ApplyFunction(_unary(draw, domain))
-    if kind == "trim":
-        return Trim(draw(st.integers(1, 3)))
-    if kind == "cumulate":
-        return _cumulation(draw, domain)
-    if kind == "decimate":
-        return CountDecimate(draw(st.integers(2, 3)), draw(st.booleans()))
-    if kind == "turn":
-        target = draw(st.one_of(st.just(domain), scalars))
-        return TurnInto(draw(values(target)), target)
-    if kind == "cast" and _numbers(domain):
-        assert isinstance(domain, Integer | Range)
-        lo = domain.lo + draw(st.integers(-1, 1))
-        other = Range(lo, max(lo, domain.hi + draw(st.integers(-1, 1))))
-        return Cast(draw(st.one_of(integers, st.just(other))))
-    return Passthrough()
+        known = Next(), Once(), Historically(), Yesterday(), Globally3(), Eventually3(), Next3()
+        kinds += [
+            lambda: draw(st.sampled_from([Globally, Eventually]))(draw(st.integers(1, 3))),
+            lambda: draw(st.sampled_from(known)),
+        ]
+    return draw(st.sampled_from(kinds))()  # type: ignore[no-any-return]
+
+
+def _turned(draw: Draw, domain: Domain) -> Processor:
+    target = draw(st.one_of(st.just(domain), scalars))
+    return TurnInto(draw(values(target)), target)
+
+
+def _cast(draw: Draw, domain: Domain) -> Processor:
+    if not isinstance(domain, Integer | Range):
+        return Passthrough()
+    lo = domain.lo + draw(st.integers(-1, 1))
+    other = Range(lo, max(lo, domain.hi + draw(st.integers(-1, 1))))
+    return Cast(draw(st.one_of(integers, st.just(other))))
 
 
 def _few(domain: Domain) -> bool:

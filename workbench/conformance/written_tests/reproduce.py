@@ -208,10 +208,10 @@ def _dead(run: Trace, played: _Played) -> Iterator[str]:
     yield "    assert not any(record.outputs.values())"
 
 
-def _few(values: Any, most: int = 16) -> list[Value]:
+def _few(values: Iterable[Value]) -> list[Value]:
     """The values of a domain, spread where they are many."""
     found = list(values)
-    return found if len(found) <= most else found[:: len(found) // most]
+    return found[:: max(1, len(found) // 16)]
 
 
 # --- comparisons ------------------------------------------------------------------------------------------

@@ -18,11 +18,12 @@ from typing import Any, NoReturn
 from workbench.errors import EngineMissing, Refused, WorkbenchError
 from workbench.lab.calls import call
 from workbench.lab.experiment import SEED, Experiment, Prerequisite
-from workbench.lab.measure.tree import forget_peak, own_cpu, own_peak_mb
+from workbench.lab.measure.tree import own_cpu
 from workbench.lab.region import fits
 from workbench.lab.result import Status, plain
 from workbench.lab.suite import Suite
 from workbench.smv.engines.frames import Frame, take_frames, write_frame
+from workbench.smv.engines.own_process import forget_peak, limit_memory, own_memory_mb
 
 LAST_WORDS = 12
 """The most calls that are told of an error."""
@@ -44,7 +45,7 @@ def serve(suite: Suite, jobs: int, answers: int, log: int) -> NoReturn:
                 if not data:
                     os._exit(0)
                 buffer += data
-            _limit(tasks[0]["memory_mb"])
+            limit_memory(tasks[0]["memory_mb"])
             if not warm:
                 warm = _warm_up(suite, tasks[0], answers)
             if warm:
@@ -53,13 +54,6 @@ def serve(suite: Suite, jobs: int, answers: int, log: int) -> NoReturn:
         os.write(2, traceback.format_exc().encode())
     finally:
         os._exit(70)
-
-
-def _limit(memory_mb: int | None) -> None:
-    """Limit the data of this process and of each that it starts; not address space: what is mapped costs nothing."""
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    wanted = hard if memory_mb is None else memory_mb << 20
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def _warm_up(suite: Suite, task: Frame, answers: int) -> bool:
@@ -72,7 +66,7 @@ def _warm_up(suite: Suite, task: Frame, answers: int) -> bool:
         return True
     except BaseException as error:
         write_frame(answers, {"begin": time.monotonic(), "cpu": own_cpu()})
-        write_frame(answers, {**_raised(error), "cpu": own_cpu(), "wall": 0.0, "peak_mb": own_peak_mb()})
+        write_frame(answers, {**_raised(error), "cpu": own_cpu(), "wall": 0.0, "peak_mb": own_memory_mb()})
         return False
 
 
@@ -93,7 +87,7 @@ def _do(suite: Suite, task: Frame, answers: int) -> None:
         found = _raised(error)
     wall = time.monotonic() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    peak = max(own_peak_mb(), after / 1024 if after > before else 0.0)
+    peak = max(own_memory_mb(), after / 1024 if after > before else 0.0)
     write_frame(answers, {**found, "cpu": own_cpu(), "wall": wall, "peak_mb": peak})
 
 

@@ -62,21 +62,6 @@ def own_cpu() -> float:
     return seconds + cpu_of(below) + sum(_ticks(pid, 2) for pid in below) / _TICK
 
 
-def own_peak_mb() -> float:
-    """The largest resident memory of this process since `forget_peak`."""
-    try:
-        with open("/proc/self/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
-    except (OSError, StopIteration):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def forget_peak() -> None:
-    """Begin a new measurement of the largest resident memory (Linux; elsewhere it is that of the whole life)."""
-    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-
-
 def cpu_with_ended(pids: list[int]) -> float:
     """CPU seconds of processes and of their children that have ended, as precise as the kernel's ticks (10 ms)."""
     return sum(_ticks(pid, 0) for pid in pids) / _TICK

@@ -29,6 +29,7 @@ import traceback
 from .engine import patience
 from .frames import Frame, take_frames, write_frame
 from .outcome import PATIENCE, TIME, out_of_memory
+from .own_process import forget_peak, limit_memory, own_memory_mb
 
 _LOG_TAIL = 4000  # bytes: enough for the last words, whatever was printed before
 _JOBS_OF_A_RUNNER = 300  # NuSMV's reset loses some kilobytes every time
@@ -180,7 +181,7 @@ def _serve(jobs: int, answers: int) -> None:
     from . import bindings
 
     buffer = bytearray()
-    base_mb = _resident_mb("VmRSS")
+    base_mb = own_memory_mb("VmRSS")
     for count in range(1, _JOBS_OF_A_RUNNER + 1):
         while not (todo := take_frames(buffer)):
             data = os.read(jobs, 1 << 20)
@@ -189,16 +190,16 @@ def _serve(jobs: int, answers: int) -> None:
             buffer += data
         os.ftruncate(2, 0)
         os.lseek(2, 0, os.SEEK_SET)
-        _forget_peak()
-        _limit_memory(todo[0]["memory_mb"])
+        forget_peak()
+        limit_memory(todo[0]["memory_mb"])
         begin = _cpu_seconds()
         clean = _run(todo[0], answers)
-        _limit_memory(None)
+        limit_memory(None)
         total = _cpu_seconds()
-        grown = _resident_mb("VmRSS") - base_mb > _GROWTH_OF_A_RUNNER
+        grown = own_memory_mb("VmRSS") - base_mb > _GROWTH_OF_A_RUNNER
         retires = not clean or grown or count == _JOBS_OF_A_RUNNER
         done = {"done": True, "cpu": total - begin, "cpu_total": total, "retires": retires}
-        write_frame(answers, done | {"peak_mb": _resident_mb("VmHWM")})
+        write_frame(answers, done | {"peak_mb": own_memory_mb("VmHWM")})
         if retires:
             os._exit(0)
         bindings.reset()  # after the answer: nobody waits for it
@@ -229,31 +230,6 @@ def _run(job: Frame, answers: int) -> bool:
 def _cpu_seconds() -> float:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
-
-
-def _limit_memory(memory_mb: int | None) -> None:
-    """Limit the data of this process. Not its address space: a library that is mapped costs nothing."""
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    wanted = hard if memory_mb is None else memory_mb << 20
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
-
-
-def _forget_peak() -> None:
-    """Start a new measurement of the largest resident memory (Linux; elsewhere it is that of all jobs)."""
-    try:
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")
-    except OSError:
-        pass
-
-
-def _resident_mb(field: str) -> float:
-    """Resident memory in megabytes: VmRSS now, VmHWM the largest so far."""
-    try:
-        with open("/proc/self/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith(field)) / 1024
-    except (OSError, StopIteration):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _die_with(parent: int) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Hashable, Mapping
+from fractions import Fraction
+from typing import TypeVar
 
 Monomial = tuple[int, ...]
 """Generators, the greatest first; powers are written out. () is 1."""
@@ -175,7 +177,10 @@ def _without(monomial: Monomial, divisor: Monomial) -> Monomial:
     return tuple(rest)
 
 
-def accumulate(polynomial: Polynomial, monomial: Monomial, factor: int) -> None:
+Factor = TypeVar("Factor", int, Fraction)
+
+
+def accumulate(polynomial: dict[Monomial, Factor], monomial: Monomial, factor: Factor) -> None:
     """Add a multiple of a monomial, in place."""
     total = polynomial.get(monomial, 0) + factor
     if total:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Polynomial
+from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Polynomial, accumulate
 
 Vector = dict[Monomial, Fraction]
 """Factors, none of them 0."""
@@ -46,7 +46,7 @@ def _image(row: Vector, images: Mapping[Monomial, Polynomial]) -> Vector:
     image: Vector = {}
     for monomial, factor in row.items():
         for other, coefficient in images[monomial].items():
-            _add(image, other, factor * coefficient)
+            accumulate(image, other, factor * coefficient)
     return image
 
 
@@ -84,12 +84,4 @@ def _whole(row: Vector) -> Polynomial:
 
 def _combine(row: Vector, other: Vector, factor: Fraction) -> None:
     for monomial, coefficient in other.items():
-        _add(row, monomial, factor * coefficient)
-
-
-def _add(row: Vector, monomial: Monomial, factor: Fraction) -> None:
-    total = row.get(monomial, 0) + factor
-    if total:
-        row[monomial] = total
-    else:
-        row.pop(monomial, None)
+        accumulate(row, monomial, factor * coefficient)

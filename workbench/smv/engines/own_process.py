@@ -1,0 +1,28 @@
+"""The memory of this process: its limit, and how much it is."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+
+
+def limit_memory(memory_mb: int | None) -> None:
+    """Limit the data of this process and of each that it starts; not address space: what is mapped costs nothing."""
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    wanted = hard if memory_mb is None else memory_mb << 20
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def forget_peak() -> None:
+    """Begin a new measurement of the largest resident memory (Linux; elsewhere it is that of the whole life)."""
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def own_memory_mb(field: str = "VmHWM") -> float:
+    """Resident memory in megabytes: the largest since `forget_peak`, or what it is now (`VmRSS`)."""
+    try:
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith(field)) / 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
