@@ -58,10 +58,7 @@ class Network:
             (index, cell.node.pending) for index, cell in enumerate(self._cells) if cell.node.pending in self.flat.rooms
         ]
         self._bounded = [
-            (queue, self.capacities[name], name)
-            for cell in self._cells
-            for queue, name in zip(cell.queues, cell.node.queues, strict=True)
-            if name in self.capacities
+            (queue, self.capacities[name], name) for name, queue in self.lines.items() if name in self.capacities
         ]
         self.reset()
 
@@ -96,9 +93,7 @@ class Network:
 
     def lengths(self) -> dict[str, int]:
         """Queue name to the number of events waiting now."""
-        found = {
-            name: len(queue) for cell in self._cells for queue, name in zip(cell.queues, cell.node.queues, strict=True)
-        }
+        found = {name: len(queue) for name, queue in self.lines.items()}
         return found | {name: self._states[index][0] for index, name in self._inside} if self._inside else found
 
     @cached_property
@@ -109,11 +104,7 @@ class Network:
 
     def contents(self) -> dict[str, tuple[Value, ...]]:
         """Queue name to the events waiting now, oldest first."""
-        return {
-            name: tuple(queue)
-            for cell in self._cells
-            for queue, name in zip(cell.queues, cell.node.queues, strict=True)
-        }
+        return {name: tuple(queue) for name, queue in self.lines.items()}
 
     @property
     def states(self) -> dict[str, State]:

@@ -8,7 +8,7 @@ for. The demands wait on an explicit stack: a long chain of processors is no dee
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from workbench.core.domain import Domain, Value
 from workbench.core.kinds import Push
@@ -41,22 +41,17 @@ class PullSource:
 
     def __init__(self, name: str, domain: Domain, events: Iterable[Value], pipe: PullPipe) -> None:
         self.name, self.domain, self.pipe = name, domain, pipe
-        self.events: Iterator[Value] = iter(events)
-        self.count = 0
+        self.events = enumerate(events)
 
     def advance(self) -> Demand | None:
         """Take one event, or end."""
-        try:
-            value = next(self.events)
-        except StopIteration:
+        number, value = next(self.events, (0, ABSENT))
+        if value is ABSENT:
             self.pipe.ended = True
-            return None
-        self.count += 1
-        if value not in self.domain:
-            raise DomainError(
-                f"event {self.count - 1} of input '{self.name}': {value!r} is not a value of {self.domain}"
-            )
-        self.pipe.carry(value)
+        elif value in self.domain:
+            self.pipe.carry(value)
+        else:
+            raise DomainError(f"event {number} of input '{self.name}': {value!r} is not a value of {self.domain}")
         return None
 
 
@@ -106,10 +101,9 @@ class Puller:
 class Demand:
     """One reader's wish for an event of a pipe."""
 
-    def __init__(self, pipe: PullPipe) -> None:
-        self.pipe = pipe
+    def __init__(self, pipe: PullPipe, producer: PullSource | Puller) -> None:
+        self.pipe, self.producer = pipe, producer
         self.buffer = pipe.reader()
-        self.producer: PullSource | Puller | None = None
 
 
 class Pull:
@@ -120,9 +114,7 @@ class Pull:
         producers: dict[str, PullSource | Puller] = {}
 
         def demand(pipe: str) -> Demand:
-            wish = Demand(pipes[pipe])
-            wish.producer = producers[pipe]
-            return wish
+            return Demand(pipes[pipe], producers[pipe])
 
         for name, domain in pipeline.inputs:
             producers[name] = PullSource(name, domain, sources[name], pipes[name])
@@ -142,7 +134,6 @@ class Pull:
             if top.buffer or top.pipe.ended:
                 stack.pop()
                 continue
-            assert top.producer is not None
             needed = top.producer.advance()
             if needed is not None:
                 stack.append(needed)

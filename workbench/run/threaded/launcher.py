@@ -61,7 +61,7 @@ class Launcher:
     def launch(self, fronts: Sequence[Front], fail: FailureOf) -> Pending[Results]:
         """Begin with what the processor emits on these fronts, which come after those of earlier launches."""
         if not self.pipelining:
-            return Done(partial(self._next, fronts, fail))
+            return Done(partial(_results, self.step, fronts, fail))
         shown = list(self._recent)[-(self.certificate.history - 1) :] if self.certificate.history > 1 else []
         self._recent.extend(fronts)
         return self.manager.start(partial(self._copy, self._base, shown, fronts, fail))
@@ -81,26 +81,15 @@ class Launcher:
             return self._base  # there is none
         return self._after(self._base, self._recent)
 
-    def _next(self, fronts: Sequence[Front], fail: FailureOf) -> Results:
-        """The processor itself, one front after the other."""
-        emitted: list[tuple[Emission, ...]] = []
-        for position, front in enumerate(fronts):
-            try:
-                emitted.append(self.step(front))
-            except Exception as error:
-                return Results(emitted, _because(fail(position, front, error), error))
-        return Results(emitted)
-
     def _copy(self, state: State, shown: Sequence[Front], fronts: Sequence[Front], fail: FailureOf) -> Results:
         state = self._after(state, shown)
-        emitted: list[tuple[Emission, ...]] = []
-        for position, front in enumerate(fronts):
-            try:
-                state, results = self._stepped(state, front)
-            except Exception as error:
-                return Results(emitted, _because(fail(position, front, error), error))
-            emitted.append(results)
-        return Results(emitted)
+
+        def step(front: Front) -> tuple[Emission, ...]:
+            nonlocal state
+            state, emitted = self._stepped(state, front)
+            return emitted
+
+        return _results(step, fronts, fail)
 
     def _stepped(self, state: State, front: Front) -> Stepped:
         found: Any = self.processor.step(state, front)
@@ -114,6 +103,14 @@ class Launcher:
         return state
 
 
-def _because(error: Exception, cause: Exception) -> Exception:
-    error.__cause__ = cause
-    return error
+def _results(step: Callable[[Front], tuple[Emission, ...]], fronts: Sequence[Front], fail: FailureOf) -> Results:
+    """One front after the other."""
+    emitted: list[tuple[Emission, ...]] = []
+    for position, front in enumerate(fronts):
+        try:
+            emitted.append(step(front))
+        except Exception as error:
+            told = fail(position, front, error)
+            told.__cause__ = error
+            return Results(emitted, told)
+    return Results(emitted)

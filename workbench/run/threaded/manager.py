@@ -10,7 +10,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from workbench.errors import PipelineError
@@ -24,20 +23,14 @@ class ThreadTask(Generic[T]):
     """Work that a thread of a manager does."""
 
     def __init__(self, work: Callable[[], T], primitives: Primitives) -> None:
-        self._work: Callable[[], T] | None = work
+        self._work = work
         self._over = primitives.Lock()
         self._over.acquire()
-        self._error: BaseException | None = None
-        self._value: Any = None
 
     def run(self) -> None:
         """Do the work; `finish` makes it known."""
-        assert self._work is not None
-        try:
-            self._value = self._work()
-        except BaseException as error:  # whoever waits gets it, whatever it is
-            self._error = error
-        self._work = None
+        self._done = Done(self._work, carries=BaseException)  # whoever waits gets the error, whatever it is
+        del self._work
 
     def finish(self) -> None:
         """Let go whoever waits."""
@@ -47,10 +40,7 @@ class ThreadTask(Generic[T]):
         """The result, when it is there; the error of the work is raised here."""
         with self._over:  # others may be waiting, too
             pass
-        if self._error is not None:
-            raise self._error
-        value: T = self._value
-        return value
+        return self._done.wait_for()
 
 
 class ThreadManager:
@@ -116,9 +106,7 @@ class ThreadManager:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

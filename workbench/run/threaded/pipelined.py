@@ -108,7 +108,6 @@ class Pipelined(PulledPipeline):
         pipes = self._node.outputs
         self._shown = [(name, pipes.index(pipe)) for name, pipe in shown(pipeline, self._node)]
         self._copies = Launcher(processor, certificate, manager)
-        self._prefetch: Prefetch[Pending[Results]] | None = None
 
     def connect(self, **sources: Iterable[Value]) -> Self:
         missing = [name for name, _ in self.pipeline.inputs if name not in sources]
@@ -126,10 +125,6 @@ class Pipelined(PulledPipeline):
         self._ready: dict[str, deque[Value]] = {name: deque() for name in self._outputs}
         self._prefetch = Prefetch({"": self._launch}, self.manager, self.ahead)
         return self
-
-    def close(self) -> None:
-        if self._prefetch is not None:
-            self._prefetch.close()
 
     # --- reading the sources: by one thread at a time ---
 
@@ -170,13 +165,11 @@ class Pipelined(PulledPipeline):
     # --- collecting the results: by the reader ---
 
     def _next(self, output: str) -> Value:
-        if self._prefetch is None:
-            raise PipelineError(f"pipeline {self.pipeline.name} has no sources", hint="call connect(x=iterable) first")
-        ready = self._ready[output]
+        prefetch, ready = self._connected, self._ready[output]
         while not ready:
             if self._ended:
                 raise StopIteration
-            self._collect(self._prefetch)
+            self._collect(prefetch)
         return ready.popleft()
 
     def _collect(self, prefetch: Prefetch[Pending[Results]]) -> None:

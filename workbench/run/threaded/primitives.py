@@ -12,18 +12,11 @@ for nothing. So there are none here; who waits does so at a gate, outside of any
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
+from contextlib import AbstractContextManager
 from typing import Protocol
 
-
-class Guard(Protocol):
-    """`threading.RLock`, taken by `with` only."""
-
-    def __enter__(self) -> bool: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None: ...
+Guard = AbstractContextManager[bool]
+"""`threading.RLock`, taken by `with` only."""
 
 
 class Gate(Guard, Protocol):

@@ -7,7 +7,6 @@ from typing import Self
 
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
-from workbench.errors import PipelineError
 from workbench.run.threaded.executor import Threaded
 from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.placement import Copying, Placement
@@ -34,7 +33,6 @@ class PullGroup(PulledPipeline):
     ) -> None:
         super().__init__(pipeline, manager)
         self.capacity = check_room(capacity)
-        self._prefetch: Prefetch[Value] | None = None
         self._inner = Threaded(pipeline, manager, Placement(copies=copies), capacities={})
         self._pullers: dict[str, Callable[[], Value]] = {}
 
@@ -67,15 +65,5 @@ class PullGroup(PulledPipeline):
         self._connected.start()
         return self
 
-    def close(self) -> None:
-        if self._prefetch is not None:
-            self._prefetch.close()
-
     def _next(self, output: str) -> Value:
         return self._connected.pull(output)
-
-    @property
-    def _connected(self) -> Prefetch[Value]:
-        if self._prefetch is None:
-            raise PipelineError(f"pipeline {self.pipeline.name} has no sources", hint="call connect(x=iterable) first")
-        return self._prefetch

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
 from workbench.errors import PipelineError
 from workbench.run.threaded.manager import ThreadManager
+from workbench.run.threaded.prefetch import Prefetch
 
 
 def check_pipeline(pipeline: object) -> None:
@@ -30,6 +30,9 @@ def check_pipeline(pipeline: object) -> None:
 class PulledPipeline(ABC):
     """A pipeline that is pulled, with some of the work done in threads of the manager's."""
 
+    _prefetch: Prefetch[Any] | None = None
+    """What is computed ahead, once it is connected."""
+
     def __init__(self, pipeline: Pipeline, manager: ThreadManager) -> None:
         check_pipeline(pipeline)
         self.pipeline = pipeline
@@ -44,9 +47,16 @@ class PulledPipeline(ABC):
     def _next(self, output: str) -> Value:
         """The next event of an output."""
 
-    @abstractmethod
+    @property
+    def _connected(self) -> Prefetch[Any]:
+        if self._prefetch is None:
+            raise PipelineError(f"pipeline {self.pipeline.name} has no sources", hint="call connect(x=iterable) first")
+        return self._prefetch
+
     def close(self) -> None:
         """Stop, and wait for what is being computed, also where that waits for an event of a source."""
+        if self._prefetch is not None:
+            self._prefetch.close()
 
     def pull(self, output: str | None = None) -> Value:
         """The next event of an output; StopIteration when no more can come, and the errors of the pipeline."""
@@ -61,7 +71,5 @@ class PulledPipeline(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
