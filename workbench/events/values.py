@@ -130,27 +130,24 @@ def _digits() -> str:
 
 def expected(domain: Domain) -> str:
     """The domain as a reader of an error message wants it."""
-    if isinstance(domain, Bool):
-        return "true or false (or 1 or 0)"
-    if isinstance(domain, Integer):
-        return f"an integer 0..{domain.hi}"
-    if isinstance(domain, Range):
-        return f"an integer {domain}"
     if isinstance(domain, Enum):
         return f"one of {', '.join(domain.labels)}"
-    if isinstance(domain, Integers):
-        return "a whole number"
-    if isinstance(domain, Reals):
-        return "a number"
-    if isinstance(domain, Record):
-        return f"an object {domain}"
-    if isinstance(domain, Tuple):
-        return f"an array {domain}"
-    if isinstance(domain, Map):
-        return f"an object {domain}"
-    if isinstance(domain, Words):
-        return "a text or a number"
-    return "a text" if isinstance(domain, Texts) else str(domain)
+    return next(text for kind, text in _EXPECTED if isinstance(domain, kind)).format(domain)
+
+
+_EXPECTED: tuple[tuple[type[Domain], str], ...] = (
+    (Bool, "true or false (or 1 or 0)"),
+    (Integer, "an integer 0..{0.hi}"),
+    (Range, "an integer {0}"),
+    (Integers, "a whole number"),
+    (Reals, "a number"),
+    (Record, "an object {0}"),
+    (Tuple, "an array {0}"),
+    (Map, "an object {0}"),
+    (Words, "a text or a number"),
+    (Texts, "a text"),
+    (Domain, "{0}"),
+)
 
 
 def from_json(data: Any, domain: Domain) -> Value:

@@ -31,7 +31,7 @@ from workbench.lab.rows import NUMBERS, arrow, as_text, schema, sound, unflat
 from workbench.lab.store import ResultStore, read
 from workbench.lab.suite import Suite
 from workbench.run.spark.carry import carried, found_in, told
-from workbench.run.spark.session import JAVA_OPTIONS, first_line
+from workbench.run.spark.session import JAVA_OPTIONS
 from workbench.run.spark.session import LOCAL as LOCAL
 from workbench.run.spark.session import session as start
 
@@ -233,7 +233,7 @@ class SparkSql:
         try:
             return self._spark.sql(text)
         except PySparkException as error:
-            raise SuiteError(f"SQL: {first_line(error)}", where=text) from error
+            raise SuiteError(f"SQL: {told(error)}", where=text) from error
 
     def close(self) -> None:
         """Give the memory back; the session belongs to the caller."""

@@ -175,12 +175,7 @@ def to_text(value: Value) -> bytes:
 
 
 def from_text(text: bytes) -> Value:
-    """The inverse of `to_text`.
-
-    Raises
-    ------
-    StateError: it is no such text.
-    """
+    """The inverse of `to_text`; StateError if it is no such text."""
     try:
         return from_parts(json.loads(text))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:

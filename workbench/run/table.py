@@ -153,12 +153,7 @@ def given(options: argparse.Namespace, *names: str) -> str:
 
 
 def refuse_foreign(row: BackendRow, options: argparse.Namespace) -> None:
-    """Refuse the options of other backends.
-
-    Raises
-    ------
-    InputError: one is given.
-    """
+    """InputError where an option of another backend is given."""
     rows, own = backend_rows().values(), {option.flag for option in row.options}
     others = dict.fromkeys(option.flag for other in rows for option in other.options if option.flag not in own)
     if foreign := given(options, *(flag.removeprefix("--") for flag in others)):

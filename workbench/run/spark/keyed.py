@@ -74,23 +74,13 @@ def run_located(choice: Choice, rows: DataFrame, layout: Layout, key_type: str) 
 
 
 def known(name: str, columns: Sequence[str] | dict[str, str], what: str) -> None:
-    """See that a column is there.
-
-    Raises
-    ------
-    InputError: it is not.
-    """
+    """InputError with a suggestion where a column is not there."""
     if name not in columns:
         raise InputError(f"the log has no {what} '{name}'", hint=did_you_mean(name, list(columns)))
 
 
 def see_key(name: str, kind_of: str) -> None:
-    """See that the values of a column tell streams apart.
-
-    Raises
-    ------
-    InputError: they are floats, which are seldom equal, or not scalars.
-    """
+    """InputError where a column does not tell streams apart: of floats, which are seldom equal, or of no scalars."""
     if kind_of.startswith((*FLOATS, "struct", "array", "map", "variant")):
         raise InputError(
             f"the key '{name}' is of type {kind_of}, which does not tell streams apart", hint="cast it to string"
@@ -119,12 +109,7 @@ def ordering(frame: DataFrame, name: str, kind_of: str) -> Column:
 
 
 def inputs(program: Program, frame: DataFrame) -> list[Column]:
-    """The columns of the inputs, as `columns` wants them.
-
-    Raises
-    ------
-    InputError: one is missing, or of another type.
-    """
+    """The columns of the inputs, as `columns` wants them; InputError if one is missing, or of another type."""
     types = dict(frame.dtypes)
     found = []
     for i, (name, domain) in enumerate(program.ports.domains.items()):

@@ -8,20 +8,14 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
 from workbench.run.spark.columns import STEP
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
     from pyspark.sql import DataFrame
-
-
-class Writable(Protocol):
-    """What text is written to."""
-
-    def write(self, text: str, /) -> Any:
-        """Write it."""
 
 
 def write_rows(rows: DataFrame, folder: str, format: str, *, mode: str = "errorifexists") -> None:
@@ -51,7 +45,7 @@ def write_rows(rows: DataFrame, folder: str, format: str, *, mode: str = "errori
         raise
 
 
-def print_rows(rows: DataFrame, format: str, stream: Writable) -> None:
+def print_rows(rows: DataFrame, format: str, stream: SupportsWrite[str]) -> None:
     """Write rows as text, in the order of keys and steps."""
     names = rows.columns
     written = csv.writer(stream, lineterminator="\n")

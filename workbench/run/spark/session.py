@@ -16,6 +16,7 @@ from typing import Any
 
 import workbench
 from workbench.errors import SparkError
+from workbench.run.spark.carry import told
 
 LOCAL = "local[*]"
 JAVA_OPTIONS = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
@@ -118,7 +119,7 @@ def session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = ""
     except SparkError:
         raise
     except Exception as error:
-        raise SparkError(f"Spark does not start: {first_line(error)}", where=master) from error
+        raise SparkError(f"Spark does not start: {told(error)}", where=master) from error
     finally:
         os.environ.pop("PYTHONPATH")
         if before is not None:
@@ -148,8 +149,3 @@ def _address(master: str) -> str:
     host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
     with socket.create_connection((host, int(port)), timeout=_WAIT) as link:
         return str(link.getsockname()[0])
-
-
-def first_line(error: Exception) -> str:
-    """What an error says first; the rest of Spark's is a Java stack trace."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -113,10 +113,6 @@ class Prefetch(Generic[T]):
         with self._lock:
             self._refill()
 
-    def waiting(self, name: str) -> int:
-        """The number of events that wait at an output."""
-        return len(self._queues[name])
-
     def close(self) -> None:
         """Give nothing more, and wait until nobody pulls: for the event that is being computed, if one is."""
         self.cancel()
@@ -216,22 +212,14 @@ class Prefetch(Generic[T]):
             self._queues[name].append(done)
 
 
-class Ahead(Generic[T]):
+class Ahead(Prefetch[T]):
     """An iterator that is pulled ahead of its reader."""
 
     def __init__(self, events: Iterator[T], manager: ThreadManager, capacity: int = CAPACITY) -> None:
-        self._prefetch: Prefetch[T] = Prefetch({"": events.__next__}, manager, capacity)
+        super().__init__({"": events.__next__}, manager, capacity)
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> T:
-        return self._prefetch.pull("")
-
-    def close(self) -> None:
-        """See `Prefetch.close`."""
-        self._prefetch.close()
-
-    def cancel(self) -> None:
-        """See `Prefetch.cancel`."""
-        self._prefetch.cancel()
+        return self.pull("")

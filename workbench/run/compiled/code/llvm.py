@@ -22,9 +22,8 @@ LANES = 8
 NUMBER = ir.IntType(64)
 VECTOR = ir.VectorType(NUMBER, LANES)
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-ARITHMETIC = {"add": "add", "sub": "sub", "mul": "mul"}
-UNFITTED = ("ite", "min", "max")
-"""Operators whose results are values of their domain already."""
+INSTRUCTIONS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and_", "or": "or_"}
+"""The operators that one instruction computes, but for what is to be fitted, and what llvmlite calls it."""
 
 
 def number(value: int) -> Any:
@@ -73,7 +72,7 @@ class Instructions(Fold[Any]):
         if term.op is None:
             return super().default(term)
         name = term.op.name
-        if name in ARITHMETIC:
+        if name in INSTRUCTIONS:
             return self._fitted(term, self._exact(name, *args))
         if name in COMPARISONS:
             return self.builder.zext(self._compare(COMPARISONS[name], *args), VECTOR)
@@ -88,12 +87,6 @@ class Instructions(Fold[Any]):
     def on_not(self, _: Term, a: Any) -> Any:
         return self.builder.xor(a, same(1))
 
-    def on_and(self, _: Term, a: Any, b: Any) -> Any:
-        return self.builder.and_(a, b)
-
-    def on_or(self, _: Term, a: Any, b: Any) -> Any:
-        return self.builder.or_(a, b)
-
     def on_implies(self, _: Term, a: Any, b: Any) -> Any:
         return self.builder.or_(self.builder.xor(a, same(1)), b)
 
@@ -104,10 +97,10 @@ class Instructions(Fold[Any]):
         return make.select(self._compare("!=", c, same(0)), a, b)
 
     def on_min(self, _: Term, a: Any, b: Any) -> Any:
-        return self._least(a, b)
+        return self.builder.select(self._compare("<", a, b), a, b)
 
     def on_max(self, _: Term, a: Any, b: Any) -> Any:
-        return self._greatest(a, b)
+        return self.builder.select(self._compare(">", a, b), a, b)
 
     def on_even(self, _: Term, a: Any) -> Any:
         return self.builder.xor(self.builder.and_(a, same(1)), same(1))
@@ -129,16 +122,10 @@ class Instructions(Fold[Any]):
         return self._fitted(term, self.builder.select(zero, a, remainder))
 
     def _exact(self, name: str, a: Any, b: Any) -> Any:
-        return getattr(self.builder, ARITHMETIC[name])(a, b)
+        return getattr(self.builder, INSTRUCTIONS[name])(a, b)
 
     def _compare(self, sign: str, a: Any, b: Any) -> Any:
         return self.builder.icmp_signed(sign, a, b)
-
-    def _least(self, a: Any, b: Any) -> Any:
-        return self.builder.select(self._compare("<", a, b), a, b)
-
-    def _greatest(self, a: Any, b: Any) -> Any:
-        return self.builder.select(self._compare(">", a, b), a, b)
 
     def _divided(self, term: Term, a: Any, b: Any) -> tuple[Any, Any]:
         if all(map(never_negative, term.args)):
@@ -165,7 +152,7 @@ class Instructions(Fold[Any]):
         if ends and min(ends) >= 0 and max(ends) <= domain.hi:
             return exact
         if domain.overflow is not Overflowing.MODULAR:
-            return self._least(self._greatest(exact, same(0)), same(domain.hi))
+            return self.on_min(term, self.on_max(term, exact, same(0)), same(domain.hi))
         if domain.n & domain.hi == 0:
             return self.builder.and_(exact, same(domain.hi))
         if ends and min(ends) >= -domain.n and max(ends) < 2 * domain.n:

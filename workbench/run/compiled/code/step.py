@@ -134,10 +134,8 @@ def decode(domain: Domain, number: int) -> Value:
     return bool(number) if domain == BOOL else int(number)
 
 
-def literal(domain: Domain, value: Value) -> str:
-    """Source of a number without bounds. The infinities from which `min` and `max` start are the ends of a word."""
-    if isinstance(domain, Integers):
-        return str(int(min(max(value, WORD_LO), WORD_HI)))
+def _float_literal(value: float) -> str:
+    """Source of a float."""
     return {math.inf: "1e999", -math.inf: "-1e999"}.get(
         value, "(1e999 - 1e999)" if value != value else repr(float(value))
     )
@@ -153,10 +151,10 @@ class Scalars(PythonSource):
         super().__init__(names, {})
 
     def on_const(self, term: Term) -> str:
-        if isinstance(term.domain, Enum):
+        if isinstance(term.domain, Enum | Integers):
             return str(encode(term.domain, term.payload))
-        if isinstance(term.domain, Integers | Reals):
-            return literal(term.domain, term.payload)
+        if isinstance(term.domain, Reals):
+            return _float_literal(term.payload)
         return super().on_const(term)
 
     def on_div(self, term: Term, a: str, b: str) -> str:

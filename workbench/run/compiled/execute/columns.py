@@ -7,7 +7,7 @@ their labels), and nothing that is no value of the input's domain gets into one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -40,11 +40,6 @@ def dtype(domain: Domain) -> Any:
     if domain == BOOL:
         return np.bool_
     return np.float64 if isinstance(domain, Reals) else np.int64
-
-
-def array(values: Sequence[Any], domain: Domain = INT) -> Any:
-    """These numbers as an array for a scalar domain."""
-    return np.array(values, dtype(domain))
 
 
 def empty(size: int, domain: Domain = INT) -> Any:

@@ -173,6 +173,7 @@ class Compiled(Stepping):
     def fed(
         self, columns: dict[str, Any], count: int, places: bool, *, kind: str = "", reuse: bool = False
     ) -> dict[str, Any]:
+        """`feed` of columns that have been checked."""
         saved, before = self._state.save(), self.steps
         columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
         wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)

@@ -49,7 +49,7 @@ class OutputArrays:
         self._results, self._fields = results, fields
         self.arrays = [empty(size, d) for size, domains in zip(sizes, fields, strict=True) for d in domains]
         self.spots = [empty(size, INT) for size in sizes] if places else []
-        self.counts = columns.array([0] * len(sizes))
+        self.counts = columns.zeros(len(sizes))
 
     def enlarge(self, made: Any) -> bool:
         """Whether some output had no room for all that it wants, and now has; what was made before is kept.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,8 @@ BLOCK = 1 << 18
 """Steps of which Python values are turned into columns at a time."""
 
 
-class Stepping(ABC):
-    """What makes an executor of columns one of Python values."""
+class Stepping:
+    """What makes an executor of columns (`Compiled`, which has what is declared here) one of Python values."""
 
     flat: Pipeline
     system: System
@@ -35,22 +34,10 @@ class Stepping(ABC):
     steps: int
     _columns: Any
     _state: LoopArrays
-
-    @abstractmethod
-    def feed(self, streams: Any, present: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Some steps, as columns."""
-
-    @abstractmethod
-    def fed(self, columns: dict[str, Any], count: int, places: bool) -> dict[str, Any]:
-        """The same, of columns that have been checked."""
-
-    @abstractmethod
-    def finish(self, name: str | None = None) -> dict[str, Any]:
-        """End one input, or all."""
-
-    @abstractmethod
-    def check_open(self, name: str | None = None) -> None:
-        """Refuse to go on where an input has ended, or all of them."""
+    feed: Callable[..., dict[str, Any]]
+    fed: Callable[..., dict[str, Any]]
+    finish: Callable[..., dict[str, Any]]
+    check_open: Callable[..., None]
 
     def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
         """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""

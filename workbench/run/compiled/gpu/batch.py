@@ -154,13 +154,12 @@ class Batch:
         ------
         Overflow, DomainError: in one of the traces, which it names.
         """
-        import numpy
+        import numpy as np
 
-        np: Any = numpy
         length = max(map(len, traces), default=0)
         streams, present = {}, {}
         for name, domain in self._one.flat.inputs:
-            here = np.zeros((length, len(traces)), np.bool_)
+            here: Any = np.zeros((length, len(traces)), np.bool_)
             kinds = [self._columns.dtype(kind) for _, kind in scalars(domain)]
             fields = tuple(np.zeros((length, len(traces)), kind) for kind in kinds)
             for number, trace in enumerate(traces):
@@ -181,9 +180,8 @@ class Batch:
     # --- the CPU --------------------------------------------------------------------------------------------
 
     def _by_cpu(self, work: _Work) -> dict[str, Traces]:
-        import numpy
+        import numpy as np
 
-        np: Any = numpy
         found: dict[str, list[list[Any]]] = {}
         for trace in range(work.traces):
             for name, pieces in self._trace(work, trace).items():
@@ -216,9 +214,8 @@ class Batch:
     # --- the GPU --------------------------------------------------------------------------------------------
 
     def _by_gpu(self, work: _Work, keep: bool, reuse: bool) -> dict[str, Traces]:
-        import numpy
+        import numpy as np
 
-        np: Any = numpy
         waiting: list[tuple[int, Any]] = []
         done: list[tuple[list[Any], Any]] = []
         for first, last in self._groups(work):
@@ -368,17 +365,15 @@ class _Work:
 
     def flag(self, name: str) -> Any:
         """Whether this input has an event, in each step of each trace."""
-        import numpy
+        import numpy as np
 
-        np: Any = numpy
         return self.present[name] if name in self.present else np.ones((self.steps, self.traces), np.bool_)
 
 
 def _array(values: Any) -> Any:
     """An array, on the GPU or not; lists of lists become one."""
-    import numpy
+    import numpy as np
 
-    np: Any = numpy
     if hasattr(values, "shape"):
         return values
     try:

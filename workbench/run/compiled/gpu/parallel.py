@@ -143,9 +143,7 @@ class _OnGpu(Attempt):
         if first < last:
             whole, real, *memories = there = [cuda.sent(array) for array in state]
             counts, bad = cuda.sent(np.zeros((0, self.count), np.int64)), self._good()
-            cuda.launch(
-                kernel, self.count, first, last, whole, real, counts, *memories, *self.columns, bad
-            )  # fmt: skip
+            cuda.launch(kernel, self.count, first, last, whole, real, counts, *memories, *self.columns, bad)
             state = [array.copy_to_host() for array in there]
         for array, content in zip(state, self.state, strict=True):
             array[:, 0] = content
@@ -156,11 +154,8 @@ class _OnGpu(Attempt):
 
     def _folded(self, level: int, state: list[Any]) -> list[Any]:
         """The states at the next place in front of the blocks, with the scans of this level."""
-        scans, kernel, start = (
-            self.of.cuts.levels[level],
-            self.of.lead_kernel(self.kind, level),
-            (level + 1) * self.shift,
-        )
+        scans, kernel = self.of.cuts.levels[level], self.of.lead_kernel(self.kind, level)
+        start = (level + 1) * self.shift
         state = self._made(kernel, state, level * self.shift, start)
         self._set_clocks(state, start - self.lead)
         inside = [array.copy() for array in state]
@@ -170,15 +165,8 @@ class _OnGpu(Attempt):
         beginning = [array.copy() for array in self.state]  # the first block begins where its own state is known
         loop = self.of.lead_loop(self.kind, level)
         whole, real, *memories = beginning
-        loop(
-            self.edges[0],
-            self.edges[1] + start - self.lead,
-            whole,
-            real,
-            np.zeros(0, np.int64),
-            *memories,
-            *self.inputs,
-        )
+        stop = self.edges[1] + start - self.lead
+        loop(self.edges[0], stop, whole, real, np.zeros(0, np.int64), *memories, *self.inputs)
         for scan in scans:
             found = [self.of.value(beginning, scan.position)]
             for total in self._values(after, scan.position)[1:-1]:

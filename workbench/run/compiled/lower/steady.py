@@ -100,7 +100,7 @@ def _alone(
     # a queue's length goes on growing where it overflows: such a run is void, and no circle begins there
     domains = {v.name: v.domain for v in system.variables}
     kept = [name for i, name in enumerate(names) if all(state[i] in domains[name] for state in history)]
-    return names, history, {name: _circle(history, names, _cone(name, needs)) for name in kept}
+    return names, history, {name: _circle(history, names, reached({name}, needs)) for name in kept}
 
 
 def _symbol(system: System, position: int) -> Term:
@@ -119,8 +119,9 @@ def _closed(needs: Mapping[str, set[str]]) -> set[str]:
         found = fewer
 
 
-def _cone(name: str, needs: Mapping[str, set[str]]) -> set[str]:
-    found, todo = {name}, [name]
+def reached(names: set[str], needs: Mapping[str, set[str]]) -> set[str]:
+    """These names, and all on which they depend."""
+    found, todo = set(names), list(names)
     while todo:
         fresh = needs[todo.pop()] - found
         found |= fresh

@@ -17,8 +17,9 @@ from workbench.core.kinds import Clocked
 from workbench.core.memory import ANY_ROW
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import unknown
 from workbench.core.term import FALSE, Others, Term, const, leaves, var
-from workbench.errors import NoCapacity, PipelineError, Refused, TypingError, did_you_mean
+from workbench.errors import NoCapacity, Refused, TypingError
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.system import Memory, System, instance_of
@@ -73,16 +74,15 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
     known = dict(flat.capacities if capacities is None else capacities)
     for queue in known:
         if queue not in flat.queues:
-            hint = did_you_mean(queue, flat.queues)
-            raise PipelineError(f"pipeline {flat.name} has no queue '{queue}'", hint=hint)
-    unknown = [queue for queue in flat.queues if queue not in known]
+            raise unknown(flat.ports.of, "queue", queue, flat.queues)
+    bare = [queue for queue in flat.queues if queue not in known]
     try:
-        system = compose(flat, {**known, **dict.fromkeys(unknown, 0)}, arrays=True)
+        system = compose(flat, {**known, **dict.fromkeys(bare, 0)}, arrays=True)
     except (Refused, TypingError) as error:
         raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
     # where no queue of these has ever held an event, can one be needed in a step?
     empty = Substitute(fixed(system))
-    for queue in unknown:
+    for queue in bare:
         if empty(system.inlined(system.queues[queue].overflow)) is not FALSE:
             raise NoCapacity(
                 f"queue '{queue}' of pipeline {flat.name} has no known capacity, and backend '{backend}' allocates its"

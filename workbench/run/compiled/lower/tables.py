@@ -91,9 +91,8 @@ def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int) ->
         row does.
     rows_at_least: for how many rows there is room in any case.
     """
-    import numpy
+    import numpy as np
 
-    np: Any = numpy
     used, keys, *rest = arrays
     changed = np.full(len(used), not fresh)
     for array, value in zip(rest, fresh, strict=False):
@@ -114,12 +113,12 @@ def enlarged(arrays: Sequence[Any], fresh: Sequence[Any], rows_at_least: int) ->
 
 def _places(keys: Any, room: int) -> Any:
     """Where to put these keys: each goes on from its first place to one that no other has."""
-    import numpy
+    import numpy as np
 
-    np: Any = numpy
     scattered = keys.astype(np.int64).view(np.uint64) * np.uint64(SCATTER) >> np.uint64(32)
     start = (scattered * np.uint64(room) >> np.uint64(32)).astype(np.int64)
-    places, taken = np.zeros(len(keys), np.int64), np.zeros(room, np.bool_)
+    places: Any = np.zeros(len(keys), np.int64)
+    taken: Any = np.zeros(room, np.bool_)
     waiting, ahead = np.arange(len(keys)), 0
     while len(waiting):
         wanted = (start[waiting] + ahead) & (room - 1)

@@ -30,7 +30,7 @@ from workbench.core.ops import ADD, AND, ITE, MAX, MIN, MUL, OR, SUB, Operator
 from workbench.core.term import TRUE, Term, const, leaves, var
 from workbench.errors import Refused
 from workbench.ir.system import System, instance_of
-from workbench.run.compiled.lower.steady import Circle, circles
+from workbench.run.compiled.lower.steady import Circle, circles, reached
 
 LONGEST = 1 << 15
 """Most steps after which clocks repeat, and after which the past is forgotten."""
@@ -134,12 +134,7 @@ class _Analysis:
         return found
 
     def _cone(self, names: set[str]) -> set[str]:
-        found, todo = set(names), list(names)
-        while todo:
-            fresh = self.needs[todo.pop()] - found
-            found |= fresh
-            todo += fresh
-        return found
+        return reached(names, self.needs)
 
     # --- scans ----------------------------------------------------------------------------------------------
 
