@@ -95,12 +95,7 @@ def refused(name: str, cell: str, error: UnreadableError, where: str = "") -> In
 
 
 def see_width(row: Sequence[str], width: int) -> None:
-    """See that a row has as many cells as the header.
-
-    Raises
-    ------
-    InputError: it has not.
-    """
+    """InputError where a row has not as many cells as the header."""
     if len(row) != width:
         raise InputError(f"this line has {len(row)} cells, the header has {width}")
 

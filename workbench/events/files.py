@@ -134,12 +134,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 def write_atomically(path: str | Path, text: str) -> None:
-    """Write a file that appears under its name only when it is complete.
-
-    Raises
-    ------
-    InputError: it cannot be written there.
-    """
+    """Write a file that appears under its name only when it is complete; InputError if it cannot be written there."""
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file() and not target.is_dir():  # a pipe, a device

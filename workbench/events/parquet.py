@@ -76,12 +76,7 @@ class ParquetReader(RowReader):
 
 
 def from_cell(value: Any, domain: Domain) -> Value:
-    """The value of a cell as an event.
-
-    Raises
-    ------
-    UnreadableError: it is none.
-    """
+    """The value of a cell as an event; UnreadableError if it is none."""
     if isinstance(value, str) and as_json(domain):
         return from_text(value, domain)
     if isinstance(value, list) and isinstance(domain, Map):

@@ -52,12 +52,7 @@ def java(otherwise: str = "") -> str:
 
 
 def reachable(master: str) -> None:
-    """See that something answers at `spark://host:port` before Spark spends minutes on trying.
-
-    Raises
-    ------
-    SparkError: nothing does, or this is no master.
-    """
+    """SparkError if nothing answers at `spark://host:port`, where Spark would spend minutes; or it is no master."""
     if _HERE.fullmatch(master):
         return
     if not _CLUSTER.fullmatch(master):
@@ -127,12 +122,7 @@ def session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = ""
 
 
 def _wait_for_executors(spark: Any, master: str) -> None:
-    """See that a cluster gives us somebody to work: Spark itself would wait for ever, and say nothing.
-
-    Raises
-    ------
-    SparkError: it does not.
-    """
+    """SparkError where a cluster gives us nobody to work: Spark itself would wait for ever, and say nothing."""
     deadline = time.monotonic() + _EXECUTORS
     while not master.startswith("local") and spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
         if time.monotonic() > deadline:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -35,19 +36,17 @@ from workbench.run.threaded.placement import Placement, Stage, balanced
 from workbench.run.threaded.prefetch import CAPACITY, Ahead, check_room
 
 
+@dataclass(slots=True)
 class Token:
     """A step on its way through the parts: what the pipes carry so far."""
 
-    __slots__ = ("contents", "ends", "number", "overflow", "queues", "results")
-
-    def __init__(self, number: int, contents: list[list[Value]], *, ends: bool) -> None:
-        self.number = number
-        self.contents = contents
-        self.ends = ends
-        self.overflow: Overflow | None = None
-        """Told after everything else that happens in the step, as by the reference executor."""
-        self.queues: dict[str, int] = {}
-        self.results: Pending[Results] | None = None
+    number: int
+    contents: list[list[Value]]
+    ends: bool
+    overflow: Overflow | None = None
+    """Told after everything else that happens in the step, as by the reference executor."""
+    queues: dict[str, int] = field(default_factory=dict)
+    results: Pending[Results] | None = None
 
 
 Tokens = Iterator[Token]

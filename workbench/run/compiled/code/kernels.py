@@ -169,16 +169,16 @@ DEVICE = {f.__name__: f.py_func for f in (at, quotient_overflows, int_same, int_
 HEADER = f"from {__name__} import {', '.join(SCOPE)}\n\n\n"
 
 
-def machine_code(source: str, name: str = "run") -> Any:
+def machine_code(source: str) -> Any:
     """The function of a generated source, compiled when it is first called, and kept on disk for the next time."""
     try:
-        function = _from_file(source, name)
+        function = _from_file(source)
     except (OSError, InputError):  # nowhere to keep it
-        return numba.njit(nogil=True, error_model="numpy")(executable(source, SCOPE, name))
+        return numba.njit(nogil=True, error_model="numpy")(executable(source, SCOPE))
     return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
 
 
-def _from_file(source: str, name: str) -> Callable[..., Any]:
+def _from_file(source: str) -> Callable[..., Any]:
     """The function, imported from a file: numba keeps its machine code beside the file."""
     own = Path(__file__).read_text(encoding="utf-8")
     told = (str(FORM), numba.__version__, own, HEADER, source)  # the header names a module, which may have moved
@@ -194,7 +194,7 @@ def _from_file(source: str, name: str) -> Callable[..., Any]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # numba asks for it by its name
     spec.loader.exec_module(module)
-    found: Callable[..., Any] = getattr(module, name)
+    found: Callable[..., Any] = module.run
     return found
 
 

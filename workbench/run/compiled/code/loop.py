@@ -115,9 +115,8 @@ def loop_source(
     watch: bool = True,
     ahead: bool = False,
     pasts: Sequence[Past] = (),
-    name: str = "run",
 ) -> str:
-    """Source of `name(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
+    """Source of `run(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
 
     It makes the steps `first` .. `last` - 1 and returns whether a hazard occurred, or an output would have needed more
     room than it has; whatever it has written is then void. `whole` and `real` hold the state, `counts` how many events
@@ -139,7 +138,7 @@ def loop_source(
     codes = [step_code(system, labels, given, target=target) for given in phases]
     constant = {v.name for v in system.variables if var(v.name, v.domain) in phases[0]}
     named = [v.name not in constant for v in system.variables]
-    lines = [f"def {name}({', '.join(parameters(system, phases[0], places=places))}):"]
+    lines = [f"def run({', '.join(parameters(system, phases[0], places=places))}):"]
     states = [
         (array, k, i) for array, group in (("whole", form.whole), ("real", form.real)) for k, i in enumerate(group)
     ]

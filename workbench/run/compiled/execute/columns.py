@@ -111,7 +111,8 @@ def _check_present(name: str, count: int, present: Any) -> None:
 
 
 def _of_arrays(name: str, domain: Domain, parts: list[Domain], arrays: list[Any], present: Any) -> Column:
-    fields, wrong = [], None
+    fields: list[Any] = []
+    wrong: list[tuple[int, DomainError]] = []
     if any(array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
         raise InputError(
             f"input '{name}' is given arrays of shapes {', '.join(str(a.shape) for a in arrays)}",
@@ -129,8 +130,8 @@ def _of_arrays(name: str, domain: Domain, parts: list[Domain], arrays: list[Any]
         fields.append(np.ascontiguousarray(array, dtype(part)))
         if part.finite and part != BOOL and len(array):
             lo, hi = (part.lo, part.hi) if isinstance(part, Integer | Range) else (0, (part.size or 0) - 1)
-            wrong = _first(wrong, _outside(name, domain, fields[-1], lo, hi, present))
-    return Column(tuple(fields), present, wrong)
+            wrong += _outside(name, domain, fields[-1], lo, hi, present)
+    return Column(tuple(fields), present, min(wrong, key=lambda each: each[0], default=None))
 
 
 def _fits(kind: Any, domain: Domain) -> bool:
@@ -141,16 +142,15 @@ def _fits(kind: Any, domain: Domain) -> bool:
     return bool(kind.kind == "i" or (kind.kind == "u" and kind.itemsize < 8))
 
 
-def _outside(name: str, domain: Domain, array: Any, lo: int, hi: int, present: Any) -> tuple[int, DomainError] | None:
+def _outside(name: str, domain: Domain, array: Any, lo: int, hi: int, present: Any) -> list[tuple[int, DomainError]]:
+    """The first entry that is none of lo..hi, and the error, if there is one."""
     if array.min() >= lo and array.max() <= hi:
-        return None
+        return []
     bad = (array < lo) | (array > hi)
     if present is not None:
         bad &= present
-    if not bad.any():
-        return None
     first = int(bad.argmax())
-    return first, _not_a_value(name, domain, int(array[first]))
+    return [(first, _not_a_value(name, domain, int(array[first])))] if bad[first] else []
 
 
 def _not_a_value(name: str, domain: Domain, value: Value) -> DomainError:
@@ -158,11 +158,6 @@ def _not_a_value(name: str, domain: Domain, value: Value) -> DomainError:
     if isinstance(value, bool):
         hint = "True and False are not numbers: use 1 and 0"
     return DomainError(f"{value!r} on input '{name}' is not a value of {domain}", hint=hint)
-
-
-def _first(a: tuple[int, DomainError] | None, b: tuple[int, DomainError] | None) -> tuple[int, DomainError] | None:
-    found = [each for each in (a, b) if each is not None]
-    return min(found, key=lambda each: each[0]) if found else None
 
 
 def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any) -> Column:

@@ -283,13 +283,18 @@ class Compiled(Stepping):
         key = (kind, places, machine)
         if key not in self._loops:
             source = loop_source(self.system, self.phases(kind), places=places, target="cpu" if machine else "python")
-            if machine:
-                from workbench.run.compiled.code.kernels import machine_code
-
-                self._loops[key] = machine_code(source)
-            else:
-                self._loops[key] = PlainLoop(source, self.form, sparse=kind == "sparse")
+            compiled = self._code(source) if machine else None
+            self._loops[key] = compiled or PlainLoop(source, self.form, sparse=kind == "sparse")
         return self._loops[key]
+
+    def _code(self, source: str) -> Loop | None:
+        """The machine code of a loop; None where Python is to run it."""
+        if not self._with_machine:
+            return None
+        from workbench.run.compiled.code.kernels import machine_code
+
+        found: Loop = machine_code(source)
+        return found
 
     def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
         """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""

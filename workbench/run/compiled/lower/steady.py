@@ -50,11 +50,11 @@ def steady(system: System, given: Mapping[Term, Term], most_phases: int = MOST_P
             chosen.append(name)
             start, length = max(start, circle[0]), math.lcm(length, circle[1])
     places = tuple(i for i, v in enumerate(system.variables) if v.name in chosen)
-    columns = [names.index(system.variables[i].name) for i in places]
+    going = [system.variables[i] for i in places]
+    columns = [names.index(v.name) for v in going]
     values = [tuple(state[c] for c in columns) for state in history[: start + length]]
     phases = tuple(
-        dict(given)
-        | {_symbol(system, i): const(v, system.variables[i].domain) for i, v in zip(places, each, strict=True)}
+        dict(given) | {var(v.name, v.domain): const(x, v.domain) for v, x in zip(going, each, strict=True)}
         for each in values[start:]
     )
     return Steady(
@@ -101,12 +101,6 @@ def _alone(
     domains = {v.name: v.domain for v in system.variables}
     kept = [name for i, name in enumerate(names) if all(state[i] in domains[name] for state in history)]
     return names, history, {name: _circle(history, names, reached({name}, needs)) for name in kept}
-
-
-def _symbol(system: System, position: int) -> Term:
-    variable = system.variables[position]
-    symbol: Term = var(variable.name, variable.domain)
-    return symbol
 
 
 def _closed(needs: Mapping[str, set[str]]) -> set[str]:

@@ -15,12 +15,7 @@ from workbench.errors import Refused
 
 
 def refuse_long(number: Value) -> None:
-    """Refuse a number of type `int` that is outside a word; the infinities from which `min` and `max` start are not.
-
-    Raises
-    ------
-    Refused: it has more than 64 bits.
-    """
+    """Refused for an `int` of more than 64 bits; the infinities from which `min` and `max` start are in order."""
     if math.isfinite(number) and not WORD_LO <= number <= WORD_HI:
         raise Refused(
             f"compiled code has integers of 64 bits, and {number} has more",

@@ -108,7 +108,7 @@ class _Analysis:
         self.variables = {v.name: v for v in system.variables}
         self.after = {v.name: self.known(system.inlined(v.next)) for v in system.variables}
         memories = {m.columns[0].name: m for m in system.memories if m.columns}
-        self.writes = {array: self._written(memory.writes) for array, memory in memories.items()}
+        self.writes = {a: [self._scalars(write[:3]) for write in m.writes] for a, m in memories.items()}
         self.array = {column.name: array for array, memory in memories.items() for column in memory.columns}
         self.owner = {array: instance_of(array) for array in memories}
         self.sizes = {array: memory.domain.length or 0 for array, memory in memories.items()}
@@ -119,9 +119,9 @@ class _Analysis:
         }
         self.scans = {name: scan for name in self.after if (scan := self._scan(name)) is not None}
 
-    def _written(self, writes: Sequence[Any]) -> list[tuple[Term, ...]]:
-        """Per write: when it happens, where, and the scalars that are written."""
-        return [tuple(self.known(leaf) for leaf in leaves(self.system.inlined(tuple(write[:3])))) for write in writes]
+    def _scalars(self, value: Any) -> tuple[Term, ...]:
+        """The scalars of what a write or a slot says (whether and where it happens come first), as far as known."""
+        return tuple(map(self.known, leaves(self.system.inlined(tuple(value)))))
 
     def _names(self, terms: Sequence[Term]) -> set[str]:
         """The variables that terms depend on, and the memories, each by its first array."""
@@ -220,7 +220,7 @@ class _Analysis:
                 return None
         shown = []
         for j, (_, pipe) in enumerate(self.system.outputs):
-            slots = self.known_slots(pipe)
+            slots = list(map(self._scalars, self.system.pipes[pipe].slots))
             for present, *values in slots:
                 where = [k for k, value in enumerate(values) if _occurs(symbol, value)]
                 if not where:
@@ -230,22 +230,10 @@ class _Analysis:
                 shown += [(j, k) for k in where]
         return tuple(shown) or None
 
-    def known_slots(self, pipe: str) -> list[list[Term]]:
-        """Per slot of a pipe whether it is present, and its scalars."""
-        return [
-            [self.known(leaf) for leaf in leaves(self.system.inlined(tuple(slot)))]
-            for slot in self.system.pipes[pipe].slots
-        ]
-
     # --- what is recent -------------------------------------------------------------------------------------
 
     def _history(self) -> int:
-        """In how many steps what is neither clock nor scan is forgotten.
-
-        Raises
-        ------
-        Refused: it is not.
-        """
+        """In how many steps what is neither clock nor scan is forgotten; Refused if it is not."""
         past = _Past(self)
         period = math.lcm(*(circle.length for circle in self.clocks.values()))
         time = max((circle.start for circle in self.clocks.values()), default=0)

@@ -145,14 +145,6 @@ class Parallel(Compiled):
             self._loops[key] = self._code(source) or (lambda a, b, offset, y: plain(a, b, offset, PlainArray(y)))
         return self._loops[key]
 
-    def _code(self, source: str) -> Loop | None:
-        if not self._with_machine:
-            return None
-        from workbench.run.compiled.code.kernels import machine_code
-
-        found: Loop = machine_code(source)
-        return found
-
     def _follows(self, level: int, known: Mapping[Term, Term]) -> bool:
         """Whether the scans of a level depend on what a phase of the loop says of the variables."""
         return any(v.name in self.cuts.needed[level] for v in self.system.variables if var(v.name, v.domain) in known)
