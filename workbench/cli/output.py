@@ -74,12 +74,7 @@ def block(verdict: Verdict) -> str:
     if verdict.counterexample:
         lines += ["", run(verdict.counterexample)]
     if verdict.witness:
-        lines += [
-            "",
-            f"{INDENT}the bound is met, for example by this run:",
-            "",
-            run(verdict.witness),
-        ]
+        lines += ["", f"{INDENT}the bound is met, for example by this run:", "", run(verdict.witness)]
     return "\n".join(lines)
 
 
@@ -176,10 +171,7 @@ def _validate(problems: list[Problem]) -> None:
     """
     with Progress("looking at the properties"):
         for number, item in enumerate(problems):
-            with (
-                contextlib.suppress(LimitMet),
-                share(LOOKING * (len(problems) - number)),
-            ):
+            with contextlib.suppress(LimitMet), share(LOOKING * (len(problems) - number)):
                 item.validate()
 
 
