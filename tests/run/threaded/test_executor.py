@@ -234,6 +234,18 @@ def test_ctrl_c_while_an_earlier_push_is_waited_for_is_not_lost(manager):
     assert first.wait_for() == [1]
 
 
+def test_a_reset_waits_for_what_was_begun(manager):
+    free = threading.Event()
+    builder = Builder("p")
+    held = ApplyFunction(user_function(lambda a: free.wait(20) and a, result=INT, name="held"))
+    running = Threaded(builder.build(Cumulate(f.ADD)(held(builder.input("x")))), manager)
+    running.push_fast(100)
+    threading.Timer(0.1, free.set).start()
+    running.reset()
+    assert free.is_set()
+    assert running.run([1, 2]) == {"out": [1, 3]}
+
+
 def test_an_error_is_carried_to_who_waits(manager):
     for running in (Threaded(broken_at(3), manager), Reference(broken_at(3))):
         pending = [running.push_fast(i) for i in (2, 3, 4)]

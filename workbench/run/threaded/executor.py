@@ -86,8 +86,8 @@ class Threaded(Reference):
         managers = copies if isinstance(copies, Mapping) else dict.fromkeys(copies, manager)
         self._non_blocking = {name: NonBlocking(own) for name, own in managers.items()}
         self._stages: list[Ahead[Token]] = []
-        super().__init__(pipeline, capacities, oracle)
         self._last: Pending[Any] = Done(lambda: None)
+        super().__init__(pipeline, capacities, oracle)
 
     def pushing(self, name: str) -> Push:
         copies = self._non_blocking.get(name)
@@ -95,6 +95,7 @@ class Threaded(Reference):
 
     def reset(self) -> None:
         self._stop()  # where Ctrl-C came while it was stopped
+        Done(self._last.wait_for)  # what was begun is no part of what comes now
         super().reset()
         self._busy = self._behind = False
 
