@@ -32,7 +32,7 @@ from workbench.lab.table import Beside, Statistic, Table
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 F = TypeVar("F", bound=Callable[..., Any])
-Named = TypeVar("Named", Experiment, Prerequisite, Table, Plot, Claim, Macro)
+_Named = TypeVar("_Named", Experiment, Prerequisite, Table, Plot, Claim, Macro)
 
 
 class Suite:
@@ -176,7 +176,7 @@ class Suite:
         again.experiments = {name: replace(e, repeat=times) for name, e in self.experiments.items()}
         return again
 
-    def _add(self, known: dict[str, Named], made: Named, form: re.Pattern[str] = _NAME) -> Named:
+    def _add(self, known: dict[str, _Named], made: _Named, form: re.Pattern[str] = _NAME) -> _Named:
         name, what = made.name, type(made).__name__.lower()
         if not form.fullmatch(name):
             raise SuiteError(f"suite '{self.name}': a {what} cannot be called '{name}'", hint="letters, digits, _")
