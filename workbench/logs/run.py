@@ -144,7 +144,8 @@ def _step_by_step(
             for block in blocks:
                 table = _columns(backend, block, pipeline.ports.shown)
                 if table is not None:
-                    writer.table(table)
+                    if table.num_rows:
+                        writer.table(table)
                     continue
                 for outputs in _outputs(backend, block.steps(), tell, live=live):
                     writer.write(outputs)
