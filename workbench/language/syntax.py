@@ -63,8 +63,8 @@ class Field(Expression):
 
 
 @dataclass(frozen=True)
-class Operation(Expression):
-    """An operator of `core.function.LIBRARY` on its operands: `+`, `neg`, `not`, `->`, `if`, ..."""
+class AppliedOperator(Expression):
+    """An operator on its operands."""
 
     operator: str
     operands: tuple[Expression, ...]
@@ -74,16 +74,12 @@ class Operation(Expression):
         return self.operands
 
 
-@dataclass(frozen=True)
-class Temporal(Expression):
-    """A temporal operator on its operands: AG AF AX EG EF EX AU EU (CTL), G F X U R (LTL)."""
+class Operation(AppliedOperator):
+    """One of `core.function.LIBRARY`: `+`, `neg`, `not`, `->`, `if`, ..."""
 
-    operator: str
-    operands: tuple[Expression, ...]
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.operands
+class Temporal(AppliedOperator):
+    """A temporal one: AG AF AX EG EF EX AU EU (CTL), G F X U R (LTL)."""
 
 
 @dataclass(frozen=True)
