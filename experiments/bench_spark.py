@@ -113,7 +113,7 @@ def reference(pipeline: Pipeline, path: Path) -> int:
 def on_spark(spark: Any, pipeline: Pipeline, path: Path, format: Any) -> Any:
     """The outputs, a DataFrame still to be computed."""
     found = read_log(spark, str(path), pipeline, key="user", format=format)
-    return run_located(choose(pipeline), found.rows, found.layout, found.key_type)
+    return run_located(choose(pipeline), found)
 
 
 def agree(spark: Any, pipeline: Pipeline, path: Path) -> None:

@@ -51,7 +51,7 @@ def sorted_rows(frame):
 def run_log(session, path, format, order=None, backend="auto"):
     log = read_log(session, str(path), pipeline(), key="k", order=order, format=format)
     with brought_back():
-        return sorted_rows(run_located(choose(pipeline(), backend), log.rows, log.layout, log.key_type))
+        return sorted_rows(run_located(choose(pipeline(), backend), log))
 
 
 def test_a_log_of_several_files_and_blocks(session, tmp_path):
@@ -82,7 +82,7 @@ def test_lines_that_are_not_utf8(session, tmp_path):
 def test_json_to_parquet_and_back(session, tmp_path):
     write_jsonl(tmp_path / "a.jsonl", ROWS)
     log = read_log(session, str(tmp_path / "a.jsonl"), pipeline(), key="k", format="jsonl")
-    made = run_located(choose(pipeline()), log.rows, log.layout, log.key_type)
+    made = run_located(choose(pipeline()), log)
     for format, read in (("parquet", session.read.parquet), ("jsonl", session.read.schema(made.schema).json)):
         write_rows(made, str(tmp_path / format), format)
         assert sorted_rows(read(str(tmp_path / format))) == expected(ROWS, pipeline())

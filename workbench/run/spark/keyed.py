@@ -7,6 +7,7 @@ Arrow batches (`mapInArrow`). A key's rows are never in memory all at once, so a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain
@@ -56,21 +57,44 @@ def run_keyed(
     if not orders:
         raise InputError("a DataFrame has no order of its own", hint="say which column orders the rows: order='time'")
     choice = choose(pipeline, backend)
-    types = dict(dataframe.dtypes)
-    for name in (key, *orders):
+    return run_located(choice, laid_out(dataframe, pipeline, Layout(key, orders)))
+
+
+@dataclass(frozen=True)
+class Log:
+    """Rows with the columns of a layout.
+
+    Attributes
+    ----------
+    key_type: Spark's type of the key.
+    """
+
+    rows: DataFrame
+    layout: Layout
+    key_type: str
+
+
+def run_located(choice: Choice, log: Log) -> DataFrame:
+    """Run a pipeline on the rows of a log."""
+    schema = output_schema(choice.pipeline, log.layout.key, log.key_type)
+    ordered = log.rows.repartition("key").sortWithinPartitions("key", *(f"o{i}" for i in range(log.layout.width)))
+    return ordered.mapInArrow(Runner(choice, log.layout), schema)
+
+
+def laid_out(frame: DataFrame, program: Program, layout: Layout, place: Sequence[Column] = ()) -> Log:
+    """The rows of a frame as a log, with their `place` behind what the user orders by.
+
+    Raises
+    ------
+    InputError: a column is missing, or of a type that does not fit what it is for.
+    """
+    types = dict(frame.dtypes)
+    for name in (layout.key, *layout.orders):
         known(name, types, "column")
-    see_key(key, types[key])
-    found = [dataframe[f"`{key}`"].alias("key")]
-    found += [ordering(dataframe, name, types[name]).alias(f"o{i}") for i, name in enumerate(orders)]
-    found += inputs(pipeline, dataframe)
-    return run_located(choice, dataframe.select(*found), Layout(key, orders), types[key])
-
-
-def run_located(choice: Choice, rows: DataFrame, layout: Layout, key_type: str) -> DataFrame:
-    """Run a pipeline on rows that have the columns of a layout."""
-    schema = output_schema(choice.pipeline, layout.key, key_type)
-    ordered = rows.repartition("key").sortWithinPartitions("key", *(f"o{i}" for i in range(layout.width)))
-    return ordered.mapInArrow(Runner(choice, layout), schema)
+    see_key(layout.key, types[layout.key])
+    orders = [*(ordering(frame, name, types[name]) for name in layout.orders), *place]
+    columns = [frame[f"`{layout.key}`"].alias("key"), *(column.alias(f"o{i}") for i, column in enumerate(orders))]
+    return Log(frame.select(*columns, *inputs(program, frame)), layout, types[layout.key])
 
 
 def known(name: str, columns: Sequence[str] | dict[str, str], what: str) -> None:

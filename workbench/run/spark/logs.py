@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -21,28 +21,14 @@ from workbench.events.columns import kind
 from workbench.events.files import FORMATS, Format, ending
 from workbench.events.order import ORDER_TYPES
 from workbench.run.spark.carry import brought_back
-from workbench.run.spark.keyed import inputs, known, ordering, see_key
+from workbench.run.spark.keyed import Log, laid_out
 from workbench.run.spark.parse import Parser
 from workbench.run.spark.runner import Layout, place_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 LOCAL_FILE = "^file:/+"
-
-
-@dataclass(frozen=True)
-class Log:
-    """Rows with the columns of a layout.
-
-    Attributes
-    ----------
-    key_type: Spark's type of the key.
-    """
-
-    rows: DataFrame
-    layout: Layout
-    key_type: str
 
 
 def named_format(name: str) -> Format | None:
@@ -149,18 +135,8 @@ def _lines(lines: Any, program: Program, layout: Layout, format: str, files: Any
 def _parquet(frame: Any, program: Program, layout: Layout, files: Any) -> Log:
     from pyspark.sql import functions as F
 
-    types = dict(frame.dtypes)
-    for name in (layout.key, *layout.orders):
-        known(name, types, "column")
-    see_key(layout.key, types[layout.key])
-    path = _path()
-    order = [ordering(frame, name, types[name]) for name in layout.orders]
-    place = [_numbered(path, files), F.lit(0).cast("long"), F.col("_metadata.row_index")]
-    columns = [frame[f"`{layout.key}`"].alias("key")]
-    columns += [column.alias(f"o{i}") for i, column in enumerate([*order, *place])]
-    columns += inputs(program, frame)
-    found = replace(layout, located=True, files=tuple(files), parts=len(order))
-    return Log(frame.select(*columns), found, types[layout.key])
+    place = [_numbered(_path(), files), F.lit(0).cast("long"), F.col("_metadata.row_index")]
+    return laid_out(frame, program, replace(layout, located=True, files=tuple(files)), place)
 
 
 def _path() -> Any:

@@ -17,7 +17,7 @@ from workbench.events.files import replacing
 from workbench.run.spark.carry import AFRESH, carried
 from workbench.run.spark.columns import output_schema
 from workbench.run.spark.executors import Choice
-from workbench.run.spark.logs import Log
+from workbench.run.spark.keyed import Log
 from workbench.run.spark.output import write_rows
 from workbench.run.spark.runner import KeyStreams, Layout, mixed
 from workbench.stored import FORM, other_form

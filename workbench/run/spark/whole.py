@@ -93,7 +93,7 @@ def _batch(start: Start, spark: Any, choice: Choice, format: Any, written: str) 
 
     with start.progress(partial(_stages, spark.sparkContext.statusTracker())) as progress:
         log = read_log(spark, args.input, choice.pipeline, key=args.key, order=args.order, format=format)
-        made = run_located(choice, log.rows, log.layout, log.key_type)
+        made = run_located(choice, log)
         if args.output == "-":
             print_rows(made, written, _Clearing(progress))
         else:

@@ -7,7 +7,7 @@ decided exactly, and nothing is written out of a block in which one does.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workbench.core.ops import OVERFLOWS
@@ -21,6 +21,11 @@ SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
     "room": lambda _: sys.maxsize,
 }
 """What generated code calls, in plain Python."""
+
+
+def copies(arrays: Iterable[Any]) -> list[Any]:
+    """A copy of each array."""
+    return [array.copy() for array in arrays]
 
 
 class PlainArray:

@@ -15,6 +15,7 @@ from workbench.core.memory import KeyedArray
 from workbench.core.term import Change, Term, leaves
 from workbench.ir.system import System
 from workbench.run.compiled.code.loop import Shape
+from workbench.run.compiled.code.plain import copies
 from workbench.run.compiled.execute import columns
 from workbench.run.compiled.execute.observe import encode_any
 from workbench.run.compiled.lower import tables
@@ -116,8 +117,3 @@ class LoopArrays:
             start += size * array.itemsize
         self.restore(contents)  # of other lengths than here where a table has grown
         return True
-
-
-def copies(arrays: Sequence[Any]) -> list[Any]:
-    """A copy of each array."""
-    return [array.copy() for array in arrays]

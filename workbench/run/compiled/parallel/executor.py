@@ -24,7 +24,7 @@ from workbench.core.term import Term, var
 from workbench.errors import PipelineError
 from workbench.ir.system import System
 from workbench.run.compiled.code.loop import Substitution, dense, executable, loop_source, shape
-from workbench.run.compiled.code.plain import SCOPE, PlainArray, PlainLoop
+from workbench.run.compiled.code.plain import SCOPE, PlainArray, PlainLoop, copies
 from workbench.run.compiled.code.step import Scalars
 from workbench.run.compiled.execute.executor import PATIENCE, Compiled, Loop
 from workbench.run.compiled.execute.observe import decode_any, encode_any
@@ -210,7 +210,7 @@ class Parallel(Compiled):
 
     def same(self, a: LoopValues, b: LoopValues) -> bool:
         """Whether two states are one, but for the scans that only outputs depend on."""
-        a, b = _copies(a), _copies(b)
+        a, b = copies(a), copies(b)
         for last in self.cuts.last:
             for state in (a, b):
                 self.set(state, last.scan.position, last.scan.neutral)
@@ -243,7 +243,7 @@ class Attempt:
         written = arrays[memories + len(self.of.form.values) :]
         count = len(self.edges) - 1
         self.nothing = counts[:0]
-        self.states = [_copies(self.state) for _ in range(count)]
+        self.states = [copies(self.state) for _ in range(count)]
         lead = (len(self.of.cuts.levels) + 1) * self.shift
         for state, edge in zip(self.states[1:], self.edges[1:], strict=False):
             if not self.of.advance(state, self.state, edge - lead - self.edges[0]):
@@ -311,7 +311,7 @@ class Attempt:
         state = self.states[k]
         if k:
             self._steps(loop, edges[k] - self.shift, edges[k], state)
-        state = _copies(state)
+        state = copies(state)
         for scan in scans if k else ():
             self.of.set(state, scan.position, scan.neutral)
         if k + 1 < len(edges):
@@ -327,7 +327,7 @@ class Attempt:
             self._steps(self.of.lead_loop(self.kind, len(self.of.cuts.levels)), first - self.shift, first, state)
             for last in self.of.cuts.last:
                 self.of.set(state, last.scan.position, last.scan.neutral)
-            begun = _copies(state)
+            begun = copies(state)
         whole, real, *memories = state
         return begun, bool(loop(first, self.edges[k + 1], whole, real, made, *memories, *self.inputs, *views))
 
@@ -391,7 +391,3 @@ def _close(a: Any, b: Any) -> bool:
     pairs = list(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))
     largest = max((abs(x) for x, _ in pairs), default=0.0)
     return all(math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-9 * largest) for x, y in pairs)
-
-
-def _copies(arrays: Sequence[Any]) -> LoopValues:
-    return [array.copy() for array in arrays]
