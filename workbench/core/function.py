@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from workbench.core import maps, ops
@@ -307,18 +308,6 @@ def _truth(domain: Domain) -> bool:
     return isinstance(domain, Bool)
 
 
-def _lowest(domain: Domain) -> Value:
-    if isinstance(domain, Integer | Range):
-        return domain.lo
-    return float("-inf")
-
-
-def _highest(domain: Domain) -> Value:
-    if isinstance(domain, Integer | Range):
-        return domain.hi
-    return float("inf")
-
-
 def _negative(a: Any) -> Any:
     """The number with the other sign, which a zero among floats has too: 0 - x would lose it."""
     whole = isinstance(a, Term) and isinstance(a.domain, Integer | Range | Integers)
@@ -328,7 +317,8 @@ def _negative(a: Any) -> Any:
 ADD, SUB = _of(ops.ADD, 0, associative=_wraps, rounds=_rounded, inverse=ops.SUB), _of(ops.SUB, 0)
 MUL = _of(ops.MUL, 1, associative=_wraps, rounds=_rounded)
 DIV, MOD = _of(ops.DIV), _of(ops.MOD)
-MIN, MAX = _of(ops.MIN, _highest, associative=_ordered), _of(ops.MAX, _lowest, associative=_ordered)
+MIN = _of(ops.MIN, lambda domain: getattr(domain, "hi", inf), associative=_ordered)
+MAX = _of(ops.MAX, lambda domain: getattr(domain, "lo", -inf), associative=_ordered)
 EVEN, ODD = _of(ops.EVEN), _of(ops.ODD)
 EQ, NE = Function("=", 2, ops.equal), Function("!=", 2, lambda a, b: ops.negate(ops.equal(a, b)))
 LT, LE, GT, GE = _of(ops.LT), _of(ops.LE), _of(ops.GT), _of(ops.GE)
@@ -357,7 +347,7 @@ def as_function(value: Any) -> Function:
     if isinstance(value, Function):
         return value
     if isinstance(value, Operator):
-        return _of(value)
+        value = value.symbol
     if isinstance(value, str) and value in LIBRARY:
         return LIBRARY[value]
     raise PipelineError(

@@ -158,7 +158,6 @@ class Reader(Evaluator):
 
     def type(self, what: str, e: s.Expression) -> Domain:
         """A type as a parameter."""
-        del what
         return domain(e, self.value)
 
     def function(self, what: str, e: s.Expression) -> Function:

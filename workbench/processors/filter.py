@@ -38,7 +38,3 @@ class Filter(Processor):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         value, keep = front
         return state, (Maybe(keep, value),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)

@@ -61,10 +61,6 @@ class Pack(Processor):
     def refusal(self, form: str) -> str:
         return "" if form == Form.VALUES else "its tuples have no bounded length"
 
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
 
 def _listed(packed: Any) -> tuple[Value, ...]:
     """The events, the oldest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.ops import both, either
@@ -48,10 +48,6 @@ class LookingBack(Truth):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         now = self.rule.update(*state, *front)
         return (now,), (event(now),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
 
 @dataclass(frozen=True)

@@ -248,10 +248,6 @@ class Next(Truth):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         return (True,), (Maybe(state[0], front[0]),)
 
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
 
 # --- three values -----------------------------------------------------------------------------------------
 
@@ -281,10 +277,6 @@ class Latched(Truth):
         (known,) = state
         known = _concluded(known, self.rule.decided(*front), self.rule.verdict(*front))
         return (known,), (event(known),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
 
 def _concluded(known: Any, decided: Any, verdict: Any) -> Any:

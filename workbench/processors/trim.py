@@ -38,7 +38,6 @@ class Trim(Processor):
         return (0,)
 
     def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
-        del inputs
         return (("seen", Range(0, self.count)),)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:

@@ -120,7 +120,6 @@ class History(SingleHolder):
         return self._inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        del horizon
         inner = self._inner.machine(inputs, self.events + 1)
         single = len(inputs) == 1
         fronts = inputs[0] if single else Tuple(inputs)

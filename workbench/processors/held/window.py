@@ -145,7 +145,6 @@ class Window(SingleHolder):
         return self._inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        del horizon
         inner = self._inner.machine(inputs, self.width)
         events, copies = self._events(inner, inputs), self._copies(inner, inputs)
         if leaves_checked_domain(inner, inputs):
