@@ -17,10 +17,7 @@ class Filter(Processor):
     keyword: ClassVar[str] = "filter"
     symbol: ClassVar[str] = "▽"
     streams: ClassVar[int] = 2
-
-    @property
-    def ports(self) -> tuple[str, ...]:
-        return ("data", "condition")
+    ports: ClassVar[tuple[str, ...]] = ("data", "condition")
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         if not isinstance(inputs[1], Bool | Anything):

@@ -15,10 +15,7 @@ class KeepLast(Processor):
 
     keyword: ClassVar[str] = "keep_last"
     symbol: ClassVar[str] = "⇥"
-
-    @property
-    def finishes(self) -> int:
-        return 1
+    finishes: ClassVar[int] = 1
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][-1:]),)

@@ -29,9 +29,7 @@ class Pack(Processor):
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return (ANY,)
 
-    @property
-    def finishes(self) -> int:
-        return 1
+    finishes: ClassVar[int] = 1
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         length = min(map(len, streams))

@@ -231,10 +231,7 @@ class Next(Truth):
     keyword: ClassVar[str] = "next"
     symbol: ClassVar[str] = "X"
     rule: ClassVar[None] = None
-
-    @property
-    def lag(self) -> int | None:
-        return 1
+    lag: ClassVar[int] = 1
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][1:]),)

@@ -84,9 +84,7 @@ class ForAll(SingleHolder):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return 1 if self.lag == 0 else None
 
-    @property
-    def copies(self) -> bool:
-        return True
+    copies: ClassVar[bool] = True
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         domain = typed_function(self.domain, inputs)

@@ -58,9 +58,7 @@ class GloballyOf(SingleHolder):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return None
 
-    @property
-    def copies(self) -> bool:
-        return True
+    copies: ClassVar[bool] = True
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         length = min(map(len, streams))
