@@ -113,7 +113,7 @@ class Function:
     def _decide(self, symbols: list[Any], values: list[Any], result: Domain, chosen: tuple[Any, ...]) -> Any:
         """A decision tree over the arguments, one conditional per value but the last."""
         if not symbols:
-            value = self._called(chosen)
+            value = self.called(chosen)
             if value not in result:
                 raise DomainError(f"{self.name}{chosen} = {value!r} is not in its result domain {result}")
             return const(value, result)
@@ -124,7 +124,7 @@ class Function:
             tree = ops.ite(_equals(symbols[0], value), branch, tree)
         return tree
 
-    def _called(self, args: tuple[Any, ...]) -> Value:
+    def called(self, args: Sequence[Any]) -> Value:
         """An opaque function's result; what it raises becomes an error that names it."""
         try:
             return self.build(*args)
@@ -234,7 +234,7 @@ class TypedFunction:
         return run
 
     def _opaque(self, *args: Any) -> Any:
-        value = self.function._called(args)
+        value = self.function.called(args)
         if value not in self.result:
             shown = ", ".join(map(repr, args))
             raise DomainError(f"{self.name}({shown}) = {value!r} is not in its result domain {self.result}")

@@ -326,11 +326,10 @@ class Processor(ABC):
     # --- the finite machine ---
 
     def refusal(self, form: str) -> str:
-        """Why this (typed) processor cannot run in a `Form`, or an empty string."""
-        if form == Form.VALUES:
-            return ""
-        values = (getattr(self, item.name) for item in dataclasses.fields(self))
-        return next((v.obstacle for v in values if isinstance(v, TypedFunction) and v.obstacle), "")
+        """Why this (typed) processor cannot run in a `Form`, or an empty string; by default what its parameters say."""
+        values = [getattr(self, item.name) for item in dataclasses.fields(self)]
+        reasons = [v.obstacle for v in values if isinstance(v, TypedFunction)] if form != Form.VALUES else []
+        return next(filter(None, [*reasons, *(v.refusal(form) for v in values if isinstance(v, Processor))]), "")
 
     def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
         """Names and finite domains of the parts of the state, in the order of `initial()`."""

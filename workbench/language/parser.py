@@ -125,7 +125,7 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
                 pipelines[-1] = dataclasses.replace(last, monitors=(*last.monitors, item))
             else:
                 last = pipelines[-1]
-                pipelines[-1] = _with_check(last, item)
+                pipelines[-1] = dataclasses.replace(last, checks=(*last.checks, item))
         self._once([*pipelines, *functions])
         return s.FileSyntax(tuple(pipelines), tuple(functions))
 
@@ -224,8 +224,6 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
                 self._findings.add(LanguageError(what, where=item.where, hint="rename one"))
             seen.setdefault(item.name, item.where)
 
-    # --- types ---
-
     # --- expressions ---
 
     def integer(self, meta: Meta, children: list[Any]) -> s.Literal:
@@ -315,7 +313,3 @@ def _present(children: list[Any]) -> tuple[Any, ...]:
 
 def _is_arrow(child: Any) -> bool:
     return isinstance(child, Token) and child.type == "ARROW"
-
-
-def _with_check(pipeline: s.PipelineSyntax, check: s.Check) -> s.PipelineSyntax:
-    return dataclasses.replace(pipeline, checks=(*pipeline.checks, check))

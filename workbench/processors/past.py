@@ -20,15 +20,6 @@ class Look(NamedTuple):
     update: Callable[..., Any]
 
 
-ONCE = Look(any, False, either)
-HISTORICALLY = Look(all, True, both)
-SINCE = Look(
-    lambda left, right: any(right[j] and all(left[j + 1 :]) for j in range(len(right))),
-    False,
-    lambda before, a, b: either(b, both(a, before)),
-)
-
-
 @dataclass(frozen=True)
 class LookingBack(Truth):
     """Base of the operators whose value follows from the front and from their value before it."""
@@ -56,7 +47,7 @@ class Once(LookingBack):
 
     keyword: ClassVar[str] = "once"
     symbol: ClassVar[str] = "◇⁻"
-    rule: ClassVar[Look] = ONCE
+    rule: ClassVar[Look] = Look(any, False, either)
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,7 @@ class Historically(LookingBack):
 
     keyword: ClassVar[str] = "historically"
     symbol: ClassVar[str] = "□⁻"
-    rule: ClassVar[Look] = HISTORICALLY
+    rule: ClassVar[Look] = Look(all, True, both)
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,11 @@ class Since(LookingBack):
     keyword: ClassVar[str] = "since"
     symbol: ClassVar[str] = "S"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Look] = SINCE
+    rule: ClassVar[Look] = Look(
+        lambda left, right: any(right[j] and all(left[j + 1 :]) for j in range(len(right))),
+        False,
+        lambda before, a, b: either(b, both(a, before)),
+    )
 
 
 @dataclass(frozen=True)

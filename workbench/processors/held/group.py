@@ -319,9 +319,6 @@ class Group(Holder):
         total = Node("total", Cumulate(f.ADD), ("x",), ("y",))
         return (cls(Pipeline("sum", (("x", INT),), (total,), (("out", "y"),))),)
 
-    def __str__(self) -> str:
-        return f"Group({self.body.name})"
-
 
 def _and(a: Any, b: Any) -> Any:
     """Conjunction where either side may be a Python bool from a step that always, or never, emits."""

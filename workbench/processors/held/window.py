@@ -79,9 +79,6 @@ class Window(SingleHolder):
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         return replace(self, inner=self._inner.typed_within(inputs, self.width))
 
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return self._inner.results(inputs)
-
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         fronts = min(map(len, streams))
         out: list[Value] = []
@@ -140,9 +137,6 @@ class Window(SingleHolder):
         return (*state, _Copies(copies[1:])), out
 
     # --- the finite machine ----------------------------------------------------------------------------------
-
-    def refusal(self, form: str) -> str:
-        return self._inner.refusal(form)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         inner = self._inner.machine(inputs, self.width)
