@@ -18,7 +18,6 @@ from typing import Any
 
 from workbench.core.domain import INT, Domain
 from workbench.core.function import Function, as_function
-from workbench.core.ops import Liftable
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
 from workbench.core.term import Overloaded
@@ -52,7 +51,7 @@ class BuiltStream(Overloaded):
 
 def partial(function: Function, arguments: Sequence[Any]) -> Function:
     """`function` with the arguments that are not streams filled in: `x * 2` has one input."""
-    holes = [isinstance(a, Liftable) for a in arguments]
+    holes = [isinstance(a, BuiltStream) for a in arguments]
     if all(holes):
         return function
 

@@ -60,7 +60,7 @@ class Function:
     def __call__(self, *args: Any) -> Any:
         """Apply to streams (lifting), terms or values."""
         for arg in args:
-            if isinstance(arg, ops.Liftable):
+            if hasattr(type(arg), "lift"):
                 return arg.lift(self, args)
         if self.opaque and is_symbolic(args):
             raise Refused(f"the Python function '{self.name}' cannot be applied to symbols")

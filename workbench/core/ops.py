@@ -9,15 +9,15 @@ checked arithmetic. Everything is total, because both branches of a conditional 
 - values of modular domains are compared by their representatives 0..N-1.
 
 An operator called on Python values computes; called with a term among its arguments it builds a simplified
-term; called on streams it lifts itself (`Liftable`). Processors' steps are written with these calls.
+term; called on streams it lets them `lift` it over their events. Processors' steps are written with these calls.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from workbench.core import typing_rules as rules
 from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Reals
@@ -25,15 +25,6 @@ from workbench.core.fields import Record, parts
 from workbench.core.term import FALSE, OVERLOADS, TRUE, Fields, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
-
-
-@runtime_checkable
-class Liftable(Protocol):
-    """What a stream is to an operator or function: something that lifts it over its events."""
-
-    def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
-        """The stream of results of `function` applied event by event."""
-
 
 PLAIN = frozenset((bool, int, float, str, type(None)))
 """Types of values that are neither terms nor streams, nor contain any."""
@@ -62,7 +53,6 @@ class Operator:
 
     def _overloaded(self, args: tuple[Any, ...]) -> Any:
         for arg in args:
-            # not isinstance: a check against a protocol takes microseconds, and this is the inner loop
             if hasattr(type(arg), "lift"):
                 return arg.lift(self, args)
         return self.build(args) if is_symbolic(args) else self.exact(*args)

@@ -163,10 +163,11 @@ class Window(SingleHolder):
         fronts = inputs[0] if single else Tuple(inputs)
         slots = [Slot(f"event{i}", fronts, fronts.default) for i in range(1, self.width)]
         start = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
+        (result,) = self.results(inputs)
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             seen, *kept = state
-            current, last = start, Maybe(FALSE, const(self._default(inputs), self.results(inputs)[0]))
+            current, last = start, Maybe(FALSE, const(result.default, result))
             full = EQ(seen, self.width - 1)
             with when(full):
                 for events in reversed(kept):
@@ -213,9 +214,6 @@ class Window(SingleHolder):
             return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
 
         return Machine((self._warm(), *slots), step)
-
-    def _default(self, inputs: tuple[Domain, ...]) -> Value:
-        return self.results(inputs)[0].default
 
     def __str__(self) -> str:
         return f"Window({self.width}, {self.inner})"
