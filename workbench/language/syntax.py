@@ -64,21 +64,20 @@ class Field(Expression):
 
 
 @dataclass(frozen=True)
-class Operation(Expression):
-    """An operator of `core.function.LIBRARY` on its operands: `+`, `neg`, `not`, `->`, `if`, ..."""
+class AppliedOperator(Expression):
+    """An operator on its operands."""
 
     within: ClassVar[tuple[str, ...]] = ("operands",)
     operator: str
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Temporal(Expression):
-    """A temporal operator on its operands: AG AF AX EG EF EX AU EU (CTL), G F X U R (LTL)."""
+class Operation(AppliedOperator):
+    """One of `core.function.LIBRARY`: `+`, `neg`, `not`, `->`, `if`, ..."""
 
-    within: ClassVar[tuple[str, ...]] = ("operands",)
-    operator: str
-    operands: tuple[Expression, ...]
+
+class Temporal(AppliedOperator):
+    """A temporal one: AG AF AX EG EF EX AU EU (CTL), G F X U R (LTL)."""
 
 
 @dataclass(frozen=True)
