@@ -15,8 +15,6 @@ from workbench.core.ops import AND, IMPLIES, NOT, OR
 from workbench.core.term import FALSE, Term
 
 BOOLEAN = {"not", "and", "or", "implies"}
-CTL_UNARY = {"AG", "AF", "AX", "EG", "EF", "EX"}
-LTL_UNARY = {"G", "F", "X"}
 BINARY = {"AU", "EU", "U", "V"}
 DUAL = {"AG": "EF", "EF": "AG", "AF": "EG", "EG": "AF", "AX": "EX", "EX": "AX", "G": "F", "F": "G", "X": "X"}
 """The operator that negation turns each unary one into; `U` and `V` are each other's."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from workbench.core.term import Term
 from workbench.errors import LanguageError
@@ -29,11 +30,7 @@ if TYPE_CHECKING:
     from workbench.language import Loaded
 
 
-class _Plain(Protocol):
-    def __call__(self) -> Property: ...
-
-
-PLAIN: dict[str, _Plain] = {
+PLAIN: dict[str, Callable[[], Property]] = {
     "liveness": liveness,
     "response": response,
     "no-overflow": no_overflow,

@@ -80,6 +80,9 @@ class _Wanted(NamedTuple):
     domain: Domain
     text: str
 
+    def wire(self, given: str) -> Wire:
+        return Wire(self.local, self.domain, self.text, given)
+
 
 def _bound(
     source: SmvSystem, ports: Ports, bind: dict[str, str], when: dict[str, str]
@@ -136,7 +139,7 @@ class _Driver:
         self._checked("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
         names = {leaf.local: self._named(leaf) for leaf in leaves_of}
         if self._fits([(leaf, names[leaf.local]) for leaf in leaves_of]):
-            return tuple(Wire(leaf.local, leaf.domain, leaf.text, names[leaf.local]) for leaf in leaves_of)
+            return tuple(leaf.wire(names[leaf.local]) for leaf in leaves_of)
         return tuple(self._fitted(leaf, names[leaf.local], names[f"{leaf.of}:present"]) for leaf in leaves_of)
 
     def _named(self, leaf: _Wanted) -> str:
@@ -176,12 +179,12 @@ class _Driver:
     def _fitted(self, leaf: _Wanted, given: str, present: str) -> Wire:
         """A leaf that may need a conversion, or a proof that its values lie in its domain."""
         if self._fits([(leaf, given)]):
-            return Wire(leaf.local, leaf.domain, leaf.text, given)
+            return leaf.wire(given)
         if isinstance(leaf.domain, Enum):
             inside = f"{given} in {{{', '.join(leaf.domain.labels)}}}"
             self._typed(leaf, f"CONSTANTS {', '.join(leaf.domain.labels)};", inside, "its constants")
             self._stays(leaf, inside, given, present)
-            return self._wire(leaf, f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
+            return leaf.wire(f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
         if isinstance(leaf.domain, Integer | Range):
             number = given if self._accepts("", f"({given} + 0 = 0) & FALSE") else self._word(leaf, given)
             self._typed(leaf, "", f"{number} >= 0", "numbers")
@@ -189,7 +192,7 @@ class _Driver:
                 raise self._mistyped(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
             inside = f"{number} >= {leaf.domain.lo} & {number} <= {leaf.domain.hi}"
             self._stays(leaf, inside, given, present)
-            return self._wire(leaf, _number(leaf.domain, number, inside))
+            return leaf.wire(_number(leaf.domain, number, inside))
         raise self._mistyped(leaf, "truth values", "compare it, e.g. count > 0")
 
     def _word(self, leaf: _Wanted, given: str) -> str:
@@ -201,10 +204,6 @@ class _Driver:
                 hint=f"bind some of its bits: {leaf.text}[3:0]",
             )
         return f"toint({given})"
-
-    @staticmethod
-    def _wire(leaf: _Wanted, given: str) -> Wire:
-        return Wire(leaf.local, leaf.domain, leaf.text, given)
 
     def _typed(self, leaf: _Wanted, sections: str, formula: str, what: str) -> None:
         try:

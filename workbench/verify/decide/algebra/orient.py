@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Polynomial, Rules
+from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Polynomial, Rules, without
 
 
 def as_rules(
@@ -77,8 +77,8 @@ class Ranking:
         if not numbers:
             return not others
         for first in dict.fromkeys(numbers):
-            rest = _without(numbers, first)
-            alike = [_without(other, first) for other in others if first in other]
+            rest = without(numbers, (first,))
+            alike = [without(other, (first,)) for other in others if first in other]
             tried = self.copy()
             below = {number for other in (numbers, *others) for number in other} - {first}
             if tried._put(first, below) and (not alike or tried.lift(rest, alike)):
@@ -100,8 +100,3 @@ class Ranking:
             found |= fresh
             todo += fresh
         return found
-
-
-def _without(numbers: Monomial, number: int) -> Monomial:
-    place = numbers.index(number)
-    return numbers[:place] + numbers[place + 1 :]
