@@ -62,7 +62,7 @@ def main() -> None:
             buffer += data
             for job in take_frames(buffer):
                 write_frame(replies, supervisor.serve(job))
-                supervisor.renew()
+                supervisor.fork()
     finally:
         supervisor.kill()
         shutil.rmtree(folder, ignore_errors=True)
@@ -80,7 +80,9 @@ class _Supervisor:
         self._cpu_before = 0.0
 
     def fork(self) -> None:
-        """Start a runner."""
+        """Start a runner if there is none."""
+        if self._runner:
+            return
         jobs, self._jobs = os.pipe()
         self._answers, answers = os.pipe()
         self._cpu_before = 0.0
@@ -92,11 +94,6 @@ class _Supervisor:
             _runner(jobs, answers, self._log, supervisor)
         os.close(jobs)
         os.close(answers)
-
-    def renew(self) -> None:
-        """Start a new runner if there is none."""
-        if not self._runner:
-            self.fork()
 
     def kill(self) -> None:
         """End the runner."""

@@ -9,7 +9,7 @@ from typing import Literal
 from workbench.core.ops import AND, NOT, OR, conjunction, disjunction, either, negate
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.ir.system import System
-from workbench.smv.engines import RawTrace
+from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.ask.properties import Question
 

@@ -10,7 +10,7 @@ from workbench.core.term import Term
 from workbench.errors import LanguageError
 from workbench.ir.system import System
 from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
-from workbench.smv.engines import QueryKind
+from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.equivalence import TOLERATES, WRITTEN, Equivalence, equivalent_to, tolerating
 from workbench.verify.ask.labels import Labels
 from workbench.verify.ask.properties import (

@@ -20,7 +20,7 @@ from workbench.core.term import Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, observe
 from workbench.ir.system import Pipe, Queue, StateVariable, System, packed
-from workbench.smv.engines import QueryKind
+from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.formula import Formula, atom, build
 
 if TYPE_CHECKING:

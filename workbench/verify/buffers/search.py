@@ -22,7 +22,7 @@ from workbench.ir.compose import compose, outline
 from workbench.ir.reduce import Model, focus
 from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
-from workbench.smv.engines import Answer, EngineLimits
+from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import inputs_of

@@ -25,7 +25,7 @@ from workbench.errors import (
     WorkbenchError,
     did_you_mean,
 )
-from workbench.smv.engines import EngineLimits, Query, Task, TaskResult
+from workbench.smv.engines.engine import EngineLimits, Query, Task, TaskResult
 from workbench.smv.system import SmvSystem, expression
 from workbench.smv.terms import CAST_LIMIT, constant, show_smv, type_of, word_width
 from workbench.verify.decide.table import complete_engine

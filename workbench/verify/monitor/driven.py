@@ -15,7 +15,7 @@ from workbench.core.ops import disjunction, either, negate
 from workbench.core.term import leaves
 from workbench.errors import Refused
 from workbench.ir.system import Instance, System
-from workbench.smv.engines import EngineLimits, RawTrace
+from workbench.smv.engines.engine import EngineLimits, RawTrace
 from workbench.smv.printer import SmvModel, Surroundings, print_model
 from workbench.smv.system import SmvSystem
 from workbench.verify.ask.environment import Environment

@@ -60,14 +60,12 @@ def _rank(bits: Monomial) -> tuple[int, Monomial]:
 
 
 class Ranking:
-    """Which number is above which others."""
+    """Which number is above which others: at first as in another order, if one is given."""
 
-    def __init__(self, below: Mapping[int, set[int]] | None = None) -> None:
-        self._below = {number: set(others) for number, others in (below or {}).items()}
-
-    def copy(self) -> Ranking:
-        """The same order, to be added to."""
-        return Ranking(self._below)
+    def __init__(self, like: Ranking | None = None) -> None:
+        self._below: dict[int, set[int]] = (
+            {number: set(others) for number, others in like._below.items()} if like else {}
+        )
 
     def lift(self, numbers: Monomial, others: Sequence[Monomial]) -> bool:
         """Put a product of numbers above other products, if that is possible.
@@ -79,7 +77,7 @@ class Ranking:
         for first in dict.fromkeys(numbers):
             rest = without(numbers, (first,))
             alike = [without(other, (first,)) for other in others if first in other]
-            tried = self.copy()
+            tried = Ranking(self)
             below = {number for other in (numbers, *others) for number in other} - {first}
             if tried._put(first, below) and (not alike or tried.lift(rest, alike)):
                 self._below = tried._below

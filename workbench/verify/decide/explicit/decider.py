@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from workbench.core.term import FALSE
 from workbench.errors import Refused
-from workbench.smv.engines import Answer, EngineLimits, RawTrace
-from workbench.smv.engines.engine import Reached, SmvState, patience
+from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached, SmvState, patience
 from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.goals import Agenda, Goal, Never, Recurring, Soon
