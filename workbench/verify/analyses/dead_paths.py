@@ -279,14 +279,13 @@ def _short_cuts(
 def _as_good(
     verdict: Verdict, pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
 ) -> bool:
-    """Whether the verdict of a comparison is worth something: within bounds, that something was compared."""
-    if verdict.outcome is Outcome.WITHIN_BOUNDS:
-        return _compared(pipeline, truncated, speaking, settings)
-    return verdict.outcome is Outcome.HOLDS
+    """Whether the verdict of a comparison is worth something.
 
-
-def _compared(pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings) -> bool:
-    """Whether each output that speaks can come from both pipelines before a queue overflows."""
+    Within bounds it is if something was compared: each output that speaks can come from both pipelines before a queue
+    overflows.
+    """
+    if verdict.outcome is not Outcome.WITHIN_BOUNDS:
+        return verdict.outcome is Outcome.HOLDS
     both, _, sizes = _beside(pipeline, truncated, "sequence", settings)
     given = replace(settings, q=sizes)
     comparisons = zip((name for name, _ in pipeline.outputs), (name for name, _ in both.outputs), strict=True)

@@ -143,11 +143,9 @@ def _part(
 ) -> Part:
     env = settings.environment
     header = [f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"]
-    smv = env.print(model.system, stutter_reduced=question.stutter, ends=question.ends, header=header)
-    if env.driven:
-        return Part(model, smv, asked, driven=True)
     assume = env.assumptions(model.system, stutter_reduced=question.stutter, ends=question.ends)
-    return Part(model, smv, asked, tuple(assume), tuple(env.fairness(model.system)))
+    smv = env.print(model.system, assume, header)
+    return Part(model, smv, asked, tuple(assume), tuple(env.fairness(model.system)), env.driven)
 
 
 def _bound(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> Part | None:

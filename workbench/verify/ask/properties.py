@@ -319,13 +319,15 @@ def _agree(system: System, left: str, right: str, *, approximates: bool) -> Any:
 
 
 def conjoined(name: str, parts: list[Property]) -> Property:
-    """Several invariants asked as one."""
+    """Several invariants asked as one; one alone keeps its name."""
+    if len(parts) == 1:
+        return parts[0]
 
     def question(system: System) -> Question:
         asked = [part.question(system) for part in parts]
         terms = [q.formula.term for q in asked]
         exercised = tuple(dict.fromkeys(case for q in asked for case in q.exercised))
-        return replace(asked[0], formula=atom(conjunction(terms)), failure=asked[0].failure, exercised=exercised)
+        return replace(asked[0], formula=atom(conjunction(terms)), exercised=exercised)
 
     return Property(name, question)
 

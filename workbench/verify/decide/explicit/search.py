@@ -67,37 +67,12 @@ class Exploration(ABC):
         return found[::-1]
 
 
-class Stepper:
-    """The steps of single states, in plain Python."""
-
-    def __init__(self, space: Space) -> None:
-        scope: dict[str, Any] = {}
-        exec(compile(space.source, "<step>", "exec"), scope)
-        self._expand = scope["expand"]
-        self._inputs, self._void = space.moves.columns(), space.void
-        many = len(space.moves.chosen)
-        self._after, self._flags = [0] * many, [0] * many
-
-    def steps(self, word: int) -> list[tuple[int, int]]:
-        """Per move, the next word and the labels."""
-        self._expand((word,), 1, self._inputs, self._after, self._flags)
-        return list(zip(self._after, self._flags, strict=True))
-
-    def move(self, word: int, after: int, labels: int | None = None) -> int:
-        """The first move from one word to another that is not void; with exactly these labels, if they are given."""
-        return next(
-            move
-            for move, (found, flags) in enumerate(self.steps(word))
-            if found == after and not flags >> self._void & 1 and labels in (None, flags)
-        )
-
-
 class PlainSearch(Exploration):
     """The search in plain Python, for models of some ten thousand states and for words of any length."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self._steps = Stepper(space).steps
+        self._steps = space.steps
         self._numbers = {space.initial: 0}
         self._words = [space.initial]
         self._parents = [0]
