@@ -89,11 +89,6 @@ class BackendRow:
     compared: str = "step by step"
     rank: int = 100
 
-    @property
-    def runs(self) -> bool:
-        """Whether `workbench run` has it."""
-        return self.make is not None or self.whole is not None
-
 
 _FAULTS = "let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)"
 FAULTS = (
@@ -128,7 +123,7 @@ def backend_row(name: str) -> BackendRow:
 
 def backend_options(parser: argparse.ArgumentParser) -> None:
     """`--backend`, and the options of the backends, each with those that have it."""
-    rows = [row for row in backend_rows().values() if row.runs]
+    rows = [row for row in backend_rows().values() if row.make or row.whole]
     told = "; ".join(f"{row.name}: {row.what}" for row in rows)
     parser.add_argument(
         "--backend", choices=[row.name for row in rows], default=rows[0].name,

@@ -21,7 +21,7 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.kinds import Push, keeps_copies
-from workbench.core.pipeline import Node, Pipeline
+from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
@@ -244,9 +244,9 @@ class Threaded(Reference):
         cell = self._cells[part.start]
         fronts = cell.collect([token.contents[slot] for slot in cell.sources])
         cell.settle()
-        fail = partial(_failed, token.number, cell.node)
         if fronts:
-            token.results = copies.launch(fronts, fail)
+            when, node = token.number, cell.node
+            token.results = copies.launch(fronts, lambda _, front, error: failure(when, node, front, error))
         if token.ends and copies.processor.finishes:
             self._states[part.start] = copies.state()
         self._look(part, watched, token)
@@ -276,10 +276,6 @@ class Threaded(Reference):
                     token.queues[name] = len(queue)
                 if capacity is not None and len(queue) > capacity and token.overflow is None:
                     token.overflow = self._overflow(token.number, name, len(queue))
-
-
-def _failed(when: int, node: Node, _position: int, front: tuple[Value, ...], error: Exception) -> Exception:
-    return failure(when, node, front, error)
 
 
 def default_placement(flat: Pipeline, limit: int | None) -> Placement:

@@ -43,7 +43,7 @@ class Observer:
         for cells, array in zip(self._cells, self._state[2:], strict=True):
             cells.array = array  # a table that has grown is another one
         numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
-        state = [_typed(v.domain, numbers[i]) for i, v in enumerate(self._system.variables)]
+        state = [numbers[i] != 0 if v.domain == BOOL else numbers[i] for i, v in enumerate(self._system.variables)]
         given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
         return self._function(*state, *given, *row)[len(state) :]
 
@@ -104,7 +104,3 @@ def encode_any(domain: Domain, value: Value) -> Any:
 def decode_any(domain: Domain, number: Any) -> Value:
     """The value of a scalar domain that compiled code has this for."""
     return float(number) if isinstance(domain, Reals) else decode(domain, number)
-
-
-def _typed(domain: Domain, number: Any) -> Any:
-    return number != 0 if domain == BOOL else number

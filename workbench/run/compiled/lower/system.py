@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Domain, Integers, Overflowing, Reals
+from workbench.core.domain import Integers, Overflowing, Reals
 from workbench.core.escape import Bounded, escape_condition
 from workbench.core.fields import Map, scalars, within
 from workbench.core.fold import Substitute, postorder
@@ -51,7 +51,7 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
     flat = flatten(pipeline)
     for pipe, domain in flat.domains.items():
         held = domain.change if isinstance(domain, Map) and not domain.finite else domain
-        odd = next((part for _, part in scalars(held) if not _held(part)), None)
+        odd = next((d for _, d in scalars(held) if not (d.finite or isinstance(d, Integers | Reals))), None)
         if odd is not None:
             raise Refused(
                 f"pipe '{pipe}' of pipeline {flat.name} carries {odd}, which backend '{backend}' cannot hold",
@@ -136,10 +136,6 @@ def _escaping_in(rows: Others, kind: Bounded) -> Term:
     """When what comes of many rows of a table leaves a domain of this kind."""
     condition = OR(escape_condition([rows.which], kind), escape_condition([rows.value], kind, rows.which))
     return ANY_ROW.build((rows.used, rows.happens, condition))
-
-
-def _held(domain: Domain) -> bool:
-    return domain.finite or isinstance(domain, Integers | Reals)
 
 
 def hazards(system: System) -> tuple[Hazard, ...]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from workbench.core import function as f
-from workbench.core.domain import Domain, Integer, Overflowing, Reals, Value
+from workbench.core.domain import Integer, Overflowing, Reals, Value
 from workbench.core.fold import Substitute, postorder
 from workbench.core.memory import READS
 from workbench.core.ops import ADD, AND, ITE, MAX, MIN, MUL, OR, SUB, Operator
@@ -182,7 +182,7 @@ class _Analysis:
             return op in (MIN, MAX) or self.reassociate
         if isinstance(domain, Integer) and domain.overflow is not Overflowing.MODULAR and op in (ADD, MUL):
             # up to the upper end, min(a + b, hi) is associative if nothing is negative
-            return term.op is not SUB and other.domain.numeric and _never_negative(other.domain)
+            return term.op is not SUB and other.domain.numeric and bool(getattr(other.domain, "lo", -1) >= 0)
         return ASSOCIATIVE[op].is_associative(domain)
 
     # --- all of it ------------------------------------------------------------------------------------------
@@ -335,7 +335,3 @@ class _Past:
 
 def _occurs(symbol: Term, term: Term) -> bool:
     return any(node is symbol for node in postorder([term]))
-
-
-def _never_negative(domain: Domain) -> bool:
-    return bool(getattr(domain, "lo", -1) >= 0)
