@@ -55,10 +55,6 @@ class Site:
         self._reports: dict[str, tuple[Any, Report, dict[str, str]]] = {}
         self.templates = environment()
 
-    def names(self) -> list[str]:
-        """The suites that there are."""
-        return list(suite_files(self.experiments))
-
     def lab(self, name: str) -> Lab | None:
         """A suite, read again when its file has changed; None where there is none of that name."""
         path = suite_files(self.experiments).get(name)
@@ -256,7 +252,7 @@ class OwnPagesOnly:
 
 
 def _overview(site: Site) -> Iterator[dict[str, Any]]:
-    for name in site.names():
+    for name in suite_files(site.experiments):
         try:
             lab = site.lab(name)
             if lab is not None:
