@@ -20,7 +20,7 @@ from workbench.errors import LabError, WorkbenchError
 from workbench.lab.data import open_data
 from workbench.lab.draw import svg
 from workbench.lab.find import load_suite, named, suite_files
-from workbench.lab.measure.client import Client, Lost
+from workbench.lab.measure.client import Client
 from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
@@ -204,8 +204,6 @@ def page_of(lab: Lab, result: Result) -> Measured:
             "page": True,
         })  # fmt: skip
         return client.take()
-    except Lost as error:
-        return Measured(Status.CRASH, reason=str(error))
     finally:
         client.end()
 
