@@ -165,10 +165,6 @@ class FirstTag(Processor):
         (done,), ((value, tag),) = state, front
         return (either(done, tag),), (event((value, both(tag, negate(done)))),)
 
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
 
 @dataclass(frozen=True)
 class Untagged(Processor):
@@ -182,10 +178,6 @@ class Untagged(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         return state, (event((front[0], False)),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
 
 def _plain(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -222,8 +214,8 @@ def tagged(pipeline: Pipeline, source: str) -> Pipeline:
         Node(pipe, FirstTag() if name == source else Untagged(), (name,), (pipe,)) for name, pipe in pairs.items()
     ]
     nodes = [
-        Node(n.name, _following(n.processor), tuple(pairs.get(p, p) for p in n.inputs), n.outputs, n.where)
+        replace(n, processor=_following(n.processor), inputs=tuple(pairs.get(p, p) for p in n.inputs))
         for n in pipeline.nodes
     ]
     outputs = tuple((name, pairs.get(pipe, pipe)) for name, pipe in pipeline.outputs)
-    return Pipeline(pipeline.name, inputs, (*entries, *nodes), outputs, pipeline.capacities, pipeline.doc)
+    return replace(pipeline, inputs=inputs, nodes=(*entries, *nodes), outputs=outputs)
