@@ -227,13 +227,8 @@ def _chosen(args: argparse.Namespace, lab: Lab) -> Selection:
     for name in args.retry:
         if name not in known:
             raise InputError(f"--retry {name}: there is no such status", hint=f"there are {', '.join(known)}")
-    return Selection(
-        tuple(args.only),
-        chosen_values(lab, args.where),
-        tuple(args.id),
-        args.again,
-        tuple(known[n] for n in args.retry),
-    )
+    retry = tuple(known[name] for name in args.retry)
+    return Selection(tuple(args.only), chosen_values(lab, args.where), tuple(args.id), args.again, retry)
 
 
 def chosen_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...]]:

@@ -25,14 +25,8 @@ RowKind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
 NO_EVENT = "·"
 ENDED = "■"
 MARKS: Mapping[str, str] = {
-    "smv": "smv",
-    "in": "in",
-    "fault": "fault",
-    "pipe": "",
-    "out": "out",
-    "queue": "queue",
-    "held": "",
-}
+    "smv": "smv", "in": "in", "fault": "fault", "pipe": "", "out": "out", "queue": "queue", "held": "",
+}  # fmt: skip
 """What stands in front of each kind of row."""
 _GROUP: Mapping[str, str] = {
     "smv": "smv", "in": "pipe", "fault": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue", "held": "queue",
