@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Literal
 
-from workbench.core.program import Program
+from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.csv import CsvReader
 from workbench.events.files import Format, format_of, opened, shown_name, sniffed
@@ -24,7 +24,7 @@ READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader,
 
 def read_events(
     path: str | Path,
-    program: Program,
+    program: Ported,
     *,
     format: Format | None = None,
     extra: Literal["error", "ignore"] = "error",

@@ -20,6 +20,7 @@ from workbench.core.memory import ANY_ROW, Array, Cells
 from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, slots_of
+from workbench.core.program import Program
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
@@ -37,9 +38,7 @@ _WAITING = "say how many positions may wait: pending = 4"
 
 
 @phase("composing the model")
-def compose(
-    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False
-) -> System:
+def compose(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False) -> System:
     """The transition system of a pipeline over finite domains.
 
     Parameters
@@ -57,9 +56,7 @@ def compose(
 
 
 @phase("composing the model")
-def outline(
-    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False
-) -> System:
+def outline(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False) -> System:
     """The same system, with counters of queues only: what they hold is made for what looks at it (`System.seen`)."""
     flat = flatten(pipeline)
     if not isinstance(capacity, int):
@@ -390,7 +387,7 @@ def _capacities(pipeline: Pipeline, capacity: int | Mapping[str, int]) -> dict[s
         for queue in capacity:
             if queue not in pipeline.queues:
                 raise PipelineError(
-                    f"pipeline {pipeline.name} has no queue '{queue}'",
+                    f"{pipeline.ports.of} has no queue '{queue}'",
                     hint=f"there are: {', '.join(pipeline.queues) or 'none'}",
                 )
         found = {q: capacity.get(q, own.get(q, DEFAULT_CAPACITY)) for q in pipeline.queues}

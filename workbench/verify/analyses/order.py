@@ -16,6 +16,7 @@ from typing import Any
 from workbench.core.domain import BOOL
 from workbench.core.ops import both, negate
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import var
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
@@ -122,10 +123,10 @@ def fits(queue: str) -> Property:
     return Property(f"no overflow of {queue}", question)
 
 
-def order(pipeline: Pipeline, settings: Settings | None = None) -> Order:
+def order(pipeline: Program, settings: Settings | None = None) -> Order:
     """What depends on the order in which the inputs' events arrive."""
     settings = settings or Settings()
-    flat = flatten(pipeline.resolve(settings.domain))
+    flat = flatten(pipeline.pipeline.resolve(settings.domain))
     inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)
     queues = flat.queues if len(inputs) > 1 else ()
