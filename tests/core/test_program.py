@@ -14,7 +14,7 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Maybe, carried
 from workbench.core.program import Port, Ports, Program
-from workbench.errors import InputError, PipelineError, Refused
+from workbench.errors import InputError, LanguageError, PipelineError, Refused
 from workbench.events.read import read_events
 from workbench.events.write import write_events
 from workbench.processors.held.group import flatten
@@ -138,6 +138,8 @@ def test_what_is_no_pipeline_is_checked(squares):
     assert "def test_always_of_merge" in wb.to_test([failing])
     with pytest.raises(PipelineError, match="rule set merge has no faults that it could tolerate"):
         wb.tolerates(merge, settings)
+    with pytest.raises(LanguageError, match="rule set merge has no pipe 'merge.foo'"):
+        wb.check(merge, "always (merge.foo = 1)", settings)
     swapped = wb.parse("pipeline p(x: int, y: int) -> int, int { z = multiplex(y, x) return z, keep_last(z) }")
     assert wb.equivalent(merge, Merge(), "stepwise", settings).outcome is wb.Outcome.HOLDS
     assert wb.equivalent(merge, swapped.get(), "stepwise", settings).outcome is wb.Outcome.FAILS

@@ -120,6 +120,7 @@ class _Crawl:
             tuple(memories),
             frozenset(self.strict),
             self.holding,
+            self.pipeline.kind,
         )
 
     def _arrivals(self) -> Iterator[tuple[Term, Any]]:

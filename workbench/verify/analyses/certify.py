@@ -23,6 +23,7 @@ from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
 from workbench.run.threaded.certificate import Certificate, by_structure, domains_of
 from workbench.run.threaded.pipelined import as_processor, shown
+from workbench.run.threaded.pulled import graph_of
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict
@@ -57,7 +58,7 @@ def certify(pipeline: Program, history: int | None = None, settings: Settings | 
     ------
     NotCertified: it is not so, with the counterexample; or it could not be decided.
     """
-    pipeline = pipeline.pipeline
+    pipeline = graph_of(pipeline)
     node, processor = as_processor(pipeline)
     domains = pipeline.input_domains
     found = by_structure(processor, domains)

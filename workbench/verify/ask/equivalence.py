@@ -99,8 +99,9 @@ def tolerating(mode: EquivalenceMode = "sequence") -> Equivalence:
     return Equivalence(TOLERATES, mode)
 
 
-def side_by_side(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> tuple[Pipeline, Property]:
+def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[Pipeline, Property]:
     """One pipeline that runs both on the same inputs, and the property that says they agree."""
+    left, right = left.pipeline, right.pipeline
     _comparable(left, right, mode)
     names = _fresh([left.name, right.name], {name for name, _ in left.inputs})
     inputs = tuple(name for name, _ in left.inputs)

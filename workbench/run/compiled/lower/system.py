@@ -147,7 +147,7 @@ def hazards(system: System) -> tuple[Hazard, ...]:
     """All that ends a run: full queues, and numbers that leave a checked domain or a word."""
     found = []
     for queue in system.queues.values():
-        what = f"queue '{queue.name}' of pipeline {system.name} overflows: its capacity is {queue.capacity}"
+        what = f"queue '{queue.name}' of {system.kind} {system.name} overflows: its capacity is {queue.capacity}"
         found.append(Hazard(what, "give it a larger capacity", queue.overflow, queue.name))
     instances = dict.fromkeys(instance_of(name) for name in system.names())
     for kind, what, hint in (
