@@ -24,6 +24,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from bench_run_cases import text_of
 from numba import cuda
 
 import workbench as wb
@@ -51,13 +52,7 @@ pipeline figure_2a(x: int) -> int {{
     third = decimate(x, 3)
     return third + x
 }}
-pipeline figure_5a(x: int) -> int {{
-    capacity queue(kept.data) = 1
-    capacity queue(kept.condition) = 0
-    count = cumulate(turn(x, 1), +)
-    kept  = filter(count, even(trim(count, 1)))
-    return cumulate(kept, +)
-}}
+{text_of("figure_5a")}
 """
 
 

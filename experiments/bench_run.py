@@ -188,12 +188,7 @@ def resident() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-def report(
-    rows: list[Row],
-    pair: dict[str, tuple[float, float]],
-    stream: tuple[int, float, float],
-    chunk: int,
-) -> str:
+def report(rows: list[Row], pair: dict[str, tuple[float, float]], stream: tuple[int, float, float], chunk: int) -> str:
     """The whole benchmark as Markdown."""
     lines = [
         "# Running pipelines as machine code",

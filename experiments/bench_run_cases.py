@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ pipeline passing(x: int) -> int {{ return passthrough(x) }}
 pipeline doubling(x: int) -> int {{ return x * 2 }}
 pipeline sum(x: int) -> int {{ return cumulate(x, +) }}
 pipeline decimation(x: int) -> int {{ return decimate(x, 10) }}
+pipeline tenth_sum(x: int) -> int {{ return decimate(cumulate(x, +), 10) }}
 pipeline window_3(x: int) -> int {{ return window(x, 3, cumulate(+)) }}
 pipeline window_100(x: int) -> int {{ return window(x, 100, cumulate(+)) }}
 pipeline window_max_100(x: int) -> int {{ return window(x, 100, cumulate(max)) }}
@@ -87,6 +89,12 @@ pipeline work(x: int) -> int {{
     return cumulate(both mod 1000003, +)
 }}
 """
+
+
+def text_of(*names: str) -> str:
+    """The text of some of the pipelines, for another benchmark of them."""
+    found = (re.search(rf"^pipeline {name}\(.*?\}}$", SOURCE, re.MULTILINE | re.DOTALL) for name in names)
+    return "\n".join(each[0] for each in found if each)
 
 
 # --- the same computations by hand: state, columns of inputs and outputs -> how many events come out -------------

@@ -18,10 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-TEXTS = {
-    "wrong": "pipeline p(x: int) -> int { return x + + }",
-    "small": "pipeline p(x: bool) -> bool { return not x }",
-}
+TEXTS = {"wrong": "pipeline p(x: int) -> int { return x + + }", "small": "pipeline p(x: bool) -> bool { return not x }"}
 LOG = "x\ntrue\nfalse\n"
 WORKBENCH = ("-m", "workbench.cli.main")
 COMMANDS: dict[str, tuple[str, ...]] = {

@@ -11,23 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
-from workbench.lab import (
-    Beside,
-    Limits,
-    NoData,
-    Output,
-    Region,
-    Suite,
-    fails,
-    median,
-    most,
-    number,
-    ok,
-    only,
-    total,
-    warns,
-)
-from workbench.lab.claim import Judgement
+from workbench.lab import Beside, Limits, Output, Region, Suite, fails, median, most, number, ok, only, total, warns
+from workbench.lab.claim import Judgement, NoData
 from workbench.lab.data import Data
 from workbench.verify.answer.verdict import Verdict
 
@@ -380,11 +365,7 @@ def dominates(data: Data) -> Judgement:
             raise NoData(f"no result of {query}")
         most_of_others = max(found[query, name] for name in ("liveness", "no full queues"))
         others[query] = most_of_others / found[query, "bounded liveness"]
-    clearly = [query for query, ratio in others.items() if ratio > NOISE]
-    behind = [query for query, ratio in others.items() if 1 < ratio <= NOISE]
-    if clearly:
-        return fails(f"not of {', '.join(clearly)}")
-    return warns(f"within noise of {', '.join(behind)}") if behind else ok()
+    return _all_below(others, "of")
 
 
 @suite.claim("Verification time is constant in Q where nothing is queued")
@@ -423,11 +404,7 @@ def stepwise(data: Data) -> Judgement:
     """The paper, on Figure 7c."""
     found = medians(data, compare, ["query", "mode"], n=4)
     ratios = {q: found[q, "stepwise"] / found[q, "sequence"] for q in {query for query, _ in found}}
-    harder = [query for query, ratio in ratios.items() if ratio > NOISE]
-    alike = [query for query, ratio in ratios.items() if 1 < ratio <= NOISE]
-    if harder:
-        return fails(f"not for {', '.join(sorted(harder))}")
-    return warns(f"within noise for {', '.join(sorted(alike))}") if alike else ok()
+    return _all_below(ratios, "for")
 
 
 @suite.claim("Where a queue can be full, the counterexample is of the shortest possible length")
@@ -443,6 +420,15 @@ def confirmed(data: Data) -> Judgement:
     rows = [row for e in (check, compare) for row in data.rows(e) if row["verdict"] == "fails"]
     gaps = [row for row in rows if not row["confirmed"]]
     return fails(f"{len(gaps)} of {len(rows)} are not") if gaps else ok(f"{len(rows)} counterexamples")
+
+
+def _all_below(ratios: dict[str, float], of: str) -> Judgement:
+    """Whether no ratio is above 1, beyond noise."""
+    above = [query for query, ratio in sorted(ratios.items()) if ratio > NOISE]
+    alike = [query for query, ratio in sorted(ratios.items()) if 1 < ratio <= NOISE]
+    if above:
+        return fails(f"not {of} {', '.join(above)}")
+    return warns(f"within noise {of} {', '.join(alike)}") if alike else ok()
 
 
 def _small(factors: dict[str, float], limit: float) -> Judgement:

@@ -16,18 +16,17 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.core import function as f
 from workbench.core.domain import INT, Domain
 from workbench.core.function import Function, as_function
-from workbench.core.ops import Liftable
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
+from workbench.core.term import Overloaded
 from workbench.errors import Location, PipelineError
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 
 
-class BuiltStream:
+class BuiltStream(Overloaded):
     """A pipe of a pipeline under construction."""
 
     def __init__(self, builder: Builder, pipe: str) -> None:
@@ -49,52 +48,10 @@ class BuiltStream:
         self.builder.rename(self.pipe, name)
         return self.builder.stream(name)
 
-    def __add__(self, other: Any) -> Any:
-        return f.ADD(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return f.ADD(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return f.SUB(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return f.SUB(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return f.MUL(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return f.MUL(other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return f.DIV(self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return f.DIV(other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return f.MOD(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return f.MOD(other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return f.LT(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return f.LE(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return f.GT(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return f.GE(self, other)
-
 
 def partial(function: Function, arguments: Sequence[Any]) -> Function:
     """`function` with the arguments that are not streams filled in: `x * 2` has one input."""
-    holes = [isinstance(a, Liftable) for a in arguments]
+    holes = [isinstance(a, BuiltStream) for a in arguments]
     if all(holes):
         return function
 

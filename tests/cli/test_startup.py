@@ -55,7 +55,7 @@ def test_the_list_of_commands_imports_nothing() -> None:
         assert parts(modules) <= {"budget", "cli", "errors", "extensions"}
         assert not packages(modules) & {*HEAVY, "lark", "dataclasses", "subprocess"}
         assert {name for name in modules if name.startswith("workbench.cli.")} <= {
-            "workbench.cli.main", "workbench.cli.about", "workbench.cli.attended", "workbench.cli.commands"
+            "workbench.cli.main", "workbench.cli.attended", "workbench.cli.commands"
         }  # fmt: skip
 
 

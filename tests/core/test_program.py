@@ -138,7 +138,7 @@ def test_what_is_no_pipeline_is_checked(squares):
     assert "def test_always_of_merge" in wb.to_test([failing])
     with pytest.raises(PipelineError, match="rule set merge has no faults that it could tolerate"):
         wb.tolerates(merge, settings)
-    with pytest.raises(LanguageError, match="rule set merge has no pipe 'merge.foo'"):
+    with pytest.raises(LanguageError, match=r"rule set merge has no pipe 'merge\.foo'"):
         wb.check(merge, "always (merge.foo = 1)", settings)
     swapped = wb.parse("pipeline p(x: int, y: int) -> int, int { z = multiplex(y, x) return z, keep_last(z) }")
     assert wb.equivalent(merge, Merge(), "stepwise", settings).outcome is wb.Outcome.HOLDS

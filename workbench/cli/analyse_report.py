@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.cli.output import colour
+from workbench.cli.output import INDENT, colour, drawn
 from workbench.core.pipeline import Pipeline
 from workbench.core.readable import show_value
 from workbench.errors import Refused
 from workbench.processors.held.group import flatten
-from workbench.show.timeline import render_timeline
 from workbench.verify import analyses as a
 from workbench.verify.analyses.constants import Constancy, PipeBehaviour
 from workbench.verify.analyses.dead_paths import Dead, DeadPaths
 from workbench.verify.analyses.measure import Measure
 from workbench.verify.answer.check import Settings
-from workbench.verify.answer.verdict import Outcome, Trace
+from workbench.verify.answer.verdict import Outcome
 
-_INDENT = "    "
 BOUNDS = " (within bounds: before a queue overflows)"
 
 
@@ -48,15 +45,8 @@ class Section:
         """The section."""
         lines = [colour(self.title, "1", sys.stdout), *(f"  {line}" for line in self.lines)]
         if not quiet:
-            lines += [part for detail in self.details for part in ("", textwrap.indent(detail, _INDENT))]
+            lines += [part for detail in self.details for part in ("", textwrap.indent(detail, INDENT))]
         return "\n".join(lines)
-
-
-def drawn(trace: Trace, pipeline: Pipeline) -> str:
-    """A run as a timeline, with the word of the replay under it."""
-    width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
-    words = [trace.replay, *(["no shorter run shows it"] if trace.shortest else [])]
-    return f"{render_timeline(trace, pipeline, width)}\n{'; '.join(filter(None, words))}".rstrip()
 
 
 def _resolved(pipeline: Pipeline, settings: Settings) -> Pipeline:

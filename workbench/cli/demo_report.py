@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from workbench.cli.about import version
+from workbench import __version__
 from workbench.cli.demo_page import html
 from workbench.cli.output import short
 from workbench.errors import InputError, WorkbenchError
@@ -111,7 +111,7 @@ class DemoReport:
         given = {str(v.problem.settings.q): v.problem.settings for v in self.verdicts if v.problem}
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return {
-            "workbench": version(),
+            "workbench": __version__,
             "engine": ", ".join(engines) or "none",
             "bounds": "; ".join(f"Q = {s.q}, N = {s.n}, {s.integers} integers" for s in given.values()),
             "date": self.date,

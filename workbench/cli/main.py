@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import NoReturn
 
+from workbench import __version__
 from workbench.budget import Budget, Interrupt, phase
 from workbench.cli import attended
 from workbench.cli.commands import helps
@@ -67,9 +68,7 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from workbench.cli.about import version
-
-        print(f"workbench {version()}")
+        print(f"workbench {__version__}")
         parser.exit()
 
 

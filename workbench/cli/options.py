@@ -25,11 +25,7 @@ def pipeline_argument(parser: argparse.ArgumentParser, name: str = "file", metav
 def parameter_options(parser: argparse.ArgumentParser) -> None:
     """Values for `pipeline f<k = 3>`."""
     parser.add_argument(
-        "--param",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the pipeline (repeat)",
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the pipeline (repeat)"
     )
     parser.add_argument(
         "--fault",

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import IO, TYPE_CHECKING
 
 from workbench.budget import share
@@ -21,6 +21,7 @@ from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 if TYPE_CHECKING:
     import argparse
 
+    from workbench.core.pipeline import Pipeline
     from workbench.verify.answer.problem import Problem
 
 SIGNS = {
@@ -38,7 +39,7 @@ SHORTEST = {True: "no shorter run shows it", False: "a shorter run may show it, 
 LOOKING = 4
 """The part of the time in which all questions are looked at before the first is decided, as a divisor."""
 
-_INDENT = "    "
+INDENT = "    "
 
 
 def colour(text: str, code: str, stream: IO[str]) -> str:
@@ -62,37 +63,41 @@ def block(verdict: Verdict) -> str:
     """The verdict with what it rests on and the run that shows it."""
     lines = [headline(verdict)]
     if verdict.outcome is Outcome.WITHIN_BOUNDS:
-        lines.append(f"{_INDENT}{WITHIN_BOUNDS}")
-    lines += [f"{_INDENT}- {line}" for line in verdict.rests_on]
+        lines.append(f"{INDENT}{WITHIN_BOUNDS}")
+    lines += [f"{INDENT}- {line}" for line in verdict.rests_on]
     if verdict.examined:
-        lines.append(f"{_INDENT}examined:")
-    lines += [f"{_INDENT}{item.finding.sign} {item}" for item in verdict.examined]
-    lines.append(f"{_INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
-    lines += [f"{_INDENT}so far: {text}" for text in verdict.reached]
-    lines += [f"{_INDENT}try {text}" for text in verdict.advice]
+        lines.append(f"{INDENT}examined:")
+    lines += [f"{INDENT}{item.finding.sign} {item}" for item in verdict.examined]
+    lines.append(f"{INDENT}{verdict.seconds:.2f} s, {verdict.engine}")
+    lines += [f"{INDENT}so far: {text}" for text in verdict.reached]
+    lines += [f"{INDENT}try {text}" for text in verdict.advice]
     if verdict.counterexample:
         lines += ["", run(verdict.counterexample)]
     if verdict.witness:
-        lines += [
-            "",
-            f"{_INDENT}the bound is met, for example by this run:",
-            "",
-            run(verdict.witness),
-        ]
+        lines += ["", f"{INDENT}the bound is met, for example by this run:", "", run(verdict.witness)]
     return "\n".join(lines)
 
 
 def run(trace: Trace) -> str:
     """A run as an indented timeline with the word of the replay under it."""
     from workbench.processors.held.group import flatten
+
+    assert trace.pipeline is not None
+    return textwrap.indent(drawn(trace, flatten(trace.pipeline), longer=SHORTEST[False]), INDENT)
+
+
+def drawn(trace: Trace, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, *, longer: str = "") -> str:
+    """A run as a timeline that can be indented, with the word of the replay under it, and whether it is the shortest.
+
+    Parameters
+    ----------
+    longer: what is said of that where it may be longer.
+    """
     from workbench.show.timeline import render_timeline
 
-    width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
-    assert trace.pipeline is not None
-    text = render_timeline(trace, flatten(trace.pipeline), width)
-    words = [trace.replay] if trace.replay and not trace.gap else []
-    words.append(SHORTEST[trace.shortest])
-    return textwrap.indent(f"{text}\n{'; '.join(words)}".rstrip(), _INDENT)
+    width = max(shutil.get_terminal_size((100, 24)).columns - len(INDENT), 40)
+    words = filter(None, [trace.replay, SHORTEST[True] if trace.shortest else longer])
+    return f"{render_timeline(trace, pipeline, width, capacities=capacities)}\n{'; '.join(words)}".rstrip()
 
 
 def gap(verdict: Verdict) -> str:
@@ -166,10 +171,7 @@ def _validate(problems: list[Problem]) -> None:
     """
     with Progress("looking at the properties"):
         for number, item in enumerate(problems):
-            with (
-                contextlib.suppress(LimitMet),
-                share(LOOKING * (len(problems) - number)),
-            ):
+            with contextlib.suppress(LimitMet), share(LOOKING * (len(problems) - number)):
                 item.validate()
 
 

@@ -80,13 +80,8 @@ def _is_int(value: Value) -> bool:
 class Bool(Domain):
     """The two truth values, Python's `False` and `True`."""
 
-    @property
-    def size(self) -> int:
-        return 2
-
-    @property
-    def default(self) -> bool:
-        return False
+    size: ClassVar[int] = 2
+    default: ClassVar[bool] = False
 
     def __contains__(self, value: Value) -> bool:
         return isinstance(value, bool)
@@ -145,10 +140,8 @@ class Integer(Domain):
         if self.n < 1:
             raise DomainError(f"integers 0..N-1 need N >= 1, not {self.n}")
 
-    @property
-    def lo(self) -> int:
-        """The smallest value."""
-        return 0
+    lo: ClassVar[int] = 0
+    """The smallest value."""
 
     @property
     def hi(self) -> int:
@@ -160,10 +153,7 @@ class Integer(Domain):
         return self.n
 
     numeric: ClassVar[bool] = True
-
-    @property
-    def default(self) -> int:
-        return 0
+    default: ClassVar[int] = 0
 
     def __contains__(self, value: Value) -> bool:
         return _is_int(value) and 0 <= value < self.n
@@ -194,10 +184,7 @@ class Integers(Domain):
     """
 
     numeric: ClassVar[bool] = True
-
-    @property
-    def default(self) -> int:
-        return 0
+    default: ClassVar[int] = 0
 
     def __contains__(self, value: Value) -> bool:
         return type(value) is int or _is_int(value) or (type(value) is float and abs(value) == math.inf)
@@ -211,14 +198,8 @@ class Reals(Domain):
     """Python floats (and integers among them); runs, and is refused by every finite model."""
 
     numeric: ClassVar[bool] = True
-
-    @property
-    def reflexive(self) -> bool:
-        return False
-
-    @property
-    def default(self) -> float:
-        return 0.0
+    reflexive: ClassVar[bool] = False
+    default: ClassVar[float] = 0.0
 
     def __contains__(self, value: Value) -> bool:
         return type(value) is int or isinstance(value, float) or _is_int(value)
@@ -235,9 +216,7 @@ class Reals(Domain):
 class Texts(Domain):
     """Python strings; runs, and is refused by every finite model."""
 
-    @property
-    def default(self) -> str:
-        return ""
+    default: ClassVar[str] = ""
 
     def __contains__(self, value: Value) -> bool:
         return isinstance(value, str)
@@ -251,14 +230,8 @@ class Anything(Domain):
     """Any Python object; runs, and is refused by every finite model."""
 
     numeric: ClassVar[bool] = True
-
-    @property
-    def reflexive(self) -> bool:
-        return False
-
-    @property
-    def default(self) -> None:
-        return None
+    reflexive: ClassVar[bool] = False
+    default: ClassVar[None] = None
 
     def __contains__(self, value: Value) -> bool:
         return True

@@ -93,8 +93,7 @@ class Substitute(Fold[Term]):
     def default(self, term: Term, *args: Any) -> Term:
         if all(new is old for new, old in zip(args, term.args, strict=True)):
             return term
-        if term.op is None:
-            raise UnsupportedNode(f"no operator in {term!r}")
+        assert term.op is not None
         return term.op.rebuild(args, term.domain)
 
 

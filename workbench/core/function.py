@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from workbench.core import maps, ops
@@ -59,7 +60,7 @@ class Function:
     def __call__(self, *args: Any) -> Any:
         """Apply to streams (lifting), terms or values."""
         for arg in args:
-            if isinstance(arg, ops.Liftable):
+            if hasattr(type(arg), "lift"):
                 return arg.lift(self, args)
         if self.opaque and is_symbolic(args):
             raise Refused(f"the Python function '{self.name}' cannot be applied to symbols")
@@ -112,7 +113,7 @@ class Function:
     def _decide(self, symbols: list[Any], values: list[Any], result: Domain, chosen: tuple[Any, ...]) -> Any:
         """A decision tree over the arguments, one conditional per value but the last."""
         if not symbols:
-            value = self._called(chosen)
+            value = self.called(chosen)
             if value not in result:
                 raise DomainError(f"{self.name}{chosen} = {value!r} is not in its result domain {result}")
             return const(value, result)
@@ -123,7 +124,7 @@ class Function:
             tree = ops.ite(_equals(symbols[0], value), branch, tree)
         return tree
 
-    def _called(self, args: tuple[Any, ...]) -> Value:
+    def called(self, args: Sequence[Any]) -> Value:
         """An opaque function's result; what it raises becomes an error that names it."""
         try:
             return self.build(*args)
@@ -233,7 +234,7 @@ class TypedFunction:
         return run
 
     def _opaque(self, *args: Any) -> Any:
-        value = self.function._called(args)
+        value = self.function.called(args)
         if value not in self.result:
             shown = ", ".join(map(repr, args))
             raise DomainError(f"{self.name}({shown}) = {value!r} is not in its result domain {self.result}")
@@ -307,18 +308,6 @@ def _truth(domain: Domain) -> bool:
     return isinstance(domain, Bool)
 
 
-def _lowest(domain: Domain) -> Value:
-    if isinstance(domain, Integer | Range):
-        return domain.lo
-    return float("-inf")
-
-
-def _highest(domain: Domain) -> Value:
-    if isinstance(domain, Integer | Range):
-        return domain.hi
-    return float("inf")
-
-
 def _negative(a: Any) -> Any:
     """The number with the other sign, which a zero among floats has too: 0 - x would lose it."""
     whole = isinstance(a, Term) and isinstance(a.domain, Integer | Range | Integers)
@@ -328,7 +317,8 @@ def _negative(a: Any) -> Any:
 ADD, SUB = _of(ops.ADD, 0, associative=_wraps, rounds=_rounded, inverse=ops.SUB), _of(ops.SUB, 0)
 MUL = _of(ops.MUL, 1, associative=_wraps, rounds=_rounded)
 DIV, MOD = _of(ops.DIV), _of(ops.MOD)
-MIN, MAX = _of(ops.MIN, _highest, associative=_ordered), _of(ops.MAX, _lowest, associative=_ordered)
+MIN = _of(ops.MIN, lambda domain: getattr(domain, "hi", inf), associative=_ordered)
+MAX = _of(ops.MAX, lambda domain: getattr(domain, "lo", -inf), associative=_ordered)
 EVEN, ODD = _of(ops.EVEN), _of(ops.ODD)
 EQ, NE = Function("=", 2, ops.equal), Function("!=", 2, lambda a, b: ops.negate(ops.equal(a, b)))
 LT, LE, GT, GE = _of(ops.LT), _of(ops.LE), _of(ops.GT), _of(ops.GE)
@@ -357,7 +347,7 @@ def as_function(value: Any) -> Function:
     if isinstance(value, Function):
         return value
     if isinstance(value, Operator):
-        return _of(value)
+        value = value.symbol
     if isinstance(value, str) and value in LIBRARY:
         return LIBRARY[value]
     raise PipelineError(

@@ -9,7 +9,7 @@ import itertools
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from workbench.core.domain import Domain, Value
 from workbench.core.processor import Maybe, Processor, State, Stepped
@@ -43,13 +43,8 @@ class Clocked(Processor):
     It says what it does in `unfold`; `denote` is what it does when its oracles are silent.
     """
 
-    @property
-    def joins(self) -> bool:
-        return False
-
-    @property
-    def timed(self) -> bool:
-        return True
+    joins: ClassVar[bool] = False
+    timed: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -9,15 +9,15 @@ checked arithmetic. Everything is total, because both branches of a conditional 
 - values of modular domains are compared by their representatives 0..N-1.
 
 An operator called on Python values computes; called with a term among its arguments it builds a simplified
-term; called on streams it lifts itself (`Liftable`). Processors' steps are written with these calls.
+term; called on streams it lets them `lift` it over their events. Processors' steps are written with these calls.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from workbench.core import typing_rules as rules
 from workbench.core.domain import BOOL, Bool, Domain, Integer, Integers, Overflowing, Range, Reals
@@ -25,15 +25,6 @@ from workbench.core.fields import Record, parts
 from workbench.core.term import FALSE, OVERLOADS, TRUE, Fields, Term, const, intern, is_symbolic, like
 from workbench.core.typing_rules import coerce, corners, literal_domain, unify
 from workbench.errors import TypingError
-
-
-@runtime_checkable
-class Liftable(Protocol):
-    """What a stream is to an operator or function: something that lifts it over its events."""
-
-    def lift(self, function: Any, arguments: Sequence[Any]) -> Any:
-        """The stream of results of `function` applied event by event."""
-
 
 PLAIN = frozenset((bool, int, float, str, type(None)))
 """Types of values that are neither terms nor streams, nor contain any."""
@@ -62,7 +53,6 @@ class Operator:
 
     def _overloaded(self, args: tuple[Any, ...]) -> Any:
         for arg in args:
-            # not isinstance: a check against a protocol takes microseconds, and this is the inner loop
             if hasattr(type(arg), "lift"):
                 return arg.lift(self, args)
         return self.build(args) if is_symbolic(args) else self.exact(*args)
@@ -88,7 +78,6 @@ class Operator:
 
     def leaves_word(self, args: tuple[Term, ...]) -> Term:
         """Where it `binds`: whether its result is outside a word of 64 bits."""
-        del args
         return FALSE
 
     def __repr__(self) -> str:
@@ -143,22 +132,18 @@ def _neutral(right: Any, real: float | None, *, both_sides: bool) -> Callable[[t
     return simplify
 
 
-def _simplify_and(args: tuple[Term, ...]) -> Term | None:
-    a, b = args
-    if a is FALSE or b is FALSE or a is negate(b):
-        return FALSE
-    if a is TRUE or a is b:
-        return b
-    return a if b is TRUE else None
+def _connective(unit: Term, zero: Term) -> Callable[[tuple[Term, ...]], Term | None]:
+    """`a op unit = a`, `a op zero = zero`, `a op a = a`, `a op not a = zero`."""
 
+    def simplify(args: tuple[Term, ...]) -> Term | None:
+        a, b = args
+        if a is zero or b is zero or a is negate(b):
+            return zero
+        if a is unit or a is b:
+            return b
+        return a if b is unit else None
 
-def _simplify_or(args: tuple[Term, ...]) -> Term | None:
-    a, b = args
-    if a is TRUE or b is TRUE or a is negate(b):
-        return TRUE
-    if a is FALSE or a is b:
-        return b
-    return a if b is FALSE else None
+    return simplify
 
 
 def _simplify_not(args: tuple[Term, ...]) -> Term | None:
@@ -224,8 +209,8 @@ DIV = Operator("div", 2, "div", rules.arithmetic(rules.div_range), _div, "({0} /
 MOD = Operator("mod", 2, "mod", rules.arithmetic(rules.mod_range), _mod, "({0} % {1} if {1} else {0})")
 MIN = Operator("min", 2, "min", rules.arithmetic(lambda a, b: corners(min, a, b)), min, "min({0}, {1})")
 MAX = Operator("max", 2, "max", rules.arithmetic(lambda a, b: corners(max, a, b)), max, "max({0}, {1})")
-EVEN = Operator("even", 1, "even", rules.parity, lambda a: a % 2 == 0, "({0} % 2 == 0)")
-ODD = Operator("odd", 1, "odd", rules.parity, lambda a: a % 2 == 1, "({0} % 2 == 1)")
+EVEN = Operator("even", 1, "even", rules.order, lambda a: a % 2 == 0, "({0} % 2 == 0)")
+ODD = Operator("odd", 1, "odd", rules.order, lambda a: a % 2 == 1, "({0} % 2 == 1)")
 
 EQ = Operator("eq", 2, "=", rules.equality, _eq, "({0} == {1})", _simplify_eq)
 NE = Operator("ne", 2, "!=", rules.equality, _ne, "({0} != {1})", _simplify_ne)
@@ -235,8 +220,8 @@ GT = Operator("gt", 2, ">", rules.order, operator.gt, "({0} > {1})")
 GE = Operator("ge", 2, ">=", rules.order, operator.ge, "({0} >= {1})")
 
 NOT = Operator("not", 1, "not", rules.logic, operator.not_, "(not {0})", _simplify_not)
-AND = Operator("and", 2, "and", rules.logic, lambda a, b: a and b, "({0} and {1})", _simplify_and)
-OR = Operator("or", 2, "or", rules.logic, lambda a, b: a or b, "({0} or {1})", _simplify_or)
+AND = Operator("and", 2, "and", rules.logic, lambda a, b: a and b, "({0} and {1})", _connective(TRUE, FALSE))
+OR = Operator("or", 2, "or", rules.logic, lambda a, b: a or b, "({0} or {1})", _connective(FALSE, TRUE))
 IMPLIES = Operator("implies", 2, "->", rules.logic, _implies, "(not {0} or {1})")
 
 ITE = Operator("ite", 3, "if", rules.choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite)
@@ -333,28 +318,9 @@ OVERFLOWS = {
 OPERATORS: dict[str, Operator] = {
     op.name: op
     for op in (
-        ADD,
-        SUB,
-        MUL,
-        DIV,
-        MOD,
-        MIN,
-        MAX,
-        EVEN,
-        ODD,
-        EQ,
-        NE,
-        LT,
-        LE,
-        GT,
-        GE,
-        NOT,
-        AND,
-        OR,
-        IMPLIES,
-        ITE,
+        ADD, SUB, MUL, DIV, MOD, MIN, MAX, EVEN, ODD, EQ, NE, LT, LE, GT, GE, NOT, AND, OR, IMPLIES, ITE,
     )
-}
+}  # fmt: skip
 """The operators a user may name; conversions and escape tests have their own constructors."""
 
 

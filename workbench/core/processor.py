@@ -258,12 +258,10 @@ class Processor(ABC):
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         """This processor with its functions typed for the given input domains; TypingError if it cannot be."""
-        del inputs
         return self
 
     def typed_within(self, inputs: tuple[Domain, ...], horizon: int) -> Self:
         """The same where it starts afresh after `horizon` fronts, as in a window: its numbers grow only so far."""
-        del horizon
         return self.typed(inputs)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
@@ -306,7 +304,6 @@ class Processor(ABC):
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         """The most events that one front makes any output carry; None where nothing bounds them."""
-        del inputs
         return 1
 
     @property
@@ -324,21 +321,18 @@ class Processor(ABC):
 
     def finish(self, state: State) -> tuple[Emission, ...]:
         """What is emitted when the stream ends (nothing, by default)."""
-        del state
         return (NOTHING,) * self.out_arity
 
     # --- the finite machine ---
 
     def refusal(self, form: str) -> str:
-        """Why this (typed) processor cannot run in a `Form`, or an empty string."""
-        if form == Form.VALUES:
-            return ""
-        values = (getattr(self, item.name) for item in dataclasses.fields(self))
-        return next((v.obstacle for v in values if isinstance(v, TypedFunction) and v.obstacle), "")
+        """Why this (typed) processor cannot run in a `Form`, or an empty string; by default what its parameters say."""
+        values = [getattr(self, item.name) for item in dataclasses.fields(self)]
+        reasons = [v.obstacle for v in values if isinstance(v, TypedFunction)] if form != Form.VALUES else []
+        return next(filter(None, [*reasons, *(v.refusal(form) for v in values if isinstance(v, Processor))]), "")
 
     def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
         """Names and finite domains of the parts of the state, in the order of `initial()`."""
-        del inputs
         return ()
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
@@ -346,7 +340,6 @@ class Processor(ABC):
 
         `horizon` promises that at most that many fronts come before the state is reset (inside a window).
         """
-        del horizon
         reason = self.refusal(Form.MODEL)
         if reason:
             raise Refused(f"{self} is not supported by the model: {reason}")
@@ -361,7 +354,6 @@ class Processor(ABC):
 
     def stored(self, inputs: tuple[Domain, ...]) -> Stored | None:
         """A machine some of whose state lies in arrays, as no model has it, if that is better than `machine`."""
-        del inputs
         return None
 
     # --- use ---
@@ -374,9 +366,9 @@ class Processor(ABC):
         raise PipelineError(f"{self} is applied to {streams!r}", hint="apply processors to streams")
 
     @classmethod
-    @abstractmethod
     def samples(cls) -> tuple[Self, ...]:
-        """Instances that the conformance suite uses."""
+        """Instances that the conformance suite uses; by default the one without arguments."""
+        return (cls(),)
 
     def __str__(self) -> str:
         shown = [f for f in dataclasses.fields(self) if f.repr and getattr(self, f.name) != f.default]

@@ -8,7 +8,7 @@ processors it names what they emit (`computed`), and `Computed` says when that l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,8 +78,3 @@ def leaves_domain(condition: Term) -> None:
     asked = _ASKED.get()
     if asked is not None:
         asked.known.append(both(asked.guard, condition))
-
-
-def aside() -> AbstractContextManager[Computed]:
-    """In this context nothing is computed: terms are made of what has been computed elsewhere."""
-    return strictly(TRUE)

@@ -25,15 +25,29 @@ if TYPE_CHECKING:
 
 
 OVERLOADS: dict[str, Callable[[Any, Any], Any]] = {}
-"""What Python's operators do with terms, by their signs; `core.ops`, which builds on terms, fills it."""
+"""What Python's operators do with terms and streams, by their signs; `core.ops`, which builds on terms, fills it."""
 
 
 def _overloaded(sign: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """A method for a term on the left of an operator, and one for a term on the right."""
+    """A method for what is on the left of an operator, and one for what is on the right."""
     return lambda self, other: OVERLOADS[sign](self, other), lambda self, other: OVERLOADS[sign](other, self)
 
 
-class Term:
+class Overloaded:
+    """Base of terms and streams: Python's operators on them."""
+
+    __slots__ = ()
+
+    __add__, __radd__ = _overloaded("+")
+    __sub__, __rsub__ = _overloaded("-")
+    __mul__, __rmul__ = _overloaded("*")
+    __floordiv__, __rfloordiv__ = _overloaded("//")
+    __mod__, __rmod__ = _overloaded("%")
+    __lt__, __le__ = _overloaded("<")[0], _overloaded("<=")[0]
+    __gt__, __ge__ = _overloaded(">")[0], _overloaded(">=")[0]
+
+
+class Term(Overloaded):
     """An expression over a domain. Build with `const`, `var` and the functions of `core.ops`."""
 
     __slots__ = ("__weakref__", "args", "domain", "op", "payload")
@@ -70,14 +84,6 @@ class Term:
             f"the truth of the symbolic term {self!r} is not known",
             hint="in a processor's step use ite, both, either and negate instead of if, and, or, not",
         )
-
-    __add__, __radd__ = _overloaded("+")
-    __sub__, __rsub__ = _overloaded("-")
-    __mul__, __rmul__ = _overloaded("*")
-    __floordiv__, __rfloordiv__ = _overloaded("//")
-    __mod__, __rmod__ = _overloaded("%")
-    __lt__, __le__ = _overloaded("<")[0], _overloaded("<=")[0]
-    __gt__, __ge__ = _overloaded(">")[0], _overloaded(">=")[0]
 
 
 class Name(str):

@@ -146,7 +146,7 @@ def arithmetic(on_ranges: Callable[[Range, Range], Range]) -> TypingRule:
 
 
 def order(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """Comparison of numbers."""
+    """Predicates on numbers: comparison, parity."""
     numeric(op, args)
     return BOOL
 
@@ -164,12 +164,6 @@ def logic(op: Operator, args: tuple[Term, ...]) -> Domain:
     for arg in args:
         if not isinstance(arg.domain, Bool | Anything):
             raise TypingError(f"'{op.symbol}' needs bool, not values of {arg.domain}")
-    return BOOL
-
-
-def parity(op: Operator, args: tuple[Term, ...]) -> Domain:
-    """Predicates on one number."""
-    numeric(op, args)
     return BOOL
 
 

@@ -71,14 +71,15 @@ def opened(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.Buff
     ------
     InputError: it cannot be read, or the compressed data are damaged.
     """
-    import gzip
 
     def unzipped(stream: io.BufferedReader) -> io.BufferedReader:
         if stream.peek(2)[:2] == GZIP_MAGIC:
+            import gzip
+
             return io.BufferedReader(_raw(cast(IO[bytes], gzip.GzipFile(fileobj=stream))))
         return stream
 
-    try:
+    with readable(shown_name(path)):
         if str(path) == "-":
             source = stdin or sys.stdin.buffer
             # no second buffer around the standard input: it would wait to be full before the first event
@@ -90,8 +91,19 @@ def opened(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.Buff
             raise InputError(f"cannot read the events: {error.strerror}", where=str(path)) from error
         with file:
             yield unzipped(file)
+
+
+@contextmanager
+def readable(shown: str) -> Iterator[None]:
+    """What bytes can have against being read, as an error of ours."""
+    import gzip
+
+    try:
+        yield
     except (EOFError, gzip.BadGzipFile) as error:
-        raise InputError(f"the compressed file is damaged: {error}", where=shown_name(path)) from error
+        raise InputError(f"the compressed file is damaged: {error}", where=shown) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"this is not UTF-8 text: {error}", where=shown) from error
 
 
 def shown_name(path: str | Path) -> str:

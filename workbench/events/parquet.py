@@ -15,12 +15,14 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.columns import arrow_type, as_json, to_column
-from workbench.events.rows import InputEvents, RowReader, RowWriter
+from workbench.events.columns import EventArray, arrow_type, as_json, given_array, to_column
+from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import UnreadableError, from_json, from_text, short
 
 BATCH = 4096
 """Rows that are read, or kept to be written, at a time."""
+LARGE = 1 << 18
+"""Rows that are read at a time as columns."""
 
 
 @contextmanager
@@ -44,6 +46,22 @@ class ParquetReader(RowReader):
     """The inputs in the columns that are read."""
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
+        for first, columns in self._batches(lines, shown, BATCH):
+            yield from _numbered(first, columns)
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        if not self.plain:
+            yield from super().blocks(lines, shown)
+            return
+        for first, columns in self._batches(lines, shown, LARGE):
+            given = {
+                name: given_array(domain, column) for (name, domain), column in zip(self.header, columns, strict=True)
+            }
+            taken = None if None in given.values() else cast(dict[str, EventArray], given)
+            yield LogBlock(lambda: self.located(_numbered(first, columns), shown), taken)  # noqa: B023 - read at once
+
+    def _batches(self, lines: io.TextIOWrapper, shown: str, size: int) -> Iterator[tuple[int, list[Any]]]:
+        """The Arrow columns of the inputs in successive rows, with the number of the first one."""
         file = cast(IO[bytes], lines.buffer)
         if not file.seekable():
             hint = "give the file, or write CSV or JSON lines"
@@ -60,8 +78,8 @@ class ParquetReader(RowReader):
         read = [i for i, name in enumerate(held) if name is not None]
         first = 1
         with _readable(shown):
-            for batch in opened.iter_batches(batch_size=BATCH):
-                yield from enumerate(zip(*(batch.column(i).to_pylist() for i in read), strict=True), first)
+            for batch in opened.iter_batches(batch_size=size):
+                yield first, [batch.column(i) for i in read]
                 first += batch.num_rows
 
     def step(self, row: Sequence[Any]) -> InputEvents:
@@ -73,6 +91,10 @@ class ParquetReader(RowReader):
                 except UnreadableError as error:
                     raise error.refusal(f"column '{name}'", short(repr(cell))) from error
         return found
+
+
+def _numbered(first: int, columns: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
+    return enumerate(zip(*(column.to_pylist() for column in columns), strict=True), first)
 
 
 def from_cell(value: Any, domain: Domain) -> Value:
@@ -116,6 +138,11 @@ class ParquetWriter(RowWriter):
         )
         self._writer.write_batch(pa.record_batch(list(columns), schema=self._schema))
         self._rows = []
+
+    def table(self, table: Any) -> None:
+        if self._rows:
+            self.end()
+        self._writer.write_table(table)
 
     def close(self) -> None:
         self._writer.close()

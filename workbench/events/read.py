@@ -7,17 +7,18 @@ with tells the format, and an ending that tells none is refused; without one the
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Literal
 
 from workbench.core.program import Ported
-from workbench.errors import InputError
 from workbench.events.csv import CsvReader
-from workbench.events.files import Format, format_of, opened, shown_name, sniffed
+from workbench.events.files import Format, format_of, opened, readable, shown_name, sniffed
 from workbench.events.jsonl import JsonReader
 from workbench.events.parquet import ParquetReader
-from workbench.events.rows import InputEvents, RowReader
+from workbench.events.rows import InputEvents, LogBlock, RowReader
 
 READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader, "parquet": ParquetReader}
 
@@ -42,19 +43,30 @@ def read_events(
     ------
     InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
     """
-    shown = shown_name(path)
+    with _reading(path, program, format, stdin, ignore=extra == "ignore") as (reader, lines, shown):
+        yield from reader.located(reader.rows(lines, shown), shown)
+
+
+def read_blocks(path: str | Path, program: Ported, *, format: Format | None = None) -> Iterator[LogBlock]:
+    """The same in blocks, for who can take columns; those of a block are read before the next block is asked for."""
+    with _reading(path, program, format) as (reader, lines, shown):
+        for block in reader.blocks(lines, shown):
+            yield LogBlock(partial(_readably, block.steps, shown), block.columns)
+
+
+@contextmanager
+def _reading(
+    path: str | Path, program: Ported, format: Format | None, stdin: IO[bytes] | None = None, *, ignore: bool = False
+) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
-            reader = READERS[format or format_of(path) or sniffed(stream)](program, ignore=extra == "ignore")
-            for number, row in reader.rows(lines, shown):
-                try:
-                    step = reader.step(row)
-                except InputError as error:
-                    raise error.retold(where=f"{shown}:{number}") from error
-                if step is not None:
-                    yield step
-        except UnicodeDecodeError as error:
-            raise InputError(f"this is not UTF-8 text: {error}", where=shown) from error
+            kind = READERS[format or format_of(path) or sniffed(stream)]
+            yield kind(program, ignore=ignore), lines, shown_name(path)
         finally:
             lines.detach()
+
+
+def _readably(steps: Callable[[], Iterator[InputEvents]], shown: str) -> Iterator[InputEvents]:
+    with readable(shown):
+        yield from steps()

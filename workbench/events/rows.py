@@ -9,16 +9,31 @@ from __future__ import annotations
 
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
 from workbench.core.domain import Value
 from workbench.core.program import Ported
 from workbench.errors import DomainError, InputError, did_you_mean
-from workbench.events.columns import Where, to_column
+from workbench.events.columns import EventArray, Where, has_array, to_column
 
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
+
+
+@dataclass(frozen=True)
+class LogBlock:
+    """Successive rows of a log.
+
+    Attributes
+    ----------
+    steps: reads them one by one, with every rule and message that there is.
+    columns: the events of every input, where each cell is plainly an event or none; None where rows must tell.
+    """
+
+    steps: Callable[[], Iterator[InputEvents]]
+    columns: Mapping[str, EventArray] | None = None
 
 
 class RowReader(ABC):
@@ -46,6 +61,30 @@ class RowReader(ABC):
         ------
         InputError: it cannot be read; where it lies is left to be added.
         """
+
+    def located(self, rows: Iterator[tuple[int, Any]], shown: str) -> Iterator[InputEvents]:
+        """The steps of these rows.
+
+        Raises
+        ------
+        InputError: one cannot be read, and where it lies.
+        """
+        for number, row in rows:
+            try:
+                step = self.step(row)
+            except InputError as error:
+                raise error.retold(where=f"{shown}:{number}") from error
+            if step is not None:
+                yield step
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """All rows of a file, in blocks of columns where the format has them and all inputs have arrays."""
+        yield LogBlock(lambda: self.located(self.rows(lines, shown), shown))
+
+    @property
+    def plain(self) -> bool:
+        """Whether the events of all inputs have arrays."""
+        return bool(self.domains) and all(map(has_array, self.domains.values()))
 
     def unknown(self, what: str, name: str) -> InputError:
         """The error for a column or a key that is no input."""
@@ -111,6 +150,11 @@ class RowWriter(ABC):
     @abstractmethod
     def row(self, events: Mapping[str, Value]) -> None:
         """A row more."""
+
+    def table(self, table: Any) -> None:
+        """The rows of an Arrow table (`columns.shown_table`)."""
+        for row in table.to_pylist():
+            self.row({name: value for name, value in row.items() if value is not None})
 
     def end(self) -> None:  # noqa: B027 - most have nothing to do
         """What is still to be written, when no error has come between."""

@@ -20,10 +20,10 @@ from workbench.core.memory import ANY_ROW, Array, Cells
 from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, slots_of
-from workbench.core.program import Program
+from workbench.core.program import Program, unknown
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
-from workbench.errors import DomainError, PipelineError, Refused, WorkbenchError
+from workbench.errors import DomainError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
 from workbench.ir.ring import FEW, Ring
@@ -387,10 +387,7 @@ def _capacities(pipeline: Pipeline, capacity: int | Mapping[str, int]) -> dict[s
     else:
         for queue in capacity:
             if queue not in pipeline.queues:
-                raise PipelineError(
-                    f"{pipeline.ports.of} has no queue '{queue}'",
-                    hint=f"there are: {', '.join(pipeline.queues) or 'none'}",
-                )
+                raise unknown(pipeline.ports.of, "queue", queue, pipeline.queues)
         found = {q: capacity.get(q, own.get(q, DEFAULT_CAPACITY)) for q in pipeline.queues}
     for queue, size in found.items():
         if size < 0:

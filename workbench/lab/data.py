@@ -6,17 +6,17 @@ measurement it has the newest result, and none of points that the suite no longe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Protocol
 
-from workbench.errors import LabError, SuiteError
+from workbench.errors import SuiteError
 from workbench.lab import sql
 from workbench.lab.claim import NoData
 from workbench.lab.experiment import KINDS, Experiment
 from workbench.lab.plot import Dot, Plot
 from workbench.lab.region import Scalar
-from workbench.lab.rows import MISSING, arrow, as_text
+from workbench.lab.rows import arrow, as_text, package
 from workbench.lab.store import Broken, ResultStore, first_line
 from workbench.lab.suite import Suite
 from workbench.lab.table import Grid, Table
@@ -58,10 +58,7 @@ class Duck:
     name, extract = "DuckDB", "json_extract_string"
 
     def __init__(self, stored: Any, wanted: Any) -> None:
-        try:
-            import duckdb
-        except ImportError as error:
-            raise LabError("tables are computed by DuckDB, which is not installed", hint=MISSING) from error
+        duckdb = package("tables are computed by DuckDB", "duckdb")
         self._error = duckdb.Error
         self._connection = duckdb.connect()
         self._connection.register("stored", stored)
@@ -71,7 +68,7 @@ class Duck:
         """The rows of a SELECT."""
         cursor = self._execute(text)
         names = [column[0] for column in cursor.description]
-        return [{n: _number(v) for n, v in zip(names, row, strict=True)} for row in cursor.fetchall()]
+        return [{n: number(v) for n, v in zip(names, row, strict=True)} for row in cursor.fetchall()]
 
     def view(self, name: str, text: str) -> None:
         """Name a SELECT, computed once."""
@@ -88,7 +85,8 @@ class Duck:
         self._connection.close()
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
+    """What an engine gives, with its decimal numbers as floats."""
     return float(value) if isinstance(value, Decimal) else value
 
 
@@ -190,15 +188,6 @@ def _said(where: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
     return ", ".join(f"{name} = {' or '.join(map(str, values))}" for name, values in listed.items())
 
 
-def wanted_points(suite: Suite) -> list[tuple[str, str, int]]:
-    """Every point of a suite: experiment, point as text, and its place in the order."""
-    return [
-        (experiment.name, as_text(point), place)
-        for experiment in suite.experiments.values()
-        for place, point in enumerate(experiment.region)
-    ]
-
-
 def open_data(suite: Suite, store: ResultStore) -> Data:
     """The results of a suite, answered by DuckDB."""
     stored, broken = store.table()
@@ -206,11 +195,8 @@ def open_data(suite: Suite, store: ResultStore) -> Data:
 
 
 def wanted_table(suite: Suite) -> Any:
-    """Every point of a suite as an Arrow table."""
+    """Every point of a suite as an Arrow table: its experiment, the point as text, and its place in the order."""
     pa = arrow()
-    points = wanted_points(suite)
-    columns: Mapping[str, Sequence[Any]] = {
-        name: [point[i] for point in points] for i, name in enumerate(("experiment", "point", "place"))
-    }
-    kinds = [("experiment", pa.string()), ("point", pa.string()), ("place", pa.int64())]
-    return pa.table(columns, schema=pa.schema(kinds))
+    kinds = {"experiment": pa.string(), "point": pa.string(), "place": pa.int64()}
+    points = ((e.name, as_text(point), i) for e in suite.experiments.values() for i, point in enumerate(e.region))
+    return pa.Table.from_pylist([dict(zip(kinds, point, strict=True)) for point in points], schema=pa.schema(kinds))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from workbench.errors import LabError
 from workbench.lab.plot import Dot, Plot
-from workbench.lab.rows import MISSING
+from workbench.lab.rows import package
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999")
 """Okabe and Ito: told apart by people who see fewer colours."""
@@ -26,17 +25,12 @@ def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:
     ------
     LabError: matplotlib is not installed.
     """
-    try:
-        from matplotlib import rc_context
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise LabError("plots are drawn by matplotlib, which is not installed", hint=MISSING) from error
+    library = package("plots are drawn by matplotlib", "matplotlib", "backends.backend_svg", "figure")
     style = {"svg.fonttype": "none", "svg.hashsalt": plot.name, "font.size": 10, "axes.spines.top": False,
              "axes.spines.right": False, "font.family": "sans-serif"}  # fmt: skip
-    with rc_context(style):
-        figure = Figure(figsize=(7, 4), layout="constrained")
-        FigureCanvasSVG(figure)
+    with library.rc_context(style):
+        figure = library.figure.Figure(figsize=(7, 4), layout="constrained")
+        library.backends.backend_svg.FigureCanvasSVG(figure)
         axes = figure.add_subplot()
         draw = {"line": _lines, "scatter": _lines, "bar": _bars, "histogram": _histogram}[plot.kind]
         hollow = draw(plot, dots, axes, link)

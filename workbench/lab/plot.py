@@ -10,7 +10,7 @@ from typing import Any
 from workbench.errors import SuiteError
 from workbench.lab import sql
 from workbench.lab.experiment import Experiment
-from workbench.lab.table import MEASURES, OF_GPUS, Chosen, Statistic, fitting, is_timing, known_column, unit_of
+from workbench.lab.table import OF_GPUS, Chosen, Statistic, fitting, is_timing, known_column, own_unit, unit_of
 
 KINDS = ("line", "scatter", "bar", "histogram")
 
@@ -76,12 +76,7 @@ class Plot:
         y = _with_unit(y, unit_of(self.experiment, self.y))
         if self.x is None:
             return y, "results"
-        return _with_unit(self.x.replace("_", " "), self._unit_of_x), y
-
-    @property
-    def _unit_of_x(self) -> str:
-        output = self.experiment.outputs.get(self.x or "")
-        return output.unit if output else MEASURES.get(self.x or "", "")
+        return _with_unit(self.x.replace("_", " "), own_unit(self.experiment, self.x)), y
 
     @property
     def grouped(self) -> bool:
@@ -113,7 +108,7 @@ class Plot:
         axes = self.experiment.region.axes
         series = [str(value) for value in axes[self.series]] if self.series else [""]
         dots: dict[str, list[Dot]] = {name: [] for name in series}
-        timing = is_timing(unit_of(self.experiment, self.y)) or is_timing(self._unit_of_x)
+        timing = is_timing(unit_of(self.experiment, self.y)) or is_timing(own_unit(self.experiment, self.x or ""))
         for row in found:
             if not all(map(_drawable, (row["x"], row["y"]))):
                 continue

@@ -23,6 +23,7 @@ from workbench.lab.measure.machine import commit, machine, versions
 from workbench.lab.plan import Lab, now
 from workbench.lab.plot import Dot, Plot
 from workbench.lab.result import Result
+from workbench.lab.rows import package
 from workbench.lab.store import newest
 from workbench.lab.suite import Suite
 from workbench.lab.table import Grid, shown
@@ -125,18 +126,8 @@ def gather(lab: Lab, data: Data) -> Report:
 
 
 def environment() -> Any:
-    """The templates.
-
-    Raises
-    ------
-    LabError: jinja2 is not installed.
-    """
-    try:
-        import jinja2
-    except ImportError as error:
-        from workbench.lab.rows import MISSING
-
-        raise LabError("reports are made with jinja2, which is not installed", hint=MISSING) from error
+    """The templates; LabError where jinja2 is not installed."""
+    jinja2 = package("reports are made with jinja2", "jinja2")
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from workbench.errors import LabError
@@ -24,19 +25,24 @@ MAY_LACK = ("gpu_seconds", "gpu_peak_mb")
 MISSING = "install the extra 'lab': pip install 'workbench[lab]'"
 
 
-def arrow() -> Any:
-    """The package pyarrow.
+def package(purpose: str, name: str, *parts: str) -> Any:
+    """A package of the extra, with these modules in it imported; `purpose` says what it is for, and names it last.
 
     Raises
     ------
     LabError: it is not installed.
     """
     try:
-        import pyarrow
-        import pyarrow.parquet
+        for part in parts:
+            import_module(f"{name}.{part}")
+        return import_module(name)
     except ImportError as error:
-        raise LabError("results are kept in Parquet files, and pyarrow is not installed", hint=MISSING) from error
-    return pyarrow
+        raise LabError(f"{purpose}, which is not installed", hint=MISSING) from error
+
+
+def arrow() -> Any:
+    """The package pyarrow; LabError where it is not installed."""
+    return package("results are kept in Parquet files by pyarrow", "pyarrow", "parquet")
 
 
 def schema() -> Any:

@@ -25,7 +25,7 @@ from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
 from workbench.lab.result import Measured, Result, Status
-from workbench.lab.rows import MISSING
+from workbench.lab.rows import package
 from workbench.lab.runner import SweepRunner
 from workbench.lab.store import ResultStore
 
@@ -99,14 +99,12 @@ def application(site: Site, port: int) -> Any:
     ------
     LabError: starlette is not installed.
     """
-    try:
-        from starlette.applications import Starlette
-        from starlette.concurrency import run_in_threadpool
-        from starlette.requests import ClientDisconnect
-        from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-        from starlette.routing import Route
-    except ImportError as error:
-        raise LabError("the web application needs starlette, which is not installed", hint=MISSING) from error
+    package("the web application needs starlette", "starlette")
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+    from starlette.routing import Route
 
     def page(template: str, status: int = 200, **values: Any) -> Any:
         nonce = secrets.token_urlsafe(16)
@@ -305,10 +303,7 @@ def serve(experiments: Path, folder: Path, port: int, suite: str | None = None, 
     LabError: uvicorn is not installed, or the port is taken.
     SuiteError: there is no such folder, or no such suite in it.
     """
-    try:
-        import uvicorn  # noqa: F401 - known before anything begins
-    except ImportError as error:
-        raise LabError("the web application is served by uvicorn, which is not installed", hint=MISSING) from error
+    package("the web application is served by uvicorn", "uvicorn")
     if suite:
         named(experiments, suite)
     suite_files(experiments)

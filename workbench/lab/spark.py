@@ -15,19 +15,18 @@ import os
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import LabError, SuiteError
 from workbench.lab import sql
-from workbench.lab.data import Data, wanted_table
+from workbench.lab.data import Data, number, wanted_table
 from workbench.lab.experiment import digest
 from workbench.lab.local import Keeper
 from workbench.lab.measure.client import Client, Lost
 from workbench.lab.plan import Lab, Measurement, Origin, now
 from workbench.lab.result import Measured, Result, Status
-from workbench.lab.rows import NUMBERS, arrow, as_text, schema, sound, unflat
+from workbench.lab.rows import arrow, as_text, schema, sound, unflat
 from workbench.lab.store import ResultStore, read
 from workbench.lab.suite import Suite
 from workbench.run.spark.carry import carried, found_in, told
@@ -209,9 +208,9 @@ class SparkSql:
 
     def __init__(self, spark: Any, suite: Suite, files: Sequence[Path], more: Any = None) -> None:
         self._spark = spark
-        kinds = ", ".join(f"`{field.name}` {_kind(field.name)}" for field in schema())
-        given = [str(path.resolve()) for path in files]
-        stored = spark.read.schema(kinds).parquet(*given) if given else spark.createDataFrame([], kinds)
+        stored = spark.createDataFrame(schema().empty_table())
+        if files:
+            stored = spark.read.schema(stored.schema).parquet(*(str(path.resolve()) for path in files))
         if more is not None:
             stored = stored.union(spark.createDataFrame(more))
         stored.createOrReplaceTempView("stored")
@@ -219,8 +218,7 @@ class SparkSql:
 
     def query(self, text: str) -> list[dict[str, Any]]:
         """The rows of a SELECT."""
-        rows = [row.asDict() for row in self._execute(text).collect()]
-        return [{n: float(v) if isinstance(v, Decimal) else v for n, v in row.items()} for row in rows]
+        return [{n: number(v) for n, v in row.asDict().items()} for row in self._execute(text).collect()]
 
     def view(self, name: str, text: str) -> None:
         """Name a SELECT."""
@@ -238,12 +236,6 @@ class SparkSql:
     def close(self) -> None:
         """Give the memory back; the session belongs to the caller."""
         self._spark.catalog.clearCache()
-
-
-def _kind(column: str) -> str:
-    if column == "reliable":
-        return "boolean"
-    return "double" if column in NUMBERS else "long" if column in ("repetition", "seed") else "string"
 
 
 def open_spark(suite: Suite, store: ResultStore, spark: Any) -> Data:

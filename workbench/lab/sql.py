@@ -19,10 +19,8 @@ def name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def literal(value: Scalar | None) -> str:
+def literal(value: Scalar) -> str:
     """A constant."""
-    if value is None:
-        return "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, float):
@@ -39,8 +37,3 @@ def condition(chosen: Mapping[str, Scalar | Iterable[Scalar]]) -> str:
         values = [given] if isinstance(given, Scalar) else list(given)
         parts.append(f"{name(column)} IN ({', '.join(map(literal, values))})")
     return " AND ".join(parts) or "TRUE"
-
-
-def values(rows: Iterable[Iterable[Scalar | None]]) -> str:
-    """A relation of constants."""
-    return "VALUES " + ", ".join(f"({', '.join(map(literal, row))})" for row in rows)

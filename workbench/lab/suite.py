@@ -32,6 +32,7 @@ from workbench.lab.table import Beside, Statistic, Table
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 F = TypeVar("F", bound=Callable[..., Any])
+_Named = TypeVar("_Named", Experiment, Prerequisite, Table, Plot, Claim, Macro)
 
 
 class Suite:
@@ -76,22 +77,19 @@ class Suite:
         """The decorated function is what is done at each point of the region; see `Experiment`."""
 
         def add(function: F) -> F:
-            name = function.__name__
-            self._new(self.experiments, name, "experiment", _IDENTIFIER)
             wanted = [needs] if callable(needs) else list(needs)
             named = {**(outputs or {}), **more_outputs}
-            self.experiments[name] = Experiment(
-                name, function, region, named, limits or Limits(), repeat, expected, kept, warm_up,
+            self._add(self.experiments, Experiment(
+                function.__name__, function, region, named, limits or Limits(), repeat, expected, kept, warm_up,
                 tuple(self._prerequisite(make) for make in wanted), page, (function.__doc__ or "").strip(),
-            )  # fmt: skip
+            ), _IDENTIFIER)  # fmt: skip
             return function
 
         return add
 
     def prerequisite(self, function: F) -> F:
         """The decorated function writes a file to `path`; experiments name it in `needs`."""
-        self._new(self.prerequisites, function.__name__, "prerequisite", _IDENTIFIER)
-        self.prerequisites[function.__name__] = Prerequisite(function.__name__, function)
+        self._add(self.prerequisites, Prerequisite(function.__name__, function), _IDENTIFIER)
         return function
 
     def _prerequisite(self, make: Callable[..., None]) -> Prerequisite:
@@ -116,12 +114,9 @@ class Suite:
         doc: str = "",
     ) -> Table:
         """A table of results; see `Table`."""
-        self._new(self.tables, name, "table")
-        made = Table(
+        return self._add(self.tables, Table(
             name, title or name, self.get(of), _tuple(rows), dict(cells), columns, dict(where or {}), tuple(beside), doc
-        )
-        self.tables[name] = made
-        return made
+        ))  # fmt: skip
 
     def plot(
         self,
@@ -138,17 +133,14 @@ class Suite:
         doc: str = "",
     ) -> Plot:
         """A picture of results; see `Plot`."""
-        self._new(self.plots, name, "plot")
         made = Plot(name, title or name, self.get(of), y, x, series, kind, log, dict(where or {}), doc)
-        self.plots[name] = made
-        return made
+        return self._add(self.plots, made)
 
     def claim(self, text: str) -> Callable[[Judge], Judge]:
         """The decorated function judges the statement on the data: `ok()`, `warns(why)` or `fails(why)`."""
 
         def add(judge: Judge) -> Judge:
-            self._new(self.claims, judge.__name__, "claim")
-            self.claims[judge.__name__] = Claim(judge.__name__, text, judge, (judge.__doc__ or "").strip())
+            self._add(self.claims, Claim(judge.__name__, text, judge, (judge.__doc__ or "").strip()))
             return judge
 
         return add
@@ -157,8 +149,7 @@ class Suite:
         """The decorated function computes a number or text of that name from the data, for a paper's text."""
 
         def add(compute: F) -> F:
-            self._new(self.macros, compute.__name__, "macro")
-            self.macros[compute.__name__] = Macro(compute.__name__, description, unit, compute)
+            self._add(self.macros, Macro(compute.__name__, description, unit, compute))
             return compute
 
         return add
@@ -185,11 +176,14 @@ class Suite:
         again.experiments = {name: replace(e, repeat=times) for name, e in self.experiments.items()}
         return again
 
-    def _new(self, known: Mapping[str, object], name: str, what: str, form: re.Pattern[str] = _NAME) -> None:
+    def _add(self, known: dict[str, _Named], made: _Named, form: re.Pattern[str] = _NAME) -> _Named:
+        name, what = made.name, type(made).__name__.lower()
         if not form.fullmatch(name):
             raise SuiteError(f"suite '{self.name}': a {what} cannot be called '{name}'", hint="letters, digits, _")
         if name in known:
             raise SuiteError(f"suite '{self.name}' has two of {what} '{name}'")
+        known[name] = made
+        return made
 
 
 def _tuple(given: str | Iterable[str]) -> tuple[str, ...]:

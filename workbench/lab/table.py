@@ -295,8 +295,13 @@ def unit_of(experiment: Experiment, statistic: Statistic) -> str:
     """The unit in which a statistic is shown."""
     if statistic.unit or statistic.word == "number":
         return statistic.unit
-    output = experiment.outputs.get(statistic.column)
-    return output.unit if output else MEASURES.get(statistic.column, "")
+    return own_unit(experiment, statistic.column)
+
+
+def own_unit(experiment: Experiment, column: str) -> str:
+    """The unit of an output or a measure; "" of all else."""
+    output = experiment.outputs.get(column)
+    return output.unit if output else MEASURES.get(column, "")
 
 
 def shown(value: Any) -> str:
@@ -315,6 +320,4 @@ def _digits(value: float) -> str:
         return str(value)
     if abs(value) >= 100:
         return f"{value:.0f}"
-    if abs(value) < 1e-4:
-        return f"{value:.2e}"
-    return f"{float(f'{value:.3g}'):g}" if abs(value) >= 1e-4 else str(value)
+    return f"{float(f'{value:.3g}'):g}" if abs(value) >= 1e-4 else f"{value:.2e}"

@@ -30,29 +30,10 @@ if TYPE_CHECKING:
     from workbench.language.source import Loaded, Source, WatchedPipeline
 
 __all__ = [
-    "PROPERTIES",
-    "Call",
-    "Expression",
-    "Field",
-    "Identifier",
-    "Literal",
-    "Loaded",
-    "Operation",
-    "PipelineReference",
-    "PropertySyntax",
-    "Source",
-    "Temporal",
-    "TupleOf",
-    "WatchedPipeline",
-    "dotted",
-    "load",
-    "parameters",
-    "parse",
-    "parse_expression",
-    "parse_property",
-    "read_file",
-    "split_reference",
-]
+    "PROPERTIES", "Call", "Expression", "Field", "Identifier", "Literal", "Loaded", "Operation", "PipelineReference",
+    "PropertySyntax", "Source", "Temporal", "TupleOf", "WatchedPipeline", "dotted", "load", "parameters", "parse",
+    "parse_expression", "parse_property", "read_file", "split_reference",
+]  # fmt: skip
 
 _MODULE = {
     **dict.fromkeys(("PROPERTIES", "dotted", "parse_property"), "properties"),

@@ -50,7 +50,7 @@ def slots(cls: type[Processor]) -> tuple[ParameterSlot, ...]:
     """The parameters of a processor class."""
     hints = typing.get_type_hints(cls)
     return tuple(
-        ParameterSlot(f.name, _alternatives(hints[f.name]), _required(f))
+        ParameterSlot(f.name, _alternatives(hints[f.name]), f.default is f.default_factory is dataclasses.MISSING)
         for f in dataclasses.fields(cls)
         if f.init and f.name not in _INTERNAL
     )
@@ -60,10 +60,6 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return tuple(k for part in typing.get_args(hint) for k in _alternatives(part))
     return (hint,)
-
-
-def _required(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def words(cls: type[Processor]) -> frozenset[str]:
@@ -158,7 +154,6 @@ class Reader(Evaluator):
 
     def type(self, what: str, e: s.Expression) -> Domain:
         """A type as a parameter."""
-        del what
         return domain(e, self.value)
 
     def function(self, what: str, e: s.Expression) -> Function:

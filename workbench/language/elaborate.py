@@ -159,28 +159,22 @@ class Elaborator:
         self._made = {key: made for key, made in self._made.items() if made is not None}
 
     def _make(self, syntax: s.PipelineSyntax, given: Mapping[str, Value]) -> Pipeline:
-        if syntax.machine is not None:
-            return self._machine(syntax, given)
-        body = Body(self, syntax, given)
-        try:
-            made = self._built(syntax, body)
-        except WorkbenchError:
-            body.judge_types()
-            raise
-        capacities = self.findings.each(syntax.capacities, lambda each: _capacity(each, syntax, made, body))
         known = dict(given), self.functions, self.labels
+        if syntax.machine is not None:
+            made, scope = machine(self, syntax, given), Evaluator(*known)
+        else:
+            scope = body = Body(self, syntax, given)
+            try:
+                made = self._built(syntax, body)
+            except WorkbenchError:
+                body.judge_types()
+                raise
+        capacities = self.findings.each(syntax.capacities, lambda each: _capacity(each, syntax, made, scope))
         faults = self.findings.each(syntax.faults, lambda each: fault(each, made, *known))
         if len(capacities) + len(faults) < len(syntax.capacities) + len(syntax.faults):
             raise FollowUp
         made = made.with_capacities(dict(capacities)) if capacities else made
         return made.with_faults(faults) if faults else made
-
-    def _machine(self, syntax: s.PipelineSyntax, given: Mapping[str, Value]) -> Pipeline:
-        made, scope = machine(self, syntax, given), Evaluator(given, self.functions, self.labels)
-        capacities = self.findings.each(syntax.capacities, lambda each: _capacity(each, syntax, made, scope))
-        if len(capacities) < len(syntax.capacities):
-            raise FollowUp
-        return made.with_capacities(dict(capacities)) if capacities else made
 
     def _built(self, syntax: s.PipelineSyntax, body: Body) -> Pipeline:
         """The pipeline of a body."""

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from workbench.core.domain import Value
+from workbench.core.fold import map_leaves
 from workbench.core.function import LIBRARY, Function
 from workbench.core.term import Fields, Term, const, is_symbolic, leaves
 from workbench.core.typing_rules import literal_domain
@@ -43,29 +44,13 @@ def compute(function: Function, arguments: Sequence[Value]) -> Value:
     """A function of constants. It is computed on terms, because those are type-checked."""
     scalar = not any(isinstance(a, tuple) for a in arguments)
     if function.opaque:
-        return _called(function, arguments)
+        return function.called(arguments)
     if not scalar:
         return function(*arguments)
     result = function.build(*(const(a, literal_domain(a)) for a in arguments))
     if is_symbolic(result) and all(leaf.is_const for leaf in leaves(result) if isinstance(leaf, Term)):
-        return _values(result)
+        return map_leaves(lambda leaf: leaf.payload if isinstance(leaf, Term) else leaf, result)
     return function.build(*arguments)
-
-
-def _called(function: Function, arguments: Sequence[Value]) -> Value:
-    try:
-        return function(*arguments)
-    except WorkbenchError:
-        raise
-    except Exception as error:
-        shown = ", ".join(map(str, arguments))
-        raise WorkbenchError(f"the Python function '{function.name}' failed on {shown}: {error!r}") from error
-
-
-def _values(result: Any) -> Value:
-    if isinstance(result, tuple):
-        return tuple(map(_values, result))
-    return result.payload if isinstance(result, Term) else result
 
 
 def tuple_function(size: int) -> Function:
@@ -174,6 +159,14 @@ class FunctionBody(Evaluator):
         with at(e.where):
             return function.build(*arguments)
 
+    def check_names(self, body: s.Expression) -> None:
+        """Everything in a body that is called by a name means something."""
+        for e in walk(body):
+            if isinstance(e, s.Identifier):
+                self.named(e)
+            elif isinstance(e, s.Call) and e.name not in self.functions:
+                self.call(e)
+
 
 def defined_functions(
     file: s.FileSyntax, known: Mapping[str, Function], labels: Mapping[str, str], findings: Findings
@@ -189,7 +182,7 @@ def defined_functions(
         functions[definition.name] = _defined(definition, functions, labels)
     for definition in file.functions:
         try:
-            _check_names(definition, functions, labels)
+            FunctionBody(dict.fromkeys(definition.arguments), functions, labels).check_names(definition.body)
             cycle = _cycle(definition, written)
         except LanguageError as error:
             findings.add(error)
@@ -223,15 +216,6 @@ def walk(e: s.Expression) -> Iterator[s.Expression]:
         found = todo.pop()
         yield found
         todo += reversed(found.parts)
-
-
-def _check_names(f: s.FunctionSyntax, functions: Mapping[str, Function], labels: Mapping[str, str]) -> None:
-    body = FunctionBody(dict.fromkeys(f.arguments), functions, labels)
-    for e in walk(f.body):
-        if isinstance(e, s.Identifier):
-            body.named(e)
-        elif isinstance(e, s.Call) and e.name not in functions:
-            body.call(e)
 
 
 def _cycle(f: s.FunctionSyntax, written: Mapping[str, s.FunctionSyntax]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from workbench.core.function import Function
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language import syntax as s
-from workbench.language.evaluate import Evaluator, FunctionBody, at, walk
+from workbench.language.evaluate import Evaluator, FunctionBody, at
 from workbench.language.findings import FollowUp
 from workbench.language.types import constants as enumerated
 from workbench.language.types import domain
@@ -117,12 +117,7 @@ class _Machine:
         names = (*(name for name, _ in self.inputs), *(v.name for v in self.syntax.machine.variables))
         wanted = within(result) if result is not None else ()
         labels = {**self.labels, **enumerated(part for part in wanted if isinstance(part, Enum))}
-        body = FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels)
-        for part in walk(e):
-            if isinstance(part, s.Identifier):
-                body.named(part)
-            elif isinstance(part, s.Call) and part.name not in self.file.functions:
-                body.call(part)
+        FunctionBody({**self.constants, **dict.fromkeys(names)}, self.file.functions, labels).check_names(e)
 
         # what is enclosed tells this function from others (`run.snapshot.fingerprint`)
         constants, functions = dict(self.constants), self.file.functions

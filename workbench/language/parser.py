@@ -125,48 +125,37 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
                 pipelines[-1] = dataclasses.replace(last, monitors=(*last.monitors, item))
             else:
                 last = pipelines[-1]
-                pipelines[-1] = _with_check(last, item)
+                pipelines[-1] = dataclasses.replace(last, checks=(*last.checks, item))
         self._once([*pipelines, *functions])
         return s.FileSyntax(tuple(pipelines), tuple(functions))
 
     def pipeline(self, meta: Meta, children: list[Any]) -> s.PipelineSyntax:
-        name, parameters, *rest = children
-        arrow = next(i for i, child in enumerate(rest) if isinstance(child, Token))
-        inputs = tuple(rest[:arrow])
-        outputs = tuple(c for c in rest[arrow:] if isinstance(c, s.PortSyntax))
-        body = tuple(c for c in rest[arrow:] if isinstance(c, s.Binding | s.Return))
-        checks = tuple(c for c in rest[arrow:] if isinstance(c, s.Check))
-        sizes = tuple(c for c in rest[arrow:] if isinstance(c, s.CapacitySyntax))
-        faults = tuple(c for c in rest[arrow:] if isinstance(c, s.FaultSyntax))
-        doc, where, closing = self._comment_above(meta.line), self._place(name), meta.end_pos - 1
-        return s.PipelineSyntax(
-            str(name), parameters or (), inputs, outputs, body, checks, doc, where=where,
-            capacities=sizes, faults=faults, closing=closing,
-        )  # fmt: skip
+        arrow = next(i for i, child in enumerate(children) if _is_arrow(child))
+        outputs = [c for c in children[arrow:] if isinstance(c, s.PortSyntax)]
+        return self._definition(meta, children, children[2:arrow], outputs)
 
     def machine(self, meta: Meta, children: list[Any]) -> s.PipelineSyntax:
-        name, parameters, *rest = (child for child in children if not _is_arrow(child))
-        state = next((i for i, c in enumerate(rest) if not isinstance(c, s.PortSyntax)), len(rest))
-        arrow = any(map(_is_arrow, children))
-        inputs, outputs = (rest[: state - 1], rest[state - 1 : state]) if arrow else (rest[:state], [])
-        body = s.MachineSyntax(
-            tuple(c for c in rest if isinstance(c, s.VariableSyntax)),
-            tuple(c for c in rest if isinstance(c, s.StateSyntax)),
-            tuple(c for c in rest if isinstance(c, s.TransitionSyntax)),
-        )
+        inputs, outputs = [c for c in children if isinstance(c, s.PortSyntax)], []
+        if any(map(_is_arrow, children)):
+            outputs = [inputs.pop()]
+        kinds = (s.VariableSyntax, s.StateSyntax, s.TransitionSyntax)
+        body = s.MachineSyntax(*(_of(children, kind) for kind in kinds))
+        return self._definition(meta, children, inputs, outputs, body)
+
+    def _definition(
+        self,
+        meta: Meta,
+        children: list[Any],
+        inputs: list[s.PortSyntax],
+        outputs: list[s.PortSyntax],
+        machine: s.MachineSyntax | None = None,
+    ) -> s.PipelineSyntax:
+        name, parameters, *_ = children
         return s.PipelineSyntax(
-            str(name),
-            parameters or (),
-            tuple(inputs),
-            tuple(outputs),
-            (),
-            tuple(c for c in rest if isinstance(c, s.Check)),
-            self._comment_above(meta.line),
-            where=self._place(name),
-            capacities=tuple(c for c in rest if isinstance(c, s.CapacitySyntax)),
-            closing=meta.end_pos - 1,
-            machine=body,
-        )
+            str(name), parameters or (), tuple(inputs), tuple(outputs), _of(children, s.Binding, s.Return),
+            _of(children, s.Check), self._comment_above(meta.line), capacities=_of(children, s.CapacitySyntax),
+            faults=_of(children, s.FaultSyntax), closing=meta.end_pos - 1, machine=machine, where=self._place(name),
+        )  # fmt: skip
 
     def _comment_above(self, line: int) -> str:
         """The block of `#` lines right above a line."""
@@ -202,9 +191,9 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
 
     def monitor(self, meta: Meta, children: list[Any]) -> s.MonitorSyntax:
         systems = tuple(str(c)[1:-1] for c in children if isinstance(c, Token) and c.type == "STRING")
-        wires = tuple(c for c in children if isinstance(c, s.WireSyntax))
-        checks = tuple(c for c in children if isinstance(c, s.Check))
-        return s.MonitorSyntax(systems, wires, checks, where=self._place(children[0]))
+        return s.MonitorSyntax(
+            systems, _of(children, s.WireSyntax), _of(children, s.Check), where=self._place(children[0])
+        )
 
     def wire(self, meta: Meta, children: list[Any]) -> s.WireSyntax:
         tokens = [c for c in children if c is not None]
@@ -223,8 +212,6 @@ class _Builder(Transformer_NonRecursive[Token, Any]):
                 what = f"'{item.name}' is defined twice, first in line {seen[item.name].line}"
                 self._findings.add(LanguageError(what, where=item.where, hint="rename one"))
             seen.setdefault(item.name, item.where)
-
-    # --- types ---
 
     # --- expressions ---
 
@@ -313,9 +300,9 @@ def _present(children: list[Any]) -> tuple[Any, ...]:
     return tuple(c for c in children if c is not None)
 
 
+def _of(children: list[Any], *kinds: type) -> tuple[Any, ...]:
+    return tuple(c for c in children if isinstance(c, kinds))
+
+
 def _is_arrow(child: Any) -> bool:
     return isinstance(child, Token) and child.type == "ARROW"
-
-
-def _with_check(pipeline: s.PipelineSyntax, check: s.Check) -> s.PipelineSyntax:
-    return dataclasses.replace(pipeline, checks=(*pipeline.checks, check))

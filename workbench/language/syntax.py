@@ -8,7 +8,7 @@ expression is text that reads back as the same tree.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.errors import Location
 from workbench.language.unparse import show
@@ -27,10 +27,14 @@ class Placed:
 class Expression(Placed):
     """Base of all expressions."""
 
+    within: ClassVar[tuple[str, ...]] = ()
+    """The names of its fields that have expressions in them."""
+
     @property
     def parts(self) -> tuple[Expression, ...]:
         """The expressions directly inside."""
-        return ()
+        found = [getattr(self, name) for name in self.within]
+        return tuple(each for item in found for each in (item if isinstance(item, tuple) else (item,)))
 
     def __str__(self) -> str:
         return show(self)
@@ -54,24 +58,18 @@ class Identifier(Expression):
 class Field(Expression):
     """`value.name`: a field of a tuple or record; in a property also `y.present`, `g.add.present`."""
 
+    within: ClassVar[tuple[str, ...]] = ("value",)
     value: Expression
     name: str
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.value,)
 
 
 @dataclass(frozen=True)
 class AppliedOperator(Expression):
     """An operator on its operands."""
 
+    within: ClassVar[tuple[str, ...]] = ("operands",)
     operator: str
     operands: tuple[Expression, ...]
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.operands
 
 
 class Operation(AppliedOperator):
@@ -86,29 +84,24 @@ class Temporal(AppliedOperator):
 class TupleOf(Expression):
     """`(a, b)`: a tuple of the values of its items; as a type, the tuple type."""
 
+    within: ClassVar[tuple[str, ...]] = ("items",)
     items: tuple[Expression, ...]
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.items
 
 
 @dataclass(frozen=True)
 class Given(Expression):
     """A value for a parameter, `k = 3` or `3`, between the angle brackets of a call."""
 
+    within: ClassVar[tuple[str, ...]] = ("value",)
     name: str | None
     value: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.value,)
 
 
 @dataclass(frozen=True)
 class Call(Expression):
     """`name<given>(arguments)`."""
 
+    within: ClassVar[tuple[str, ...]] = ("arguments",)
     name: str
     arguments: tuple[Expression, ...]
     given: tuple[Given, ...] = ()
@@ -117,10 +110,6 @@ class Call(Expression):
     def name_place(self) -> Location:
         """Where the name alone stands."""
         return self.where._replace(length=len(self.name))
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.arguments
 
 
 @dataclass(frozen=True)
@@ -184,13 +173,10 @@ class RecordType(Expression):
 class MapType(Expression):
     """`map(int, bool)`: maps from keys to values."""
 
+    within: ClassVar[tuple[str, ...]] = ("key", "value")
     base: str
     key: Expression
     value: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.key, self.value)
 
 
 # --- statements and definitions -------------------------------------------------------------------------

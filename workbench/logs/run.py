@@ -12,11 +12,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from workbench.core.domain import Integer, Value
+from workbench.core.domain import Domain, Integer, Value
 from workbench.core.program import Program
-from workbench.errors import InputError, did_you_mean
+from workbench.errors import InputError, WorkbenchError, did_you_mean
+from workbench.events.columns import has_array, shown_table
+from workbench.events.rows import LogBlock
 from workbench.logs import capacities
 from workbench.run.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
 
@@ -31,6 +33,7 @@ BATCH = 4096
 LARGE = 1 << 18
 """The same where these steps are made in several threads."""
 Say = Callable[[str], object]
+T = TypeVar("T")
 
 
 def run_log(
@@ -112,40 +115,63 @@ def run_with(
 def _step_by_step(
     pipeline: Program, make: Callable[[Program], Backend], start: Start, integers: Integer | None, struck: Say
 ) -> dict[str, list[Value]]:
-    from workbench.events.read import read_events
+    from workbench.events.read import read_blocks, read_events
     from workbench.events.write import output_format, write_events
 
     options = start.options
     path = options.input if isinstance(options.input, str | Path) else None
-    events: Iterator[Mapping[str, Any]]
-    events = iter(options.input) if path is None else read_events(path, pipeline, format=options.format)
     live = options.output == "-" and (path == "-" or sys.stdout.isatty())
+    blocks: Iterator[LogBlock]
+    if path is None or live or start.oracle or options.steps:
+        events = iter(options.input) if path is None else read_events(path, pipeline, format=options.format)
+        events = _started(events)
+        blocks = iter([LogBlock(lambda: events)])
+    else:
+        blocks = _started(read_blocks(path, pipeline, format=options.format))
     # nothing is written before the input is known to be there
-    events = _started(events)
     found: dict[str, list[Value]] = {name: [] for name in pipeline.ports.shown}
     with capacities.told(pipeline):
         backend = capacities.allocated(make, pipeline, start, integers)
-        made = _outputs(backend, events, struck if start.oracle else None, live=live)
+        tell = struck if start.oracle else None
         if options.output is None:
-            for outputs in made:
-                for name, values in outputs.items():
-                    found[name] += values
+            for block in blocks:
+                for outputs in _outputs(backend, block.steps(), tell):
+                    for name, values in outputs.items():
+                        found[name] += values
             last = backend.end()
             return {name: values + list(last.get(name, [])) for name, values in found.items()}
         written = output_format(options.output, options.format, path or "-")
         with write_events(options.output, pipeline, format=written, idle=options.steps) as writer:
-            for outputs in made:
-                writer.write(outputs)
-                if live:
-                    sys.stdout.flush()
+            for block in blocks:
+                table = _columns(backend, block, pipeline.ports.shown)
+                if table is not None:
+                    if table.num_rows:
+                        writer.table(table)
+                    continue
+                for outputs in _outputs(backend, block.steps(), tell, live=live):
+                    writer.write(outputs)
+                    if live:
+                        sys.stdout.flush()
             last = backend.end()
             if any(last.values()):
                 writer.write(last)
     return {}
 
 
-def _started(events: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """The same events, the first one read already."""
+def _columns(backend: Any, block: LogBlock, shown: Mapping[str, Domain]) -> Any:
+    """What comes out of a block of columns, as an Arrow table; None where it has to go row by row."""
+    if block.columns is None or not hasattr(backend, "feed") or not all(map(has_array, shown.values())):
+        return None
+    events = {name: given.events for name, given in block.columns.items()}
+    present = {name: given.present for name, given in block.columns.items() if given.present is not None}
+    try:
+        return shown_table(backend.feed(events, present, steps=len(shown) > 1, reuse=True), shown)
+    except WorkbenchError:  # nothing has happened: the row in which it does is found
+        return None
+
+
+def _started(events: Iterator[T]) -> Iterator[T]:
+    """The same, the first one read already."""
     return itertools.chain(list(itertools.islice(events, 1)), events)
 
 
@@ -165,8 +191,6 @@ def _outputs(
 
 def _compiled(backend: Any, events: Iterator[Mapping[str, Any]], size: int) -> Iterator[Mapping[str, list[Any]]]:
     """The same, so many steps at a time."""
-    from workbench.errors import WorkbenchError
-
     for steps in _batches(events, size):
         try:
             made: Iterable[Mapping[str, list[Any]]] = backend.outputs(steps)

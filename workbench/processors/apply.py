@@ -42,7 +42,6 @@ class ApplyFunction(Processor):
         return replace(self, function=typed_function(self.function, inputs))
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        del inputs
         assert isinstance(self.function, TypedFunction)
         return (self.function.result,)
 

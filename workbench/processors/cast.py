@@ -35,7 +35,6 @@ class Cast(Processor):
         return self
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        del inputs
         return (self.domain,)
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:

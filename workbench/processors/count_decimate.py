@@ -50,7 +50,6 @@ class CountDecimate(Processor):
         return (0, NOTHING) if self.last else (0,)
 
     def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
-        del inputs
         return (("position", Range(0, self.interval - 1)),)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:

@@ -117,7 +117,6 @@ class Cumulate(Processor):
         return events
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        del inputs
         assert self.domain is not None
         return (self.domain,)
 

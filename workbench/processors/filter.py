@@ -17,10 +17,7 @@ class Filter(Processor):
     keyword: ClassVar[str] = "filter"
     symbol: ClassVar[str] = "▽"
     streams: ClassVar[int] = 2
-
-    @property
-    def ports(self) -> tuple[str, ...]:
-        return ("data", "condition")
+    ports: ClassVar[tuple[str, ...]] = ("data", "condition")
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         if not isinstance(inputs[1], Bool | Anything):
@@ -38,7 +35,3 @@ class Filter(Processor):
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         value, keep = front
         return state, (Maybe(keep, value),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.ops import ite
@@ -31,10 +31,5 @@ class Freeze(Processor):
         return (True, kept), (event(kept),)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        del horizon
         (domain,) = inputs
         return Machine((Slot("seen", BOOL, False), Slot("first", domain, domain.default)), self.step)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)

@@ -38,7 +38,6 @@ class Insert(Processor):
         return replace(self, value=fitted(domain, self.value))
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        del inputs
         return self.times + 1
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
@@ -49,7 +48,6 @@ class Insert(Processor):
         return (False,)
 
     def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
-        del inputs
         return (("started", BOOL),)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Emission, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.processor import Machine, Maybe, Processor, Slot, State, Stream
@@ -15,33 +15,23 @@ class KeepLast(Processor):
 
     keyword: ClassVar[str] = "keep_last"
     symbol: ClassVar[str] = "⇥"
-
-    @property
-    def finishes(self) -> int:
-        return 1
+    finishes: ClassVar[int] = 1
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][-1:]),)
 
     def denote_open(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
-        del streams
         return ([],)
 
     def initial(self) -> State:
         return (False, None)
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
-        del state
         return (True, front[0]), (Maybe(False, front[0]),)
 
     def finish(self, state: State) -> tuple[Maybe, ...]:
         return (Maybe(*state),)
 
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        del horizon
         (domain,) = inputs
         return Machine((Slot("seen", BOOL, False), Slot("last", domain, domain.default)), self.step, self.finish)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)

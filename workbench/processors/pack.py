@@ -29,9 +29,7 @@ class Pack(Processor):
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
         return (ANY,)
 
-    @property
-    def finishes(self) -> int:
-        return 1
+    finishes: ClassVar[int] = 1
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         length = min(map(len, streams))
@@ -60,10 +58,6 @@ class Pack(Processor):
 
     def refusal(self, form: str) -> str:
         return "" if form == Form.VALUES else "its tuples have no bounded length"
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
 
 def _listed(packed: Any) -> tuple[Value, ...]:

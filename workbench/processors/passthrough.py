@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from workbench.core.domain import Value
 from workbench.core.processor import Maybe, Processor, State, Stream, event
@@ -22,7 +22,3 @@ class Passthrough(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         return state, (event(front[0]),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)

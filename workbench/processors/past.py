@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.ops import both, either
@@ -18,15 +18,6 @@ class Look(NamedTuple):
     prefix: Callable[..., bool]
     start: bool
     update: Callable[..., Any]
-
-
-ONCE = Look(any, False, either)
-HISTORICALLY = Look(all, True, both)
-SINCE = Look(
-    lambda left, right: any(right[j] and all(left[j + 1 :]) for j in range(len(right))),
-    False,
-    lambda before, a, b: either(b, both(a, before)),
-)
 
 
 @dataclass(frozen=True)
@@ -49,10 +40,6 @@ class LookingBack(Truth):
         now = self.rule.update(*state, *front)
         return (now,), (event(now),)
 
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
 
 @dataclass(frozen=True)
 class Once(LookingBack):
@@ -60,7 +47,7 @@ class Once(LookingBack):
 
     keyword: ClassVar[str] = "once"
     symbol: ClassVar[str] = "◇⁻"
-    rule: ClassVar[Look] = ONCE
+    rule: ClassVar[Look] = Look(any, False, either)
 
 
 @dataclass(frozen=True)
@@ -69,7 +56,7 @@ class Historically(LookingBack):
 
     keyword: ClassVar[str] = "historically"
     symbol: ClassVar[str] = "□⁻"
-    rule: ClassVar[Look] = HISTORICALLY
+    rule: ClassVar[Look] = Look(all, True, both)
 
 
 @dataclass(frozen=True)
@@ -79,7 +66,11 @@ class Since(LookingBack):
     keyword: ClassVar[str] = "since"
     symbol: ClassVar[str] = "S"
     streams: ClassVar[int] = 2
-    rule: ClassVar[Look] = SINCE
+    rule: ClassVar[Look] = Look(
+        lambda left, right: any(right[j] and all(left[j + 1 :]) for j in range(len(right))),
+        False,
+        lambda before, a, b: either(b, both(a, before)),
+    )
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,31 @@ from workbench.errors import PipelineError
 
 
 @dataclass(frozen=True)
-class Prefix(Processor):
-    """Emits the first `count` events and is silent from then on."""
+class Cut(Processor):
+    """Base of the processors that count the first `count` events, on the one side of which they are silent."""
 
     count: int
 
-    keyword: ClassVar[str] = "prefix"
-
     def __post_init__(self) -> None:
         if self.count < 0:
-            raise PipelineError(f"prefix needs a number of events that is not negative, not {self.count}")
+            raise PipelineError(f"{self.keyword} needs a number of events that is not negative, not {self.count}")
+
+    def initial(self) -> State:
+        return (0,)
+
+    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
+        return (("seen", Range(0, self.count)),)
+
+    @classmethod
+    def samples(cls) -> tuple[Self, ...]:
+        return (cls(0), cls(1), cls(2))
+
+
+@dataclass(frozen=True)
+class Prefix(Cut):
+    """Emits the first `count` events and is silent from then on."""
+
+    keyword: ClassVar[str] = "prefix"
 
     @property
     def label(self) -> str:
@@ -30,18 +45,7 @@ class Prefix(Processor):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][: self.count]),)
 
-    def initial(self) -> State:
-        return (0,)
-
-    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
-        del inputs
-        return (("seen", Range(0, self.count)),)
-
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         (seen,) = state
         open_ = LT(seen, self.count)
         return (ite(open_, seen + 1, seen),), (Maybe(open_, front[0]),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(0), cls(1), cls(2))

@@ -27,7 +27,6 @@ class Stutter(Processor):
         return f"⧉ {self.count}"
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        del inputs
         return self.count
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:

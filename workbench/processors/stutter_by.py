@@ -34,7 +34,6 @@ class StutterBy(Processor):
         return inputs[:1]
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        del inputs
         return self.most
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
@@ -53,7 +52,3 @@ class StutterBy(Processor):
 
     def __str__(self) -> str:
         return "StutterBy"
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)

@@ -231,10 +231,7 @@ class Next(Truth):
     keyword: ClassVar[str] = "next"
     symbol: ClassVar[str] = "X"
     rule: ClassVar[None] = None
-
-    @property
-    def lag(self) -> int | None:
-        return 1
+    lag: ClassVar[int] = 1
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][1:]),)
@@ -247,10 +244,6 @@ class Next(Truth):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         return (True,), (Maybe(state[0], front[0]),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
 
 # --- three values -----------------------------------------------------------------------------------------
@@ -281,10 +274,6 @@ class Latched(Truth):
         (known,) = state
         known = _concluded(known, self.rule.decided(*front), self.rule.verdict(*front))
         return (known,), (event(known),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
 
 def _concluded(known: Any, decided: Any, verdict: Any) -> Any:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from workbench.core.domain import Domain, Range, Value
+from workbench.core.domain import Value
 from workbench.core.ops import EQ, ite
-from workbench.core.processor import Maybe, Processor, State, Stream
-from workbench.errors import PipelineError
+from workbench.core.processor import Maybe, State, Stream
+from workbench.processors.prefix import Cut
 
 
 @dataclass(frozen=True)
-class Trim(Processor):
+class Trim(Cut):
     """Discards the first `count` events and emits the others."""
 
-    count: int
-
     keyword: ClassVar[str] = "trim"
-
-    def __post_init__(self) -> None:
-        if self.count < 0:
-            raise PipelineError(f"trim needs a number of events that is not negative, not {self.count}")
 
     @property
     def label(self) -> str:
@@ -34,18 +28,7 @@ class Trim(Processor):
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         return (list(streams[0][self.count :]),)
 
-    def initial(self) -> State:
-        return (0,)
-
-    def slots(self, inputs: tuple[Domain, ...]) -> tuple[tuple[str, Domain], ...]:
-        del inputs
-        return (("seen", Range(0, self.count)),)
-
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         (seen,) = state
         open_ = EQ(seen, self.count)
         return (ite(open_, seen, seen + 1),), (Maybe(open_, front[0]),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(0), cls(1), cls(2))

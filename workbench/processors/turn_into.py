@@ -53,7 +53,6 @@ class TurnInto(Processor):
         return replace(self, domain=domain)
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        del inputs
         assert self.domain is not None
         return (self.domain,)
 

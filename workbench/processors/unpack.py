@@ -54,7 +54,3 @@ class Unpack(Processor):
         if is_symbolic(values) and len(values) > 1:
             return state, (Burst(event(value) for value in values),)
         return state, (emission(values if isinstance(values, tuple) else list(values)),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -92,7 +91,7 @@ def _headline(item: Buffer) -> list[str]:
 
 
 def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:
-    from workbench.show.timeline import render_timeline
+    from workbench.cli.output import drawn
 
     lines = [f"- {line}" for line in item.rests_on]
     if item.capacity is not None and not item.inside:
@@ -103,10 +102,7 @@ def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:
     if item.witness is None:
         return lines
     shown = {} if item.at_least is None else {item.queue: item.at_least - 1}
-    width = max(shutil.get_terminal_size((100, 24)).columns - len(_INDENT), 40)
-    words = [item.witness.replay] if not item.witness.gap else []
-    words += ["no shorter run shows it"] if item.witness.shortest else []
-    return [*lines, "", render_timeline(item.witness, pipeline, width, capacities=shown), "; ".join(words)]
+    return [*lines, "", drawn(item.witness, pipeline, shown)]
 
 
 def _total(found: Buffers) -> list[str]:

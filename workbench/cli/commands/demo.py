@@ -81,35 +81,31 @@ def _table(problems: list[Problem], jobs: int) -> Iterator[Verdict]:
     from workbench.cli.progress import Progress
     from workbench.verify.answer.check_all import check_all
 
-    names = max(len(problem.name) for problem in problems)
-    asked = max(len(_cut(problem.text)) for problem in problems)
-    print(_row("pipeline", names, "property", asked, "verdict", "rests on", "engine", "seconds"))
-    print("─" * (names + asked + 74))
+    widths = max(len(problem.name) for problem in problems), max(len(_cut(problem.text)) for problem in problems)
+    heading = _row(widths, "pipeline", "property", "verdict", "rests on", "engine", "seconds")
+    print(heading, "─" * len(heading), sep="\n")
     with Progress("checking") as progress:
         for number, (decided, verdict) in enumerate(check_all(problems, jobs=jobs, ordered=True), 1):
             progress.clear()
-            print(_line(verdict, names, asked), flush=True)
+            print(_line(verdict, widths), flush=True)
             yield verdict
             progress.text = f"checked {number} of {len(problems)}: {decided.name}"
 
 
-def _line(verdict: Verdict, names: int, asked: int) -> str:
+def _line(verdict: Verdict, widths: tuple[int, int]) -> str:
     from workbench.cli.output import SIGNS, colour, short
 
     sign, code = SIGNS[verdict.outcome]
     word = f"{sign} {verdict.outcome}"
+    engine = verdict.engine.partition(" ")[0]
     row = _row(
-        verdict.pipeline, names, _cut(verdict.property), asked, word, short(verdict),
-        verdict.engine.partition(" ")[0], f"{verdict.seconds:.2f}",
-    )  # fmt: skip
+        widths, verdict.pipeline, _cut(verdict.property), word, short(verdict), engine, f"{verdict.seconds:7.2f}"
+    )
     return row.replace(word, colour(word, code, sys.stdout), 1)
 
 
-def _row(pipeline: str, names: int, asked: str, width: int, verdict: str, rests: str, engine: str, seconds: str) -> str:
-    return (
-        f"{pipeline.ljust(names)}  {asked.ljust(width)}  {verdict.ljust(21)}  {rests.ljust(30)}  "
-        f"{engine.ljust(7)}  {seconds.rjust(7)}"
-    )
+def _row(widths: tuple[int, int], *cells: str) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, (*widths, 21, 30, 7, 7), strict=True))
 
 
 def _cut(text: str) -> str:

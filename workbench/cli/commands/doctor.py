@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from workbench import __version__
+
 OLDEST = (3, 11)
 EXTRAS = (
     ("pyarrow", "lab", "results of experiments"),
@@ -74,9 +76,7 @@ def works(items: list[Item]) -> bool:
 
 def look() -> Iterator[Item]:
     """Everything that is looked for, in order."""
-    from workbench.cli.about import version
-
-    yield Item("workbench", "workbench", True, version())
+    yield Item("workbench", "workbench", True, __version__)
     new = sys.version_info[:2] >= OLDEST
     hint = "" if new else f"use Python {'.'.join(map(str, OLDEST))} or newer"
     yield Item("workbench", "Python", new, platform.python_version(), hint)

@@ -15,10 +15,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.pipeline_argument(parser)
     o.parameter_options(parser)
     parser.add_argument(
-        "-o",
-        "--output",
-        metavar="PICTURE",
-        help="a .svg, .png, .pdf or .dot file (default: DOT on standard output)",
+        "-o", "--output", metavar="PICTURE", help="a .svg, .png, .pdf or .dot file (default: DOT on standard output)"
     )
 
 

@@ -122,7 +122,6 @@ class Group(Holder):
         return self
 
     def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        del inputs
         return self.body.output_domains
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
@@ -207,7 +206,6 @@ class Group(Holder):
         return 1 if self.flat.late else 0
 
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
-        del inputs
         widths = [self.flat.widths[pipe] for _, pipe in self.flat.outputs]
         bounds = [width for width in widths if width is not None]
         return max(bounds) if len(bounds) == len(widths) else None
@@ -321,9 +319,6 @@ class Group(Holder):
     def samples(cls) -> tuple[Self, ...]:
         total = Node("total", Cumulate(f.ADD), ("x",), ("y",))
         return (cls(Pipeline("sum", (("x", INT),), (total,), (("out", "y"),))),)
-
-    def __str__(self) -> str:
-        return f"Group({self.body.name})"
 
 
 def _and(a: Any, b: Any) -> Any:

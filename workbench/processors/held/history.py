@@ -64,9 +64,6 @@ class History(SingleHolder):
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         return replace(self, inner=self._inner.typed(inputs))
 
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return self._inner.results(inputs)
-
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return self._inner.burst(inputs)
 
@@ -116,11 +113,7 @@ class History(SingleHolder):
 
     # --- the finite machine ---
 
-    def refusal(self, form: str) -> str:
-        return self._inner.refusal(form)
-
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        del horizon
         inner = self._inner.machine(inputs, self.events + 1)
         single = len(inputs) == 1
         fronts = inputs[0] if single else Tuple(inputs)
@@ -159,9 +152,6 @@ class History(SingleHolder):
             return finish(after(state, self.events))
 
         return Machine(tuple(slots), step, finishing if finish else None)
-
-    def __str__(self) -> str:
-        return f"History({self.events}, {self.inner})"
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

@@ -45,6 +45,9 @@ class SingleHolder(Holder):
     def determinism(self) -> Determinism:
         return self._inner.determinism
 
+    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
+        return self._inner.results(inputs)
+
 
 def wrapped(where: str, inner: Processor | Pipeline) -> Processor:
     """The processor that `where` holds, with one output; a pipeline as a group."""

@@ -84,9 +84,7 @@ class ForAll(SingleHolder):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return 1 if self.lag == 0 else None
 
-    @property
-    def copies(self) -> bool:
-        return True
+    copies: ClassVar[bool] = True
 
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         domain = typed_function(self.domain, inputs)
@@ -153,7 +151,7 @@ class ForAll(SingleHolder):
     # --- the finite machine: where a copy gives its verdict at once, it has no state ------------------------------
 
     def refusal(self, form: str) -> str:
-        inner = super().refusal(form) or self._inner.refusal(form)
+        inner = super().refusal(form)
         if inner or form == Form.VALUES:
             return inner
         if isinstance(self.domain, TypedFunction) and not self.domain.result.finite:
@@ -195,9 +193,6 @@ class ForAll(SingleHolder):
         smallest = Function("smallest", 3, lambda v, a, b: both(v <= a, v <= b))
         return cls(single, _greater()), cls(pair, ApplyFunction(smallest)), cls(single, ApplyFunction(f.EQ))
 
-    def __str__(self) -> str:
-        return f"{type(self).__name__}({self.domain.name}, {self.inner})"
-
 
 @dataclass(frozen=True)
 class Exists(ForAll):
@@ -206,9 +201,6 @@ class Exists(ForAll):
     keyword: ClassVar[str] = "exists"
     symbol: ClassVar[str] = "∃"
     breaks: ClassVar[bool] = True
-
-    def __str__(self) -> str:
-        return f"Exists({self.domain.name}, {self.inner})"
 
 
 def _greater() -> Pipeline:

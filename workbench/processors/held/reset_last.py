@@ -79,9 +79,6 @@ class ResetLast(SingleHolder):
         (final,) = self._inner.finish(inner)
         return (self._begun, NOTHING), (last_event(final, last),)
 
-    def refusal(self, form: str) -> str:
-        return self._inner.refusal(form)
-
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
         inner = self._inner.machine(inputs[:-1], horizon)
         (result,) = self.results(inputs)
@@ -96,9 +93,6 @@ class ResetLast(SingleHolder):
             return following, (Maybe(both(over, final.present), final.value),)
 
         return Machine(tuple(slot._replace(name=f"batch.{slot.name}") for slot in inner.slots) + slots[-2:], step)
-
-    def __str__(self) -> str:
-        return f"ResetLast({self.inner})"
 
     @classmethod
     def samples(cls) -> tuple[Self, ...]:

@@ -16,15 +16,7 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.kinds import Each, begun, in_turn
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import (
-    NOTHING,
-    Form,
-    Processor,
-    State,
-    Stepped,
-    Stream,
-    emission,
-)
+from workbench.core.processor import NOTHING, Form, Processor, State, Stepped, Stream, emission
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.holding import SingleHolder, check_verdicts, first_event, wrapped
 from workbench.processors.trim import Trim
@@ -58,9 +50,7 @@ class GloballyOf(SingleHolder):
     def burst(self, inputs: tuple[Domain, ...]) -> int | None:
         return None
 
-    @property
-    def copies(self) -> bool:
-        return True
+    copies: ClassVar[bool] = True
 
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         length = min(map(len, streams))
@@ -101,9 +91,6 @@ class GloballyOf(SingleHolder):
     def samples(cls) -> tuple[Self, ...]:
         return cls(ApplyFunction(f.EVEN)), cls(Trim(1)), cls(ApplyFunction(f.LT))
 
-    def __str__(self) -> str:
-        return f"{type(self).__name__}({self.inner})"
-
 
 @dataclass(frozen=True)
 class EventuallyOf(GloballyOf):
@@ -112,6 +99,3 @@ class EventuallyOf(GloballyOf):
     keyword: ClassVar[str] = "eventually_of"
     symbol: ClassVar[str] = "◇"
     breaks: ClassVar[bool] = True
-
-    def __str__(self) -> str:
-        return f"EventuallyOf({self.inner})"

@@ -79,9 +79,6 @@ class Window(SingleHolder):
     def typed(self, inputs: tuple[Domain, ...]) -> Self:
         return replace(self, inner=self._inner.typed_within(inputs, self.width))
 
-    def results(self, inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:
-        return self._inner.results(inputs)
-
     def denote(self, streams: tuple[Stream, ...]) -> tuple[list[Value], ...]:
         fronts = min(map(len, streams))
         out: list[Value] = []
@@ -141,11 +138,7 @@ class Window(SingleHolder):
 
     # --- the finite machine ----------------------------------------------------------------------------------
 
-    def refusal(self, form: str) -> str:
-        return self._inner.refusal(form)
-
     def machine(self, inputs: tuple[Domain, ...], horizon: int | None = None) -> Machine:
-        del horizon
         inner = self._inner.machine(inputs, self.width)
         events, copies = self._events(inner, inputs), self._copies(inner, inputs)
         if leaves_checked_domain(inner, inputs):
@@ -170,10 +163,11 @@ class Window(SingleHolder):
         fronts = inputs[0] if single else Tuple(inputs)
         slots = [Slot(f"event{i}", fronts, fronts.default) for i in range(1, self.width)]
         start = tuple(const(slot.initial, slot.domain) for slot in inner.slots)
+        (result,) = self.results(inputs)
 
         def step(state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
             seen, *kept = state
-            current, last = start, Maybe(FALSE, const(self._default(inputs), self.results(inputs)[0]))
+            current, last = start, Maybe(FALSE, const(result.default, result))
             full = EQ(seen, self.width - 1)
             with when(full):
                 for events in reversed(kept):
@@ -220,9 +214,6 @@ class Window(SingleHolder):
             return (self._count(seen), *flat), (Maybe(both(full, last.present), last.value),)
 
         return Machine((self._warm(), *slots), step)
-
-    def _default(self, inputs: tuple[Domain, ...]) -> Value:
-        return self.results(inputs)[0].default
 
     def __str__(self) -> str:
         return f"Window({self.width}, {self.inner})"

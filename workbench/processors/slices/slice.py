@@ -203,7 +203,7 @@ class Slice(SingleHolder):
     # --- the finite machine: a copy of the inner one for each key ----------------------------------------------
 
     def refusal(self, form: str) -> str:
-        inner = super().refusal(form) or self._inner.refusal(form)
+        inner = super().refusal(form)
         if inner or not isinstance(self.key, TypedFunction):
             return inner
         keys = self.key.result

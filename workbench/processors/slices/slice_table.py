@@ -10,7 +10,7 @@ from workbench.core.fields import Map, Tuple, parts, scalars
 from workbench.core.memory import ROW, Cells, KeyedArray
 from workbench.core.ops import both, either, equal, ite, negate
 from workbench.core.processor import Emission, Machine, Maybe, Scattered, Slot, State, Stored, event
-from workbench.core.strict import aside, leaves_domain, strictly, when
+from workbench.core.strict import leaves_domain, strictly, when
 from workbench.core.term import FALSE, TRUE, Change, Content, Others, Term, const
 from workbench.processors.held.holding import advance
 from workbench.processors.slices.slice_machine import SliceMachine
@@ -83,7 +83,7 @@ class _Fed:
 
     def after(self, place: Any) -> tuple[Any, ...]:
         """The copy in a row if it sees the front."""
-        with aside():
+        with strictly(TRUE):  # terms are made of what is computed elsewhere
             return self.copies.fed(self.before(place), self.front)
 
     def entry(self, place: Any, changed: Any) -> tuple[Any, Any]:

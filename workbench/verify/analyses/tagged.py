@@ -165,10 +165,6 @@ class FirstTag(Processor):
         (done,), ((value, tag),) = state, front
         return (either(done, tag),), (event((value, both(tag, negate(done)))),)
 
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
 
 @dataclass(frozen=True)
 class Untagged(Processor):
@@ -182,10 +178,6 @@ class Untagged(Processor):
 
     def step(self, state: State, front: tuple[Any, ...]) -> tuple[State, tuple[Maybe, ...]]:
         return state, (event((front[0], False)),)
-
-    @classmethod
-    def samples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
 
 def _plain(inputs: tuple[Domain, ...]) -> tuple[Domain, ...]:

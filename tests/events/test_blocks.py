@@ -1,0 +1,147 @@
+"""Columns of a log are what its rows are: every cell that Arrow takes for an event we take for the same one."""
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.examples import examples
+from workbench.core.domain import BOOL, FLOAT, INT, Enum, Range
+from workbench.core.program import Port, Ports
+from workbench.errors import WorkbenchError
+from workbench.events import csv as csv_format
+from workbench.events.read import read_blocks, read_events
+
+DOMAINS = (INT, Range(-3, 7), BOOL, FLOAT, Enum(("red", "green", "x0")))
+CELLS = st.one_of(
+    st.sampled_from("0 7 -3 8 -0 007 +5 0x10 0X1 1_0 -- - 1e3 1.5 .5 5. -.5e1 1e 1e400 1e-400 nan inf NaN".split()),
+    st.sampled_from(["9223372036854775807", "9223372036854775808", "-9223372036854775808", "Infinity"]),
+    st.sampled_from("true false True FALSE 1 red green x0 blue Red NULL null NA".split()),
+    st.sampled_from(["", " ", " 5", "5 ", "\t1", '"5"', '"a\nb"', "ä", "\x00", "\r"]),
+    st.integers(-10, 10).map(str),
+    st.text("0123456789.+-eExX ", max_size=6),
+)
+LINES = st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=6)
+
+
+def ports(*domains) -> Ports:
+    return Ports("p", tuple(Port(f"x{i}", domain) for i, domain in enumerate(domains)))
+
+
+def rows_of(block, program: Ports) -> list[dict]:
+    """The steps that the columns of a block hold."""
+    names = list(program.domains)
+    count = len(block.columns[names[0]].events)
+    found: list[dict] = [{} for _ in range(count)]
+    for name, domain in program.domains.items():
+        events, present = block.columns[name]
+        for i in range(count):
+            if present is None or present[i]:
+                value = events[i].item()
+                found[i][name] = domain.labels[value] if isinstance(domain, Enum) else value
+    return found
+
+
+def told(read) -> tuple[list, str]:
+    """What is read, and the error that ends it."""
+    found: list = []
+    try:
+        for events in read():
+            found.append(events)
+    except WorkbenchError as error:
+        return found, str(error)
+    return found, ""
+
+
+def by_blocks(path: Path, program: Ports, taken: list):
+    for block in read_blocks(path, program):
+        if block.columns is None:
+            yield from block.steps()
+        else:
+            taken.append(block)
+            assert rows_of(block, program) == list(block.steps())
+            yield from rows_of(block, program)
+
+
+def same(found) -> tuple:
+    events, error = found
+    return [{name: (type(value), repr(value)) for name, value in step.items()} for step in events], error
+
+
+@pytest.mark.parametrize("size", [7, 1 << 23])
+@pytest.mark.parametrize("width", [1, 2])
+@examples(150)
+@given(st.data())
+def test_blocks_hold_what_rows_do(size, width, tmp_path, monkeypatch, data):
+    monkeypatch.setattr(csv_format, "SIZE", size)
+    program = ports(*(data.draw(st.sampled_from(DOMAINS)) for _ in range(width)))
+    end = data.draw(st.sampled_from(["\n", "\n", "\r\n"]))
+    lines = [",".join(cells[:width]) for cells in data.draw(LINES)]
+    header = [",".join(program.domains)] if width > 1 or data.draw(st.booleans()) else []
+    text = end.join([*header, *lines]) + data.draw(st.sampled_from([end, ""]))
+    path = tmp_path / "log.csv"
+    path.write_bytes(data.draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.encode())
+    assert same(told(lambda: by_blocks(path, program, []))) == same(told(lambda: read_events(path, program)))
+
+
+def test_plain_logs_are_read_as_columns(tmp_path):
+    program, taken = ports(INT, FLOAT, BOOL, Enum(("red", "green"))), []
+    text = "x0,x1,x2,x3\n1,0.1,true,red\n-2,1e-5,false,\n,3,true,green\n"
+    for name, data in (("log.csv", text.encode()), ("log.csv.gz", gzip.compress(text.encode()))):
+        path = tmp_path / name
+        path.write_bytes(data)
+        found = list(by_blocks(path, program, taken))
+        assert found[1] == {"x0": -2, "x1": 1e-5, "x2": False}
+        assert len(found) == 3
+    assert len(taken) == 2
+    assert taken[0].columns["x1"].present is None
+
+
+def test_parquet_has_columns(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    program, path = ports(INT, FLOAT, Enum(("red", "green"))), tmp_path / "log.parquet"
+    columns = {"x0": pa.array([1, None, 3], pa.int32()), "x1": [0.5, 1.5, None], "x2": ["red", None, "green"]}
+    parquet.write_table(pa.table(columns), path)
+    taken: list = []
+    assert list(by_blocks(path, program, taken)) == list(read_events(path, program))
+    assert len(taken) == 1
+    for odd in ({"x1": [0.5, float("nan"), 1.0]}, {"x2": ["red", "blue", "red"]}, {"x0": ["1", "2", "3"]}):
+        parquet.write_table(pa.table(columns | odd), path)
+        assert same(told(lambda: by_blocks(path, program, []))) == same(told(lambda: read_events(path, program)))
+
+
+PACKED = gzip.compress(b"x0\n" + b"1\n" * 5000 + "é\n".encode("latin-1"))
+
+
+@pytest.mark.parametrize("data", [PACKED, PACKED[:40], b"x0\n1\n\xff\n"], ids=["text", "cut", "byte"])
+def test_damaged_files_are_told_in_the_same_way(data, tmp_path):
+    program, path = ports(INT), tmp_path / "log.csv"
+    path.write_bytes(data)
+    (_, left), (_, right) = told(lambda: by_blocks(path, program, [])), told(lambda: read_events(path, program))
+    assert left.split(":")[:2] == right.split(":")[:2] != [""]
+
+
+def test_a_pipe_is_read_as_it_comes(monkeypatch):
+    """A block is what is there: it is not waited for more."""
+    parts = [b"x0\n1\n2", b"\n3\n4", b"5", b""]
+
+    class Dripping(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, room) -> int:
+            part = parts.pop(0)
+            room[: len(part)] = part
+            return len(part)
+
+    reader = csv_format.CsvReader(ports(INT))
+    lines = io.TextIOWrapper(io.BufferedReader(Dripping()), "utf-8-sig")
+    blocks = reader.blocks(lines, "log")
+    assert list(next(blocks).steps()) == [{"x0": 1}]
+    assert list(next(blocks).steps()) == [{"x0": 2}, {"x0": 3}]
+    assert [list(block.steps()) for block in blocks] == [[{"x0": 45}]]
