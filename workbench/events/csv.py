@@ -44,8 +44,7 @@ class CsvReader(LineReader):
         """Whole lines in columns, as long as no cell is in quotes: it might go over several lines."""
         stream, first = cast(io.BufferedReader, lines.buffer), 0
         rest = stream.readline(SIZE) if self.plain and find_spec("pyarrow") else b""
-        if rest.strip() and _simple(rest) and len(rest) < SIZE:
-            (row,) = csv.reader([rest.decode("utf-8-sig")])
+        if (row := _only_row(rest)) and len(rest) < SIZE:
             if next(self.located(iter([(1, row)]), shown), None) is None:
                 rest, first = b"", 1
             read = stream.read if stream.seekable() else stream.read1
@@ -146,6 +145,17 @@ class CsvReader(LineReader):
     def column(self, name: str, rows: Sequence[str], where: Where) -> Any:
         found = plain_integers(self.domains[name], rows)
         return super().column(name, rows, where) if found is None else found
+
+
+def _only_row(line: bytes) -> list[str] | None:
+    """The cells of a line, which may be in quotes; None where it is no whole row beyond doubt."""
+    if not _simple(line.replace(b'"', b"")):
+        return None
+    try:
+        (row,) = csv.reader([line.decode("utf-8-sig")], strict=True)
+    except (csv.Error, UnicodeDecodeError, ValueError):
+        return None
+    return row
 
 
 def _simple(lines: bytes) -> bool:
