@@ -34,7 +34,7 @@ def silent_steps() -> Property:
         silent = both(disjunction(arrivals(system)), negate(disjunction(outputs(system))))
         return Question(system, "longest", atom(silent), failure="no output comes, whatever the loop feeds")
 
-    return Property("longest-silence", question, "the most steps in a row with input and without output")
+    return Property("longest-silence", question)
 
 
 def longest_silence(pipeline: Program, settings: Settings | None = None, output: str | None = None) -> Measure:

@@ -114,8 +114,7 @@ def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[
         return _sequence(title, left, nodes, pairs)
     outputs = tuple((pipe, pipe) for pair in pairs for pipe in pair)
     parts = [stepwise_equal(a, b, approximates=mode == "approximates") for a, b in pairs]
-    prop = conjoined(NAMES[mode], parts) if len(parts) > 1 else parts[0]
-    return Pipeline(title, left.inputs, tuple(nodes), outputs), prop
+    return Pipeline(title, left.inputs, tuple(nodes), outputs), conjoined(NAMES[mode], parts)
 
 
 def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[str, str]]) -> tuple[Pipeline, Property]:
@@ -144,8 +143,7 @@ def _sequence(title: str, left: Pipeline, nodes: list[Node], pairs: list[tuple[s
         return Property(f"{name}.present -> {name}.value", question)
 
     parts = [agrees(name) for name in names]
-    prop = conjoined("sequence-equivalent", parts) if len(parts) > 1 else parts[0]
-    return Pipeline(title, left.inputs, (*nodes, *compare), outputs), prop
+    return Pipeline(title, left.inputs, (*nodes, *compare), outputs), conjoined("sequence-equivalent", parts)
 
 
 def _comparable(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> None:
