@@ -100,7 +100,7 @@ def _backends() -> Iterator[Item]:
 
     for row in backend_rows().values():
         missing = [name for name in row.needs if find_spec(name) is None and shutil.which(name) is None]
-        detail = f"missing: {', '.join(missing)}" if missing else row.what
+        detail = f"missing: {', '.join(missing)}" if missing else row.said
         yield Item("backends", row.name, not missing, detail, "; ".join(dict.fromkeys(row.needs[n] for n in missing)))
 
 
