@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Self
 
 from workbench.core.domain import Value
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.run.threaded.executor import Threaded
 from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.placement import Copying, Placement
@@ -29,7 +29,7 @@ class PullGroup(PulledPipeline):
     """
 
     def __init__(
-        self, pipeline: Pipeline, manager: ThreadManager, capacity: int = CAPACITY, *, copies: Copying = ()
+        self, pipeline: Program, manager: ThreadManager, capacity: int = CAPACITY, *, copies: Copying = ()
     ) -> None:
         super().__init__(pipeline, manager)
         self.capacity = check_room(capacity)
