@@ -297,9 +297,7 @@ class Body(args.Reader):
         if True in found[count:]:
             late = e.arguments[count + found[count:].index(True)]
             raise LanguageError(
-                f"the stream '{late}' stands after a parameter",
-                where=late.where,
-                hint=f"write {args.signature(cls)}",
+                f"the stream '{late}' stands after a parameter", where=late.where, hint=f"write {args.signature(cls)}"
             )
         return count
 

@@ -72,9 +72,7 @@ class Elaborator:
             if name not in known:
                 hint = did_you_mean(name, known, "its parameters are: ") or f"write {syntax.signature}"
                 raise LanguageError(
-                    f"pipeline {syntax.name} has no parameter '{name}'",
-                    where=where,
-                    hint=hint + _listed(hint, known),
+                    f"pipeline {syntax.name} has no parameter '{name}'", where=where, hint=hint + _listed(hint, known)
                 )
         values: dict[str, Value] = {}
         for parameter in syntax.parameters:

@@ -51,8 +51,7 @@ class _Machine:
         states = each(body.states, lambda state: (state.name, self._action(state.output, result)))
         checked = each((body,), self._check_outputs)
         transitions = each(
-            body.transitions,
-            lambda t: Transition(t.source, t.target, self._action(t.guard), self._updates(t), t.where),
+            body.transitions, lambda t: Transition(t.source, t.target, self._action(t.guard), self._updates(t), t.where)
         )
         written = len(body.variables) + len(body.states) + len(body.transitions) + 1
         if len(variables) + len(states) + len(transitions) + len(checked) < written:

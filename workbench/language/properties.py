@@ -67,9 +67,7 @@ def given_values(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> 
     for item in given:
         if item.name is None:
             raise LanguageError(
-                f"'{item}' in a property does not say its parameter",
-                where=item.where,
-                hint=f"write k = {item}",
+                f"'{item}' in a property does not say its parameter", where=item.where, hint=f"write k = {item}"
             )
     scope = Evaluator(constants, LIBRARY, {})
     return tuple((str(item.name), scope.value(item.value)) for item in given)
