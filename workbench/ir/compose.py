@@ -6,7 +6,7 @@ its bounded queues. One upstream push and all it triggers is one transition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -106,6 +106,7 @@ class _Crawl:
                 error.where = error.where or node.where
                 raise
         memories = [self._memory(cells) for cells in self.kept]
+        free = leaves((*((i.present, i.value) for i in self.inputs), *(end.now for end in self.ends.all)))
         return System(
             self.pipeline.name,
             tuple(self.inputs),
@@ -115,7 +116,7 @@ class _Crawl:
             self.pipes,
             self.pipeline.outputs,
             self.queues,
-            {leaf.name: leaf.domain for leaf in leaves((*self._arrivals(), *(end.now for end in self.ends.all)))},
+            {leaf.name: leaf.domain for leaf in free},
             dict(self.pipeline.domains),
             self.ends.whole,
             self.wires.uses,
@@ -125,9 +126,6 @@ class _Crawl:
             frozenset(self.strict),
             self.holding,
         )
-
-    def _arrivals(self) -> Iterator[tuple[Term, Any]]:
-        return ((i.present, i.value) for i in self.inputs)
 
     def _input(self, name: str, domain: Domain) -> None:
         if not self._holds(domain):
@@ -173,7 +171,8 @@ class _Crawl:
         else:
             rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
             roles = roles if node.processor.merges else (("input", roles[0][1]),)
-        self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
+        wiring = f"{', '.join(node.inputs)} -> {', '.join(node.outputs)}"
+        self.instances.append(Instance(node.name, str(node.processor), wiring, roles))
         for each in cells:
             each.fires = rounds[0][0]
         emitted = self._ticked(node, machine) if clocked else self._rounds(node, machine, rounds)
@@ -377,10 +376,6 @@ def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
     if not isinstance(domain, Range) or not isinstance(new, Term):
         new = as_term(new, domain)
     return ite(fires, new, old)
-
-
-def _wiring(node: Node) -> str:
-    return f"{', '.join(node.inputs)} -> {', '.join(node.outputs)}"
 
 
 def _capacities(pipeline: Pipeline, capacity: int | Mapping[str, int]) -> dict[str, int]:

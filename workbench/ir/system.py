@@ -227,7 +227,7 @@ class System:
         wanted = self.cone(value, through_state=False)
         for name, term in self.definitions:
             if name in wanted:
-                bindings[_symbol(name, term)] = fold(term)
+                bindings[var(name, term.domain)] = fold(term)
         return map_leaves(fold, value)
 
     def cone(self, value: Any, *, through_state: bool = True) -> set[str]:
@@ -311,11 +311,6 @@ def _spliced(items: tuple[Named, ...], blocks: Mapping[str, tuple[Named, ...]]) 
             found += blocks[instance]
             done.add(instance)
     return tuple(found)
-
-
-def _symbol(name: str, term: Term) -> Term:
-    symbol: Term = var(name, term.domain)
-    return symbol
 
 
 def instance_of(name: str) -> str:

@@ -29,7 +29,7 @@ class Elaborator:
     def __init__(self, file: s.FileSyntax, functions: Mapping[str, Function], findings: Findings) -> None:
         self.pipelines = {p.name: p for p in file.pipelines}
         ports = [port.type for p in file.pipelines for port in (*p.inputs, *p.outputs)]
-        bodies = [e for p in file.pipelines for x in p.statements for e in _expressions(x)]
+        bodies = [e for p in file.pipelines for x in p.statements for e in x.values]
         machines = [p.machine for p in file.pipelines if p.machine is not None]
         ports += [v.type for p in file.pipelines for v in p.variables]
         called = {part.name for e in bodies for part in walk(e) if isinstance(part, s.Call)}
@@ -221,10 +221,6 @@ def _capacity(
             hint=f"write capacity queue({statement.queue}) = 3; 0 is the least",
         )
     return statement.queue, size
-
-
-def _expressions(statement: s.Binding | s.Return) -> tuple[s.Expression, ...]:
-    return statement.values if isinstance(statement, s.Return) else (statement.value,)
 
 
 def _output_names(syntax: s.PipelineSyntax) -> list[str]:
