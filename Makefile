@@ -55,6 +55,7 @@ bench: setup
 	$(VENV)/python experiments/bench_startup.py
 	$(VENV)/python experiments/bench_explicit.py
 	$(VENV)/python experiments/bench_run.py
+	$(VENV)/python experiments/bench_logs.py
 	$(VENV)/python experiments/bench_spark.py
 	$(VENV)/python experiments/bench_lab.py
 	$(VENV)/python experiments/auction.py

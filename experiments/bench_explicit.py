@@ -25,11 +25,11 @@ from typing import Any
 
 import workbench as wb
 from workbench.processors.held.group import flatten
-from workbench.smv.engines import EngineLimits
+from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.check import prepare
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide.deciders import get_decider
-from workbench.verify.decide.explicit import ExplicitDecider
+from workbench.verify.decide.explicit.decider import ExplicitDecider
 from workbench.verify.decide.explicit.machine import CompiledSearch, version
 from workbench.verify.decide.explicit.space import Space
 from workbench.verify.decide.part import Part
@@ -149,7 +149,8 @@ def small_checks() -> Iterator[tuple[str, float]]:
     """What a small check costs in a new process: in Python, and as machine code if that is wanted."""
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1]); from experiments.bench_explicit import part_of;"
-        "from workbench.smv.engines import EngineLimits; from workbench.verify.decide.explicit import ExplicitDecider;"
+        "from workbench.smv.engines.engine import EngineLimits;"
+        "from workbench.verify.decide.explicit.decider import ExplicitDecider;"
         f"part = {SMALL}; start = time.process_time();"
         "ExplicitDecider(eval(sys.argv[2])).decide(part, EngineLimits()); print(time.process_time() - start)"
     )

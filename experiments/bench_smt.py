@@ -30,7 +30,7 @@ from workbench.core.term import Term, var
 from workbench.processors.held.group import flatten
 from workbench.run.compiled.code.step import encode
 from workbench.run.compiled.lower.words import exact_ends
-from workbench.smv.engines import EngineLimits
+from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.check import prepare
 from workbench.verify.ask.equivalence import side_by_side
 from workbench.verify.ask.from_syntax import property_from

@@ -101,7 +101,7 @@ ROW = BackendRow("forgetful", "all but 3", lambda pipeline, start: Forgetful(pip
 
 from dataclasses import replace
 
-from workbench.verify.decide.explicit import ExplicitDecider
+from workbench.verify.decide.explicit.decider import ExplicitDecider
 from workbench.verify.decide.table import EngineRow
 
 

@@ -89,7 +89,7 @@ def test_blocks_hold_what_rows_do(size, width, tmp_path, monkeypatch, data):
 
 def test_plain_logs_are_read_as_columns(tmp_path):
     program, taken = ports(INT, FLOAT, BOOL, Enum(("red", "green"))), []
-    text = "x0,x1,x2,x3\n1,0.1,true,red\n-2,1e-5,false,\n,3,true,green\n"
+    text = '"x0",x1,x2,x3\n1,0.1,true,red\n-2,1e-5,false,\n,3,true,green\n'
     for name, data in (("log.csv", text.encode()), ("log.csv.gz", gzip.compress(text.encode()))):
         path = tmp_path / name
         path.write_bytes(data)

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.verify.engines.conftest import engine_or_skip
 from tests.verify.engines.models import HARD, long
 from workbench.cli.output import block
-from workbench.smv.engines import EngineLimits, Query, Reached, Task
+from workbench.smv.engines.engine import EngineLimits, Query, Reached, Task
 
 SOURCE = """
 pipeline products(x: int, y: int) -> int {

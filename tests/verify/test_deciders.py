@@ -17,14 +17,13 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.term import var
 from workbench.errors import EngineDisagreement, EngineMissing
 from workbench.processors.held.group import flatten
-from workbench.smv.engines import Answer, EngineLimits, RawTrace
-from workbench.smv.engines.engine import unshown
+from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, unshown
 from workbench.verify.answer.check import prepare
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.decide import deciders
 from workbench.verify.decide.deciders import AllDecider, AutoDecider, get_decider
 from workbench.verify.decide.decision import Decision
-from workbench.verify.decide.explicit import ExplicitDecider
+from workbench.verify.decide.explicit.decider import ExplicitDecider
 from workbench.verify.decide.part import Part
 
 SOURCE = "pipeline total(x: int) -> int { return cumulate(x, +) }"

@@ -16,7 +16,7 @@ from workbench.errors import Refused
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
 from workbench.processors.held.group import flatten
-from workbench.smv.engines import Query, RawTrace, Task
+from workbench.smv.engines.engine import Query, RawTrace, Task
 from workbench.smv.system import system_from
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.decide.table import get_engine

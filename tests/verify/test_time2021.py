@@ -15,7 +15,7 @@ from workbench import Outcome, Settings
 from workbench.conformance.compare.models import Simulated, whole
 from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineError
-from workbench.smv.engines import Query, Task
+from workbench.smv.engines.engine import Query, Task
 from workbench.smv.printer import print_model
 from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Verdict

@@ -12,14 +12,17 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Enum, Value
-from workbench.core.program import Program
+from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.columns import EventArray, Where, arrow_type, given_array, plain_integers
+from workbench.events.columns import Where, arrow_type, plain_integers
 from workbench.events.rows import InputEvents, LineReader, LogBlock, RowWriter
 from workbench.events.values import UnreadableError, from_text, short, to_text
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
 
 SIZE = 1 << 23
 """Bytes that are read as a block."""
@@ -44,8 +47,7 @@ class CsvReader(LineReader):
         """Whole lines in columns, as long as no cell is in quotes: it might go over several lines."""
         stream, first = cast(io.BufferedReader, lines.buffer), 0
         rest = stream.readline(SIZE) if self.plain and find_spec("pyarrow") else b""
-        if rest.strip() and _simple(rest) and len(rest) < SIZE:
-            (row,) = csv.reader([rest.decode("utf-8-sig")])
+        if (row := _only_row(rest)) and len(rest) < SIZE:
             if next(self.located(iter([(1, row)]), shown), None) is None:
                 rest, first = b"", 1
             read = stream.read if stream.seekable() else stream.read1
@@ -75,6 +77,8 @@ class CsvReader(LineReader):
         import pyarrow as pa
         from pyarrow import csv as arrow
 
+        from workbench.events.arrays import given_array
+
         assert self.header is not None
         if b"0x" in lines or b"0X" in lines or not lines.isascii():  # Arrow knows such numbers
             return None
@@ -96,7 +100,7 @@ class CsvReader(LineReader):
         except pa.ArrowInvalid:
             return None
         found = {name: given_array(self.domains[name], table[i].combine_chunks()) for i, name in held.items()}
-        return None if None in found.values() else cast(dict[str, EventArray], found)
+        return None if None in found.values() else cast("dict[str, EventArray]", found)
 
     def step(self, row: Sequence[str]) -> InputEvents | None:
         if self.header is None:
@@ -148,6 +152,17 @@ class CsvReader(LineReader):
         return super().column(name, rows, where) if found is None else found
 
 
+def _only_row(line: bytes) -> list[str] | None:
+    """The cells of a line, which may be in quotes; None where it is no whole row beyond doubt."""
+    if not _simple(line.replace(b'"', b"")):
+        return None
+    try:
+        (row,) = csv.reader([line.decode("utf-8-sig")], strict=True)
+    except (csv.Error, UnicodeDecodeError, ValueError):
+        return None
+    return row
+
+
 def _simple(lines: bytes) -> bool:
     """Whether each line is a row, and each part of it between commas a cell."""
     return not (b'"' in lines or b"\0" in lines or lines.replace(b"\r\n", b"").count(b"\r"))
@@ -190,7 +205,7 @@ def see_width(row: Sequence[str], width: int) -> None:
 class CsvWriter(RowWriter):
     """The header comes with the first row: what fails before it writes nothing."""
 
-    def __init__(self, program: Program, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
+    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         super().__init__(program, stream, idle=idle, shown=shown)
         self.csv, self.begun = csv.writer(stream, lineterminator="\n"), False
 

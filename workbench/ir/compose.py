@@ -20,7 +20,7 @@ from workbench.core.memory import ANY_ROW, Array, Cells
 from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, slots_of
-from workbench.core.program import unknown
+from workbench.core.program import Program, unknown
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, Refused, WorkbenchError
@@ -38,9 +38,7 @@ _WAITING = "say how many positions may wait: pending = 4"
 
 
 @phase("composing the model")
-def compose(
-    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False
-) -> System:
+def compose(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False) -> System:
     """The transition system of a pipeline over finite domains.
 
     Parameters
@@ -58,9 +56,7 @@ def compose(
 
 
 @phase("composing the model")
-def outline(
-    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False
-) -> System:
+def outline(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False) -> System:
     """The same system, with counters of queues only: what they hold is made for what looks at it (`System.seen`)."""
     flat = flatten(pipeline)
     if not isinstance(capacity, int):
@@ -125,6 +121,7 @@ class _Crawl:
             tuple(memories),
             frozenset(self.strict),
             self.holding,
+            self.pipeline.kind,
         )
 
     def _input(self, name: str, domain: Domain) -> None:

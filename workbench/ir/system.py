@@ -198,6 +198,8 @@ class System:
     """Definitions that say when a number leaves its checked domain inside a processor (`core.strict`)."""
     holding: Mapping[str, Holding] = field(default_factory=dict, compare=False)
     """The instances of queues of which only the lengths are here, and how the rest of them is made."""
+    kind: str = "pipeline"
+    """What messages call the program whose system it is."""
 
     @property
     def arrivals(self) -> tuple[Input, ...]:

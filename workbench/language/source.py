@@ -12,6 +12,7 @@ from workbench.budget import phase
 from workbench.core.domain import Value
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Ports
 from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import properties
 from workbench.language import syntax as s
@@ -199,6 +200,16 @@ class Loaded:
     """What the file calls it."""
     sound: bool = False
     """Whether its faults never strike."""
+
+    @property
+    def kind(self) -> str:
+        """What messages call it."""
+        return self.pipeline.kind
+
+    @property
+    def ports(self) -> Ports:
+        """The inputs and outputs of the pipeline."""
+        return self.pipeline.ports
 
     def faulty(self, *faults: str) -> Loaded:
         """The same with more faults: `lose y at most 2`."""

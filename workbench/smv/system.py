@@ -93,7 +93,8 @@ def system_from(text: str, path: str = "<text>") -> SmvSystem:
             where=_place(path, text, process.start(1)),
             hint="say who moves with a variable of your own: VAR turn : {first, second}",
         )
-    own = plain[main.end() : _next_module(plain, main.end())]
+    following = _MODULE.search(plain, main.end())
+    own = plain[main.end() : following.start() if following else None]
     words = frozenset(_WORD.findall(plain))
     fairness: FairnessKind = "justice" if words & {"FAIRNESS", "JUSTICE"} else ""
     return SmvSystem(
@@ -144,17 +145,12 @@ def _main(plain: str) -> re.Match[str] | None:
     return next((found for found in _MODULE.finditer(plain) if found[1] == "main"), None)
 
 
-def _next_module(plain: str, start: int) -> int:
-    found = _MODULE.search(plain, start)
-    return found.start() if found else len(plain)
-
-
 def _declared(plain: str, sections: Iterable[str]) -> Iterable[str]:
     """What is declared in sections of these kinds."""
     starts = list(_SECTION.finditer(plain))
     for this, following in zip(starts, [*starts[1:], None], strict=True):
         if this[1] in sections:
-            body = plain[this.end() : following.start() if following else len(plain)]
+            body = plain[this.end() : following.start() if following else None]
             for found in _DECLARED.finditer(body):
                 if this[1] != "DEFINE" or body[found.end() : found.end() + 1] == "=":
                     yield found[1]

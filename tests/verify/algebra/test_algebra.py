@@ -15,13 +15,13 @@ from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.run.compiled.code.step import encode
-from workbench.smv.engines import EngineLimits
+from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.check import Settings, prepare
 from workbench.verify.ask.properties import Property, bounded_liveness, liveness, no_overflow
-from workbench.verify.decide.algebra import AlgebraDecider
+from workbench.verify.decide.algebra.decider import AlgebraDecider
 from workbench.verify.decide.algebra.polynomial import Exhausted, Generators, Polynomial
 from workbench.verify.decide.algebra.relations import MonomialKind, Relations
-from workbench.verify.decide.explicit import ExplicitDecider
+from workbench.verify.decide.explicit.decider import ExplicitDecider
 
 SOURCE = wb.parse("""
 pipeline sum_of_products(x: int, y: int) -> int { return x * x + x * y }

@@ -3,8 +3,8 @@ from collections.abc import Iterator
 import pytest
 
 from workbench.errors import EngineMissing
-from workbench.smv.engines import Engine
 from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.engine import Engine
 from workbench.verify.decide.table import get_engine
 
 

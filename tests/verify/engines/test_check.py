@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from workbench.smv.engines import Answer, Engine, EngineLimits, Query, RawTrace, Task
+from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Query, RawTrace, Task
 from workbench.smv.engines.executable import ExecutableEngine, find_executable
 
 from .conftest import engine_or_skip

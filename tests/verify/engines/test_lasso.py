@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from workbench.smv.engines import EngineLimits, Query, Task
 from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.engine import EngineLimits, Query, Task
 from workbench.smv.engines.lasso import Fairness, SymbolicGraph, fair_lasso
 from workbench.verify.monitor.path import follows
 

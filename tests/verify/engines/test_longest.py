@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from workbench.smv.engines import Answer, Engine, Query, Task
+from workbench.smv.engines.engine import Answer, Engine, Query, Task
 
 from .conftest import engine_or_skip
 from .models import COUNTER

@@ -1,7 +1,6 @@
 """Reading the output of an executable, without one."""
 
-from workbench.smv.engines import Answer
-from workbench.smv.engines.engine import unshown
+from workbench.smv.engines.engine import Answer, unshown
 from workbench.smv.engines.output import read_answer, read_count, read_deadlock, read_trace
 
 TRACE = """\
@@ -26,12 +25,13 @@ Trace Type: Counterexample
 def test_values_are_carried_forward_and_the_last_state_is_the_loop() -> None:
     read = read_trace(TRACE)
     assert read is not None
-    assert read.trace.steps == (
+    trace, loops = read
+    assert trace.steps == (
         {"p": "TRUE", "m.box[0]": "0ud3_7"},
         {"p": "FALSE", "m.box[0]": "0ud3_7", "i": "4"},
     )
-    assert read.trace.loop == 1
-    assert read.loops == (1,)
+    assert trace.loop == 1
+    assert loops == (1,)
 
 
 def test_no_trace() -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import EngineError, EngineMissing
-from workbench.smv.engines import EngineLimits, Query, Task, TaskResult
 from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.engine import EngineLimits, Query, Task, TaskResult
 from workbench.smv.engines.executable import ExecutableEngine
 from workbench.smv.engines.frames import Frame, take_frames, write_frame
 from workbench.verify.decide.table import find_engines, get_engine
@@ -153,7 +153,7 @@ def test_close_leaves_nothing(pynusmv: PynusmvEngine) -> None:
 SCRIPT = textwrap.dedent("""
     import os
     from tests.verify.engines.models import HARD
-    from workbench.smv.engines import Query, Task
+    from workbench.smv.engines.engine import Query, Task
     from workbench.verify.decide.table import get_engine
     print("ready", flush=True)
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import EngineError, EngineMissing
-from workbench.smv.engines import Answer, EngineLimits, Query, Task
+from workbench.smv.engines.engine import Answer, EngineLimits, Query, Task
 from workbench.smv.engines.sat import COMMANDS, SatEngine, script
 
 from .models import BROKEN_PETERSON, COUNTER, HARD, LASSO, PETERSON

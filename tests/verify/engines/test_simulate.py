@@ -5,8 +5,8 @@ import random
 import pytest
 
 from workbench.errors import EngineError
-from workbench.smv.engines import EngineLimits
 from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.decide.table import get_simulator
 
 from .conftest import engine_or_skip

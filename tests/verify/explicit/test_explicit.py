@@ -17,7 +17,7 @@ from workbench.core.pipeline import Pipeline
 from workbench.errors import EngineMissing
 from workbench.ir.compose import compose
 from workbench.processors.held.group import flatten
-from workbench.smv.engines import EngineLimits
+from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.check import Prepared, prepare
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.ask.properties import (
@@ -32,7 +32,8 @@ from workbench.verify.ask.properties import (
 )
 from workbench.verify.decide.deciders import SmvDecider
 from workbench.verify.decide.decision import Decision
-from workbench.verify.decide.explicit import ExplicitDecider, machine
+from workbench.verify.decide.explicit import machine
+from workbench.verify.decide.explicit.decider import ExplicitDecider
 from workbench.verify.decide.explicit.search import PlainSearch
 from workbench.verify.decide.explicit.space import WORD, Space, StateLayout
 from workbench.verify.decide.part import Part

@@ -202,19 +202,13 @@ class LoadedModel:
         """The initial states, which also satisfy the INVAR constraints."""
         return self.fsm.init & self.fsm.state_constraints
 
-    def post(self, states: Any) -> Any:
-        """The successors of some states."""
-        return self._image(self.fsm, states)
+    def post(self, states: Any, fsm: Any = None) -> Any:
+        """The successors of some states, in the model or in another machine."""
+        return self._bdd(ns_fsm.BddFsm_get_forward_image((fsm or self.fsm)._ptr, states._ptr))
 
-    def pre(self, states: Any) -> Any:
+    def pre(self, states: Any, fsm: Any = None) -> Any:
         """The predecessors of some states."""
-        return self._preimage(self.fsm, states)
-
-    def _image(self, fsm: Any, states: Any) -> Any:
-        return self._bdd(ns_fsm.BddFsm_get_forward_image(fsm._ptr, states._ptr))
-
-    def _preimage(self, fsm: Any, states: Any) -> Any:
-        return self._bdd(ns_fsm.BddFsm_get_backward_image(fsm._ptr, states._ptr))
+        return self._bdd(ns_fsm.BddFsm_get_backward_image((fsm or self.fsm)._ptr, states._ptr))
 
     def without_successor(self) -> Any:
         """All states, reachable or not, that have no successor."""
@@ -307,7 +301,7 @@ class LoadedModel:
         fsm = BddFsm(check.fsm)
         compassion = self._compassion(fsm)
         if compassion:  # NuSMV has an algorithm of its own, which goes round for ever on some models
-            graph = SymbolicGraph(lambda s: self._image(fsm, s), lambda s: self._preimage(fsm, s), self.pick)
+            graph = SymbolicGraph(lambda s: self.post(s, fsm), lambda s: self.pre(s, fsm), self.pick)
             # here `s0` is what can be visited for ever, not where a run begins
             start = fsm.init & fsm.state_constraints
             return fair_lasso(graph, start, Fairness(fsm.fairness_constraints, compassion))

@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 from .bindings import LoadedModel, ParsedQuery
 from .engine import slowest_last
 from .frames import Frame
-from .rejected import (
-    DEADLOCK,
-    DEADLOCK_HINT,
-    NO_FAIR_PATH,
-    NO_FAIR_PATH_HINT,
-    NO_INITIAL_STATE,
-    NO_INITIAL_STATE_HINT,
-    RejectedError,
-)
+from .rejected import NO_FAIR_PATH, NO_INITIAL_STATE, RejectedError, deadlock
 
 Emit = Callable[[Frame], None]
 _TOLD_EVERY = 0.2  # seconds between two frames that say how far the search for the states has come
@@ -128,14 +120,14 @@ def check(
 def _refuse_vacuous(model: LoadedModel, reach: Reach, temporal: bool) -> None:
     """Refuse a model of which everything is true because it has no (infinite, fair) run at all."""
     if reach.states.is_false():
-        raise RejectedError(NO_INITIAL_STATE, hint=NO_INITIAL_STATE_HINT)
+        raise RejectedError(*NO_INITIAL_STATE)
     stuck = model.without_successor()
     # A total transition relation needs no search, and is what a model should have.
     if not stuck.is_false() and (path := reach.path(stuck)):
         state = ", ".join(f"{name} = {value}" for name, value in model.values(path[-1]).items())
-        raise RejectedError(DEADLOCK.format(state=state), hint=DEADLOCK_HINT)
+        raise RejectedError(*deadlock(state))
     if temporal and (model.initial & model.fair()).is_false():
-        raise RejectedError(NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
+        raise RejectedError(*NO_FAIR_PATH)
 
 
 Refuted = Callable[[], None]

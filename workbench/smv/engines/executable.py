@@ -25,14 +25,7 @@ from workbench.errors import EngineError, EngineMissing, FormulaTooLong
 from .engine import Answer, EngineLimits, Query, RawTrace, Task, TaskResult, patience, slowest_last
 from .outcome import MODEL_FILE, PATIENCE, TIME, Ending, defect
 from .output import read_answer, read_count, read_deadlock, read_length
-from .rejected import (
-    DEADLOCK,
-    DEADLOCK_HINT,
-    NO_FAIR_PATH,
-    NO_FAIR_PATH_HINT,
-    NO_INITIAL_STATE,
-    NO_INITIAL_STATE_HINT,
-)
+from .rejected import NO_FAIR_PATH, NO_INITIAL_STATE, deadlock
 from .smv import confine
 
 _OUTPUT = "out-"
@@ -48,7 +41,7 @@ _TEMPORAL = re.compile(r"\b[AE][GFX]\b|\b[AE]\s*\[")
 _BANNER = re.compile(r"This is (\S+) (\S+)")
 
 
-_LIBC = ctypes.CDLL(None)
+_LIBC = ctypes.CDLL(None)  # before a fork: nothing is loaded after it
 _PR_SET_PDEATHSIG = 1
 
 
@@ -157,11 +150,11 @@ class ExecutableEngine:
     def _refuse_defects(self, task: Task, ending: Ending, parts: dict[str, str]) -> None:
         """Raise the error for a defective or vacuous model, or a defective formula."""
         if _NO_STATE.search(parts.get("state", "")):
-            raise defect("", task.model, what=NO_INITIAL_STATE, hint=NO_INITIAL_STATE_HINT)
-        if deadlock := read_deadlock(parts.get("fsm", "")):
-            raise defect("", task.model, what=DEADLOCK.format(state=deadlock), hint=DEADLOCK_HINT)
+            raise defect("", task.model, *NO_INITIAL_STATE)
+        if stuck := read_deadlock(parts.get("fsm", "")):
+            raise defect("", task.model, *deadlock(stuck))
         if _NO_PATH.search(parts.get("path", "")):
-            raise defect("", task.model, what=NO_FAIR_PATH, hint=NO_FAIR_PATH_HINT)
+            raise defect("", task.model, *NO_FAIR_PATH)
         if "end" in parts or ending.timed_out or ending.status <= 0 or ending.memory_limit_met():
             return
         if "built" not in parts:

@@ -78,7 +78,7 @@ class Ending:
         return f"the engine crashed ({died})" + (f": {words}" if words else "")
 
 
-def defect(log: str, model: str, *, what: str = "", where: str = "", hint: str = "") -> EngineError:
+def defect(log: str, model: str, what: str = "", hint: str = "", *, where: str = "") -> EngineError:
     """The error for a defective model or formula, in NuSMV's own words.
 
     A formula's message has the line on which the model ends; it means nothing, so with `where` (the

@@ -7,7 +7,6 @@ certain is taken from it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from .engine import Answer, RawTrace, unshown
 
@@ -18,18 +17,6 @@ _LENGTH = re.compile(r"^-- the result of MAX .* is (\d+|infinity|undefined)", re
 _LOOP = "-- Loop starts here"
 _COUNT = re.compile(r"^reachable states: (\S+)", re.MULTILINE)
 _DEADLOCK = re.compile(r"A deadlock state is:\n(.*?)\n#", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class ReadTrace:
-    """A printed trace and all the steps that a loop may start at.
-
-    The executable marks every step that looks like the last one; when there are several, only one of
-    them need be the start of the loop that it found.
-    """
-
-    trace: RawTrace
-    loops: tuple[int, ...]
 
 
 def read_answer(text: str, complete: bool, reason: str = "") -> tuple[Answer, tuple[int, ...]] | None:
@@ -45,11 +32,15 @@ def read_answer(text: str, complete: bool, reason: str = "") -> tuple[Answer, tu
     if not complete:
         return unshown(reason), ()
     read = read_trace(text)
-    return (Answer(False, read.trace), read.loops) if read else (Answer(False), ())
+    return (Answer(False, read[0]), read[1]) if read else (Answer(False), ())
 
 
-def read_trace(text: str) -> ReadTrace | None:
-    """The trace in a text; values that are not repeated are carried forward. None if there is none."""
+def read_trace(text: str) -> tuple[RawTrace, tuple[int, ...]] | None:
+    """The trace in a text, and all the steps that a loop may start at; None if there is none.
+
+    Values that are not repeated are carried forward. The executable marks every step that looks like the last one; when
+    there are several, only one of them need be the start of the loop that it found.
+    """
     steps: list[dict[str, str]] = []
     loops: list[int] = []
     current: dict[str, str] | None = None
@@ -69,8 +60,8 @@ def read_trace(text: str) -> ReadTrace | None:
         return None
     loops = [loop for loop in loops if loop < len(steps) - 1]
     if not loops:
-        return ReadTrace(RawTrace(tuple(steps)), ())
-    return ReadTrace(RawTrace(tuple(steps[:-1]), loops[0]), tuple(loops))
+        return RawTrace(tuple(steps)), ()
+    return RawTrace(tuple(steps[:-1]), loops[0]), tuple(loops)
 
 
 def read_count(text: str) -> int | None:

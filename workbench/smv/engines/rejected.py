@@ -5,12 +5,18 @@ It crosses the process boundary as text and becomes an `EngineError` at the call
 
 from __future__ import annotations
 
-NO_INITIAL_STATE = "the model is vacuous: it has no initial state"
-NO_INITIAL_STATE_HINT = "INIT, init(...) and INVAR contradict each other"
-DEADLOCK = "the model deadlocks: there is no successor of the reachable state {state}"
-DEADLOCK_HINT = "TRANS and INVAR must leave every reachable state a next one"
-NO_FAIR_PATH = "the model is vacuous: no fair path starts in an initial state"
-NO_FAIR_PATH_HINT = "the FAIRNESS constraints cannot all be met again and again"
+NO_INITIAL_STATE = "the model is vacuous: it has no initial state", "INIT, init(...) and INVAR contradict each other"
+"""What is wrong, and what to do."""
+NO_FAIR_PATH = (
+    "the model is vacuous: no fair path starts in an initial state",
+    "the FAIRNESS constraints cannot all be met again and again",
+)
+
+
+def deadlock(state: str) -> tuple[str, str]:
+    """The same of a reachable state without successor."""
+    what = f"the model deadlocks: there is no successor of the reachable state {state}"
+    return what, "TRANS and INVAR must leave every reachable state a next one"
 
 
 class RejectedError(Exception):
@@ -19,6 +25,6 @@ class RejectedError(Exception):
     `printed` tells that NuSMV has printed on stderr what is wrong; then `what` may be empty.
     """
 
-    def __init__(self, what: str, *, where: str = "", hint: str = "", printed: bool = False) -> None:
+    def __init__(self, what: str, hint: str = "", *, where: str = "", printed: bool = False) -> None:
         super().__init__(what)
         self.what, self.where, self.hint, self.printed = what, where, hint, printed

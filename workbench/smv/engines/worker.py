@@ -13,7 +13,6 @@ job that is running.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import math
 import os
@@ -26,6 +25,8 @@ import tempfile
 import time
 import traceback
 
+from workbench.budget import end_with_parent
+
 from .engine import patience
 from .frames import Frame, take_frames, write_frame
 from .outcome import PATIENCE, TIME, out_of_memory
@@ -34,7 +35,6 @@ from .own_process import forget_peak, limit_memory, own_memory_mb
 _LOG_TAIL = 4000  # bytes: enough for the last words, whatever was printed before
 _JOBS_OF_A_RUNNER = 300  # NuSMV's reset loses some kilobytes every time
 _GROWTH_OF_A_RUNNER = 64.0  # MB; what a large job leaves behind would count against the next one's limit
-_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
             buffer += data
             for job in take_frames(buffer):
                 write_frame(replies, supervisor.serve(job))
-                supervisor.renew()
+                supervisor.fork()
     finally:
         supervisor.kill()
         shutil.rmtree(folder, ignore_errors=True)
@@ -80,7 +80,9 @@ class _Supervisor:
         self._cpu_before = 0.0
 
     def fork(self) -> None:
-        """Start a runner."""
+        """Start a runner if there is none."""
+        if self._runner:
+            return
         jobs, self._jobs = os.pipe()
         self._answers, answers = os.pipe()
         self._cpu_before = 0.0
@@ -92,11 +94,6 @@ class _Supervisor:
             _runner(jobs, answers, self._log, supervisor)
         os.close(jobs)
         os.close(answers)
-
-    def renew(self) -> None:
-        """Start a new runner if there is none."""
-        if not self._runner:
-            self.fork()
 
     def kill(self) -> None:
         """End the runner."""
@@ -163,7 +160,9 @@ class _Supervisor:
 def _runner(jobs: int, answers: int, log: int, supervisor: int) -> None:
     """Do jobs until one goes wrong, and end the process without any clean-up of Python or NuSMV."""
     try:
-        _die_with(supervisor)
+        end_with_parent(signal.SIGKILL)
+        if os.getppid() != supervisor:  # it was quicker
+            os._exit(0)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)
         os.dup2(log, 2)
@@ -192,10 +191,10 @@ def _serve(jobs: int, answers: int) -> None:
         os.lseek(2, 0, os.SEEK_SET)
         forget_peak()
         limit_memory(todo[0]["memory_mb"])
-        begin = _cpu_seconds()
+        begin = time.process_time()
         clean = _run(todo[0], answers)
         limit_memory(None)
-        total = _cpu_seconds()
+        total = time.process_time()
         grown = own_memory_mb("VmRSS") - base_mb > _GROWTH_OF_A_RUNNER
         retires = not clean or grown or count == _JOBS_OF_A_RUNNER
         done = {"done": True, "cpu": total - begin, "cpu_total": total, "retires": retires}
@@ -225,16 +224,3 @@ def _run(job: Frame, answers: int) -> bool:
         emit({"rejected": error.what, "where": error.where, "hint": error.hint, "printed": error.printed})
         return False
     return True
-
-
-def _cpu_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
-
-
-def _die_with(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent dies (Linux; elsewhere its pipe ends)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it was quicker
-            os._exit(0)

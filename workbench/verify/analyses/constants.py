@@ -14,8 +14,9 @@ from workbench.core.domain import Value
 from workbench.core.fields import split
 from workbench.core.ops import EQ, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import domain_of, leaves
-from workbench.ir.system import System
+from workbench.ir.system import Pipe, System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.runs import run_of
 from workbench.verify.analyses.sampling import Sampled
@@ -23,8 +24,7 @@ from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict, plain
-from workbench.verify.ask.formula import atom
-from workbench.verify.ask.properties import Property, Question
+from workbench.verify.ask.properties import Property, invariant
 
 PROVED = (Outcome.HOLDS, Outcome.WITHIN_BOUNDS)
 
@@ -77,37 +77,32 @@ class Constancy:
 
 def never_speaks(pipe: str) -> Property:
     """The pipe never carries an event."""
-
-    def question(system: System) -> Question:
-        term = negate(system.pipes[system_pipe(system, pipe)].present)
-        return Question(system, "invar", atom(term), failure=f"'{pipe}' carries an event")
-
-    return Property(f"{pipe} never speaks", question)
+    return invariant(f"{pipe} never speaks", lambda s: negate(_pipe(s, pipe).present), f"'{pipe}' carries an event")
 
 
 def always_carries(pipe: str, value: Value) -> Property:
     """Every event of the pipe has this value."""
 
-    def question(system: System) -> Question:
+    def term(system: System) -> Any:
         terms = []
-        for slot in system.pipes[system_pipe(system, pipe)].slots:
+        for slot in _pipe(system, pipe).slots:
             constant = split(domain_of(slot.value), value)
             equal = [EQ(a, b) for a, b in zip(leaves(slot.value), constant, strict=True)]
             terms.append(either(negate(slot.present), conjunction(equal)))
-        return Question(system, "invar", atom(conjunction(terms)), failure=f"'{pipe}' carries another value")
+        return conjunction(terms)
 
-    return Property(f"{pipe} is constant", question)
+    return invariant(f"{pipe} is constant", term, f"'{pipe}' carries another value")
 
 
-def system_pipe(system: System, name: str) -> str:
+def _pipe(system: System, name: str) -> Pipe:
     """The pipe that a name of a pipe or an output means."""
-    return dict(system.outputs).get(name, name)
+    return system.pipes[dict(system.outputs).get(name, name)]
 
 
-def constants(pipeline: Pipeline, settings: Settings | None = None) -> tuple[Constancy, ...]:
+def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Constancy, ...]:
     """What every pipe carries that a processor feeds, in topological order."""
     settings = settings or Settings()
-    flat = flatten(pipeline.resolve(settings.domain))
+    flat = flatten(pipeline.pipeline.resolve(settings.domain))
     sampled = Sampled(flat, settings)
     given = {name for name, _ in flat.inputs}
     return tuple(_carried(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in given)

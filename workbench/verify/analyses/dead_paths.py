@@ -19,18 +19,18 @@ from typing import Any, Literal
 
 from workbench.core.ops import EQ, LE
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import Term
+from workbench.core.program import Program
 from workbench.ir.compose import DEFAULT_CAPACITY
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.verify.analyses.constants import PROVED, never_speaks
-from workbench.verify.analyses.sampling import Sampled
+from workbench.verify.analyses.sampling import Sampled, fitting
 from workbench.verify.analyses.truncate import Truncation, reached, short_cut, truncations, without_unread
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Outcome, Verdict
-from workbench.verify.ask.equivalence import side_by_side
+from workbench.verify.ask.equivalence import EquivalenceMode, side_by_side
 from workbench.verify.ask.formula import atom, build
 from workbench.verify.ask.properties import Property, Question, always, conjoined
 
@@ -166,13 +166,10 @@ def lead(settings: Settings) -> int:
 
 def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: Settings) -> Verdict:
     """Whether a truncation is as good as the pipeline, both flat and resolved."""
-    sides = replace(pipeline, name="whole"), replace(truncated, name="truncated")
+    both, same, sizes = _beside(pipeline, truncated, "stepwise" if mode == "stepwise" else "sequence", settings)
     if mode == "stepwise":
-        both, prop = side_by_side(*sides, "stepwise")
-        return check(both, prop, replace(settings, q=_spread(flatten(both), settings)))
-    both, same = side_by_side(*sides, "sequence")
+        return check(both, same, replace(settings, q=sizes))
     comparisons = [name for name, _ in both.outputs]
-    sizes = _spread(flatten(both), settings)
     for name in comparisons:  # room for one event more than may wait: overflow would hide that it does
         sizes |= {f"{name}.left": 1, f"{name}.right": lead(settings) + 1}
     given = replace(settings, q=sizes)
@@ -184,15 +181,19 @@ def compare(pipeline: Pipeline, truncated: Pipeline, mode: PathMode, settings: S
     return verdict
 
 
+def _beside(
+    pipeline: Pipeline, truncated: Pipeline, mode: EquivalenceMode, settings: Settings
+) -> tuple[Pipeline, Property, dict[str, int]]:
+    """Both side by side, that they agree, and the capacities of the queues."""
+    both, same = side_by_side(replace(pipeline, name="whole"), replace(truncated, name="truncated"), mode)
+    return both, same, _spread(flatten(both), settings)
+
+
 def _pace(comparisons: Iterable[str], most: int) -> Iterator[Property]:
     """No event of the whole pipeline waits for the truncated one, and few the other way round."""
 
     def bounded(queue: str, size: int) -> Property:
-        def term(system: System) -> Term:
-            within: Term = LE(system.queues[queue].length, size)
-            return within
-
-        return always(term, f"queue({queue}).length <= {size}")
+        return always(lambda s: LE(s.queues[queue].length, size), f"queue({queue}).length <= {size}")
 
     for name in comparisons:
         yield bounded(f"{name}.left", 0)
@@ -223,12 +224,12 @@ def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
     return found
 
 
-def dead_paths(pipeline: Pipeline, settings: Settings | None = None) -> DeadPaths:
+def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths:
     """Everything that can be deleted without changing the output, and a counterexample for everything that cannot."""
     settings = settings or Settings()
-    whole = flatten(pipeline.resolve(settings.domain))
+    whole = flatten(pipeline.pipeline.resolve(settings.domain))
     live = without_unread(whole)
-    own = _own(live, settings)
+    own = fitting(live, settings)
     unread = tuple(node.name for node in whole.nodes if node not in live.nodes)
     silent, speaking = _silent(live, own)
     unheard = tuple(node.name for node in live.nodes if set(reached(live, node)) <= set(silent))
@@ -246,13 +247,6 @@ def dead_paths(pipeline: Pipeline, settings: Settings | None = None) -> DeadPath
         kept = {node.name for node in reduced.pipeline.nodes}
         reduced = replace(reduced, removed=tuple(n.name for n in whole.nodes if n.name not in kept))
     return DeadPaths(whole, unread, silent, unheard, dead, needed, reduced)
-
-
-def _own(pipeline: Pipeline, settings: Settings) -> Settings:
-    """The settings without the capacities of queues that are gone."""
-    if isinstance(settings.q, int):
-        return settings
-    return replace(settings, q={queue: size for queue, size in settings.q.items() if queue in pipeline.queues})
 
 
 def _silent(pipeline: Pipeline, settings: Settings) -> tuple[dict[str, Verdict], dict[str, Verdict]]:
@@ -286,17 +280,15 @@ def _short_cuts(
 def _as_good(
     verdict: Verdict, pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings
 ) -> bool:
-    """Whether the verdict of a comparison is worth something: within bounds, that something was compared."""
-    if verdict.outcome is Outcome.WITHIN_BOUNDS:
-        return _compared(pipeline, truncated, speaking, settings)
-    return verdict.outcome is Outcome.HOLDS
+    """Whether the verdict of a comparison is worth something.
 
-
-def _compared(pipeline: Pipeline, truncated: Pipeline, speaking: Mapping[str, Verdict], settings: Settings) -> bool:
-    """Whether each output that speaks can come from both pipelines before a queue overflows."""
-    sides = replace(pipeline, name="whole"), replace(truncated, name="truncated")
-    both = side_by_side(*sides, "sequence")[0]
-    given = replace(settings, q=_spread(flatten(both), settings))
+    Within bounds it is if something was compared: each output that speaks can come from both pipelines before a queue
+    overflows.
+    """
+    if verdict.outcome is not Outcome.WITHIN_BOUNDS:
+        return verdict.outcome is Outcome.HOLDS
+    both, _, sizes = _beside(pipeline, truncated, "sequence", settings)
+    given = replace(settings, q=sizes)
     comparisons = zip((name for name, _ in pipeline.outputs), (name for name, _ in both.outputs), strict=True)
     asked = [same for name, same in comparisons if name in speaking]
     return all(check(both, never_speaks(same), given).outcome is Outcome.FAILS for same in asked)
@@ -309,8 +301,7 @@ def _not_refuted(sampled: Sampled, truncated: Pipeline, settings: Settings) -> l
     for sample in sampled.samples:
         again = other.run(sample.inputs)
         pairs = list(zip(sample.steps, again.steps, strict=False))
-        for (name, pipe), (_, instead) in zip(sampled.pipeline.outputs, truncated.outputs, strict=True):
-            del name
+        for (_, pipe), (_, instead) in zip(sampled.pipeline.outputs, truncated.outputs, strict=True):
             ours = [a.pipes[pipe] for a, _ in pairs]
             theirs = [b.pipes[instead] for _, b in pairs]
             if [events_of(a) for a in ours] != [events_of(b) for b in theirs] and "stepwise" in able:

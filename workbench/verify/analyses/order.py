@@ -13,19 +13,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from workbench.core.domain import BOOL
-from workbench.core.ops import both, negate
+from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import var
-from workbench.ir.reduce import FLAG
-from workbench.ir.system import System
+from workbench.core.program import Program
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
-from workbench.verify.ask.formula import atom
-from workbench.verify.ask.properties import Property, Question, queue_named
+from workbench.verify.ask.properties import Property, invariant, overflow_of, queue_named
 
 
 class Overflows(StrEnum):
@@ -112,20 +108,16 @@ ARGUMENT = "every processor waits for a complete front, so its outputs are a fun
 
 def fits(queue: str) -> Property:
     """No event ever arrives at this queue when it is full."""
-
-    def question(system: System) -> Question:
-        happened = var(f"{FLAG}:happened", BOOL)
-        full = both(queue_named(system, queue).overflow, negate(happened))
-        text = f"an event arrives at the full queue '{queue}'"
-        return Question(system, "invar", atom(negate(full)), about_overflow=True, failure=text)
-
-    return Property(f"no overflow of {queue}", question)
+    failure = f"an event arrives at the full queue '{queue}'"
+    return invariant(
+        f"no overflow of {queue}", lambda s: negate(overflow_of([queue_named(s, queue)])), failure, about_overflow=True
+    )
 
 
-def order(pipeline: Pipeline, settings: Settings | None = None) -> Order:
+def order(pipeline: Program, settings: Settings | None = None) -> Order:
     """What depends on the order in which the inputs' events arrive."""
     settings = settings or Settings()
-    flat = flatten(pipeline.resolve(settings.domain))
+    flat = flatten(pipeline.pipeline.resolve(settings.domain))
     inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)
     queues = flat.queues if len(inputs) > 1 else ()

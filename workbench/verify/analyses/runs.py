@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from workbench.core.domain import Overflowing, Value
+from workbench.core.domain import Overflowing
 from workbench.core.pipeline import Pipeline
-from workbench.core.processor import END
 from workbench.core.term import FALSE
 from workbench.ir.compose import outline
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
-from workbench.verify.answer.replay import contents, executed, heard
-from workbench.verify.answer.verdict import Trace, TraceStep
-
-Inputs = Sequence[Mapping[str, Value]]
+from workbench.verify.answer.replay import Inputs, contents, executed, shown_steps
+from workbench.verify.answer.verdict import Trace
 
 
 def run_of(
@@ -32,10 +27,7 @@ def run_of(
     escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
     found = Simulator(system, [FALSE, escapes]).trace(rounds)
     waiting = contents(pipeline, found)
-    steps = tuple(
-        TraceStep(heard(pipeline, given, step.pipes), step.pipes, step.queues, step.overflows, held, given is END)
-        for given, step, held in zip(inputs, found, waiting, strict=False)
-    )
+    steps = shown_steps(pipeline, inputs, found, waiting)
     bounds = {queue.name: queue.capacity for queue in system.queues.values()}
     replay = executed(pipeline, bounds, rounds, found, waiting)
     return Trace(steps, loop, shows, shortest, replay, dict(pipeline.domains), {}, (), pipeline)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,14 +27,20 @@ class Sample(NamedTuple):
     steps: list[Step]
 
 
+def fitting(pipeline: Pipeline, settings: Settings) -> Settings:
+    """The settings without the capacities of queues that are gone."""
+    if isinstance(settings.q, int):
+        return settings
+    return replace(settings, q={queue: size for queue, size in settings.q.items() if queue in pipeline.queues})
+
+
 class Sampled:
     """A flat, resolved pipeline, run on the same random inputs every time."""
 
     def __init__(self, pipeline: Pipeline, settings: Settings) -> None:
         self.pipeline = pipeline
         self.settings = settings
-        own = {q: n for q, n in settings.q.items() if q in pipeline.queues} if isinstance(settings.q, Mapping) else None
-        system = compose(pipeline, settings.q if own is None else own)
+        system = compose(pipeline, fitting(pipeline, settings).q)
         escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
         self._simulator = Simulator(system, [escapes])
 

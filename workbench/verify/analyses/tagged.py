@@ -214,8 +214,8 @@ def tagged(pipeline: Pipeline, source: str) -> Pipeline:
         Node(pipe, FirstTag() if name == source else Untagged(), (name,), (pipe,)) for name, pipe in pairs.items()
     ]
     nodes = [
-        Node(n.name, _following(n.processor), tuple(pairs.get(p, p) for p in n.inputs), n.outputs, n.where)
+        replace(n, processor=_following(n.processor), inputs=tuple(pairs.get(p, p) for p in n.inputs))
         for n in pipeline.nodes
     ]
     outputs = tuple((name, pairs.get(pipe, pipe)) for name, pipe in pipeline.outputs)
-    return Pipeline(pipeline.name, inputs, (*entries, *nodes), outputs, pipeline.capacities, pipeline.doc)
+    return replace(pipeline, inputs=inputs, nodes=(*entries, *nodes), outputs=outputs)

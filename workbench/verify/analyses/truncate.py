@@ -6,8 +6,8 @@ output depends on any more go with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import networkx as nx
 
@@ -52,20 +52,12 @@ def truncations(pipeline: Pipeline) -> Iterator[Truncation]:
 def short_cut(pipeline: Pipeline, node: Node, source: str) -> Truncation:
     """The pipeline in which `source` is read in place of every output of `node`."""
     instead = dict.fromkeys(node.outputs, source)
-    left = without_unread(rewired(pipeline, instead))
+    nodes = tuple(replace(n, inputs=tuple(instead.get(p, p) for p in n.inputs)) for n in pipeline.nodes)
+    outputs = tuple((name, instead.get(pipe, pipe)) for name, pipe in pipeline.outputs)
+    left = without_unread(replace(pipeline, nodes=nodes, outputs=outputs))
     kept = {n.name for n in left.nodes}
     removed = tuple(n.name for n in pipeline.nodes if n.name not in kept)
     return Truncation(node.name, source, left, removed, source in node.inputs)
-
-
-def rewired(pipeline: Pipeline, instead: Mapping[str, str]) -> Pipeline:
-    """The pipeline with other pipes read in place of some."""
-    nodes = tuple(
-        Node(n.name, n.processor, tuple(instead.get(p, p) for p in n.inputs), n.outputs, n.where)
-        for n in pipeline.nodes
-    )
-    outputs = tuple((name, instead.get(pipe, pipe)) for name, pipe in pipeline.outputs)
-    return Pipeline(pipeline.name, pipeline.inputs, nodes, outputs, pipeline.capacities)
 
 
 def without_unread(pipeline: Pipeline) -> Pipeline:
@@ -76,7 +68,7 @@ def without_unread(pipeline: Pipeline) -> Pipeline:
     nodes = tuple(node for node in pipeline.nodes if wanted.intersection(node.outputs))
     queues = {queue for node in nodes for queue in node.queues}
     capacities = {queue: size for queue, size in pipeline.capacities.items() if queue in queues}
-    return Pipeline(pipeline.name, pipeline.inputs, nodes, pipeline.outputs, capacities, pipeline.doc)
+    return replace(pipeline, nodes=nodes, capacities=capacities)
 
 
 def reached(pipeline: Pipeline, node: Node) -> tuple[str, ...]:

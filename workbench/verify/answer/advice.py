@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.ir.system import System, instance_of
-from workbench.smv.engines import Reached
+from workbench.smv.engines.engine import Reached
 from workbench.smv.printer import bit_count
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from workbench.errors import EngineDisagreement, LimitMet
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
-from workbench.smv.engines import Answer
+from workbench.smv.engines.engine import Answer
 from workbench.verify.answer.advice import advise
-from workbench.verify.answer.rests_on import EngineRemarks, beyond, explain, grounds, misfortunes
+from workbench.verify.answer.rests_on import EngineRemarks, beyond, ending, explain, grounds, misfortunes
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import atom, weaken
@@ -143,11 +143,9 @@ def _part(
 ) -> Part:
     env = settings.environment
     header = [f"{pipeline.name}: {prop}", f"Q = {settings.q}, {settings.domain}, {env.describe()}"]
-    smv = env.print(model.system, stutter_reduced=question.stutter, ends=question.ends, header=header)
-    if env.driven:
-        return Part(model, smv, asked, driven=True)
     assume = env.assumptions(model.system, stutter_reduced=question.stutter, ends=question.ends)
-    return Part(model, smv, asked, tuple(assume), tuple(env.fairness(model.system)))
+    smv = env.print(model.system, assume, header)
+    return Part(model, smv, asked, tuple(assume), tuple(env.fairness(model.system)), env.driven)
 
 
 def _bound(pipeline: Pipeline, prop: Property, settings: Settings, question: Question, model: Model) -> Part | None:
@@ -304,10 +302,7 @@ def _assumptions(prepared: Prepared, env: Environment, outcome: Outcome) -> tupl
         return ()
     found = [prepared.structure] if prepared.structure else []
     found += [*misfortunes(prepared.model.system), env.describe(prepared.question)]
-    end = prepared.model.system.end
-    if end and end.now.name in prepared.model.system.domains:
-        may = prepared.question.ends and env.may_end
-        found.append("the input streams may end at any step" if may else "the input streams do not end")
+    found += ending(prepared.model.system, may=prepared.question.ends and env.may_end)
     if prepared.question.stutter and env.reducible:
         found.append(f"{QUIET if prepared.model.system.waits is FALSE else PATIENT} left out (they change nothing)")
     if outcome is Outcome.UNKNOWN:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from workbench.core.fold import postorder
-from workbench.core.ops import EQ, NOT, both
-from workbench.core.term import FALSE, Term, var
+from workbench.core.domain import BOOL
+from workbench.core.fold import variables
+from workbench.core.ops import NOT, both, negate
+from workbench.core.term import var
 from workbench.errors import WorkbenchError
 from workbench.ir.reduce import FLAG
 from workbench.ir.system import System
@@ -24,7 +25,7 @@ from workbench.verify.answer.check import Prepared, Settings, prepare
 from workbench.verify.answer.problem import Problem, check
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
 from workbench.verify.ask.formula import atom
-from workbench.verify.ask.properties import Property, Question
+from workbench.verify.ask.properties import Property, Question, invariant, is_full
 from workbench.verify.decide.independence import enough_values, tabulated
 
 
@@ -92,7 +93,8 @@ def examine(verdict: Verdict) -> Verdict:
 
 class _Examination:
     def __init__(self, verdict: Verdict, problem: Problem) -> None:
-        self.verdict = verdict
+        assert verdict.grounds is not None, "only what is undecided has none"
+        self.verdict, self.grounds = verdict, verdict.grounds
         self.asked = problem.asked
         self.settings = problem.fitting
         self.pipeline, self.property = problem.pipeline, problem.asked(problem.fitting)[1]
@@ -140,8 +142,7 @@ class _Examination:
     # --- arithmetic and queues ---
 
     def _arithmetic(self) -> Examined:
-        grounds = self.verdict.grounds
-        assert grounds is not None
+        grounds = self.grounds
         if grounds.wraps or grounds.clamps:
             word = "wraps" if grounds.wraps else "saturates"
             return Examined("arithmetic", Finding.WEAK, f"{word} on some run: nothing is said about unbounded integers")
@@ -161,7 +162,7 @@ class _Examination:
                 undecided.append(queue.name)
         if undecided:
             yield Examined("queues", Finding.UNKNOWN, f"not decided whether they fill: {', '.join(undecided)}")
-        overflow = self.verdict.grounds.overflow if self.verdict.grounds else None
+        overflow = self.grounds.overflow
         if full:
             finding = Finding.CONFIRMED if overflow is False else Finding.WEAK
             more = ", and none overflows" if overflow is False else ", and what follows an overflow is not known"
@@ -224,7 +225,7 @@ class _Examination:
         yield self._again("Q + 1", "queues with one place more", replace(self.settings, q={**given, **sizes}))
         if self._looks_at_queues():
             return
-        overflow = self.verdict.grounds.overflow if self.verdict.grounds else None
+        overflow = self.grounds.overflow
         if self.verdict.outcome is Outcome.FAILS:
             yield Examined("every Q", Finding.CONFIRMED, "the same for larger queues: none overflows on the run shown")
         elif overflow is False:
@@ -232,28 +233,18 @@ class _Examination:
 
     def _looks_at_queues(self) -> bool:
         """Whether the formula itself speaks of lengths, capacities or overflow."""
-        names = {n for q in self.prepared.question.system.queues.values() for n in _names(q.length, q.overflow)}
-        used = {n for term in self.prepared.question.formula.atoms() for n in _names(*_leaves(term))}
-        if self.prepared.question.about_overflow and self.verdict.outcome is Outcome.HOLDS:
+        question = self.prepared.question
+        if question.about_overflow and self.verdict.outcome is Outcome.HOLDS:
             return False  # what never overflows does not overflow with more room
-        return not names.isdisjoint(used)
-
-
-def _names(*terms: Term) -> set[str]:
-    return {term.name for term in terms if term.is_var}
-
-
-def _leaves(term: Term) -> list[Term]:
-    return [t for t in postorder([term]) if t.is_var]
+        looked_at = {t.name for q in question.system.queues.values() for t in (q.length, q.overflow) if t.is_var}
+        return not looked_at.isdisjoint(variables(question.formula.atoms()))
 
 
 def _never_full(queue: str) -> Property:
     """This queue never holds as many events as it can."""
 
-    def question(system: System) -> Question:
-        found = system.queues[queue]
-        overflowed = var(f"{FLAG}:happened", FALSE.domain)
-        full = both(EQ(found.length, found.capacity), NOT(overflowed))
-        return Question(system, "invar", atom(NOT(full)), about_overflow=True, failure=f"'{queue}' is full")
+    def term(system: System) -> Any:
+        overflowed = var(f"{FLAG}:happened", BOOL)
+        return negate(both(is_full(system.queues[queue]), negate(overflowed)))
 
-    return Property(f"{queue} is never full", question)
+    return invariant(f"{queue} is never full", term, f"'{queue}' is full", about_overflow=True)

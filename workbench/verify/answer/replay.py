@@ -7,7 +7,8 @@ agree the run is "confirmed by execution"; if not, it is a "model gap at step k"
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from workbench.budget import phase
@@ -22,13 +23,15 @@ from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import flatten
 from workbench.run.backend import StepRecord
 from workbench.run.reference.executor import Reference
-from workbench.smv.engines import RawTrace
+from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel
 from workbench.verify.answer.verdict import Trace, TraceStep
 from workbench.verify.answer.waiting import Waiting
 from workbench.verify.ask.environment import Environment
 
 CONFIRMED = "confirmed by execution"
+Inputs = Sequence[Mapping[str, Value]]
+"""Per step the events on the inputs."""
 
 
 @phase("replaying the run that was found")
@@ -66,21 +69,21 @@ def decode(
     replay = f"model gap at step {gap}"
     if gap is None:
         replay = _outside(environment, raw, executed(pipeline, bounds, rounds, again, waiting))
-    steps = tuple(
-        TraceStep(
-            heard(pipeline, given, step.pipes),
-            step.pipes,
-            step.queues,
-            step.overflows,
-            held,
-            given is END,
-            environment.outside(state),
-        )
-        for given, step, held, state in zip(inputs, simulated, waiting, raw.steps, strict=False)
-    )
+    shown = zip(shown_steps(pipeline, inputs, simulated, waiting), raw.steps, strict=False)
+    steps = tuple(replace(step, outside=environment.outside(state)) for step, state in shown)
     varies = () if raw.loop is None else _varying(again, waiting, len(inputs), raw.loop)
     domains = dict(pipeline.domains)
     return Trace(steps, raw.loop, shows, shortest, replay, domains, bounds, varies, whole)
+
+
+def shown_steps(
+    pipeline: Pipeline, inputs: Inputs, steps: Iterable[Step], waiting: Iterable[Mapping[str, Waiting]]
+) -> tuple[TraceStep, ...]:
+    """The steps of a run of a flat pipeline on these inputs, with their `contents`."""
+    return tuple(
+        TraceStep(heard(pipeline, given, step.pipes), step.pipes, step.queues, step.overflows, held, given is END)
+        for given, step, held in zip(inputs, steps, waiting, strict=False)
+    )
 
 
 def contents(pipeline: Pipeline, steps: Sequence[Step | TraceStep]) -> list[dict[str, Waiting]]:
@@ -201,7 +204,7 @@ def _engine_gap(smv: SmvModel, raw: RawTrace, simulated: Sequence[Any]) -> int |
 def executed(
     pipeline: Pipeline,
     bounds: Mapping[str, int],
-    inputs: Sequence[Mapping[str, Value]],
+    inputs: Inputs,
     expected: Sequence[Step],
     waiting: Sequence[Mapping[str, Waiting]],
 ) -> str:
@@ -217,17 +220,13 @@ def executed(
             if any_escape:
                 return f"{CONFIRMED} up to step {position}, where a number the property does not see leaves its domain"
             return f"model gap at step {position}"
-        # whatever waits comes to the head of its queue in the end, or waits before the last step, which may overflow
-        late = position >= len(expected) - 2
-        waits = executor.contents() == held if late else _alike(executor.lines, held)
+        # otherwise both ends are enough: whatever waits comes to the head of its queue in the end, or waits before the
+        # last step, which may overflow
+        whole = position >= len(expected) - 2
+        waits = executor.contents() == held if whole else all(held[q].ends_as(x) for q, x in executor.lines.items())
         if step.overflows or any_escape or not _same(record, step) or not waits:
             return f"model gap at step {position}"
     return CONFIRMED
-
-
-def _alike(lines: Mapping[str, Sequence[Value]], held: Mapping[str, Waiting]) -> bool:
-    """Whether the executor's queues have the same lengths and the same events at both ends."""
-    return all(held[queue].ends_as(line) for queue, line in lines.items())
 
 
 def _same(record: StepRecord, step: Step) -> bool:
@@ -239,7 +238,7 @@ def _same(record: StepRecord, step: Step) -> bool:
     return all(record.queues[queue] == length for queue, length in step.queues.items())
 
 
-def _open_loop(smv: SmvModel, simulator: Simulator, inputs: Sequence[Mapping[str, Value]], loop: int) -> int | None:
+def _open_loop(smv: SmvModel, simulator: Simulator, inputs: Inputs, loop: int) -> int | None:
     """A lasso must come back, in every variable the property depends on, to the state it loops to."""
     steps = simulator.trace_to_overflow([*inputs, {}])
     first, again = (

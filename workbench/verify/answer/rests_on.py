@@ -82,7 +82,7 @@ def grounds(model: Model, findings: EngineRemarks, chosen: Integer) -> Grounds:
         chosen not in model.integers,
         findings.wraps,
         findings.clamps,
-        tuple(sorted(str(domain) for domain in model.integers - {chosen})),
+        _own(model, chosen),
     )
 
 
@@ -103,14 +103,7 @@ def explain(model: Model, findings: EngineRemarks, chosen: Integer) -> tuple[str
     found = _bounds(model, findings)
     if findings.late and findings.outcome is Outcome.WITHIN_BOUNDS:
         found.append(f"not live within these bounds: after some {findings.late} steps no output comes before that")
-    if chosen in model.integers:
-        found.append(f"N = {chosen.n}, {chosen.overflow} integers")
-    else:
-        found.append("every N: it does not depend on values of type int")
-    own = sorted(str(domain) for domain in model.integers - {chosen})
-    if own:
-        found.append(f"the pipeline's own domains: {', '.join(own)}")
-    return (*found, *_arithmetic(model, findings))
+    return (*found, *explain_numbers(model, findings.wraps, findings.clamps, chosen))
 
 
 def _bounds(model: Model, findings: EngineRemarks) -> list[str]:
@@ -129,19 +122,29 @@ def _bounds(model: Model, findings: EngineRemarks) -> list[str]:
     return [f"{shown}: {said}"]
 
 
-def _arithmetic(model: Model, findings: EngineRemarks) -> list[str]:
-    """What the ends of the integer domains did."""
+def _own(model: Model, chosen: Integer) -> tuple[str, ...]:
+    """The pipeline's own domains of integers."""
+    return tuple(sorted(str(domain) for domain in model.integers - {chosen}))
+
+
+FOR_EVERY_N = "every N: it does not depend on values of type int"
+
+
+def explain_numbers(model: Model, wraps: bool | None, clamps: bool | None, chosen: Integer) -> list[str]:
+    """Which integers there are, and what the ends of their domains did; the parameters are as above."""
 
     def sizes(kind: Overflowing, less: int) -> str:
         return " or ".join(str(n - less) for n in sorted(d.n for d in model.integers if d.overflow is kind))
 
-    found = []
+    found = [f"N = {chosen.n}, {chosen.overflow} integers" if chosen in model.integers else FOR_EVERY_N]
+    if own := _own(model, chosen):
+        found.append(f"the pipeline's own domains: {', '.join(own)}")
     unbounded = "on some input: this says nothing about unbounded integers"
-    if findings.wraps:
+    if wraps:
         found.append(f"arithmetic wraps modulo {sizes(Overflowing.MODULAR, 0)} {unbounded}")
-    elif findings.wraps is None:
+    elif wraps is None:
         found.append("it was not decided whether arithmetic wraps")
-    if findings.clamps:
+    if clamps:
         found.append(f"arithmetic saturates at {sizes(Overflowing.SATURATING, 1)} {unbounded}")
     return found
 
@@ -155,3 +158,10 @@ def misfortunes(system: System) -> tuple[str, ...]:
         for name, processor in found.items()
         if isinstance(processor, Unreliable)
     )
+
+
+def ending(system: System, *, may: bool) -> list[str]:
+    """Whether the input streams may end, where that makes a difference."""
+    if system.end is None or system.end.now.name not in system.domains:
+        return []
+    return [f"the input streams {'may end at any step' if may else 'do not end'}"]

@@ -16,7 +16,7 @@ from workbench.faults.struck import place, struck
 from workbench.processors.held.group import flatten
 
 if TYPE_CHECKING:
-    from workbench.smv.engines import Reached
+    from workbench.smv.engines.engine import Reached
     from workbench.verify.answer.examine import Examined
     from workbench.verify.answer.problem import Problem
     from workbench.verify.answer.rests_on import Grounds

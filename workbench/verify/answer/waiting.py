@@ -19,18 +19,15 @@ class Waiting(Sequence[Value]):
 
     __slots__ = ("_line", "_start", "_stop")
 
-    def __init__(self, line: list[Value], start: int = 0, stop: int = 0) -> None:
-        self._line, self._start, self._stop = line, start, stop
+    def __init__(self, line: list[Value], start: int = 0, stop: int | None = None) -> None:
+        self._line, self._start, self._stop = line, start, len(line) if stop is None else stop
 
     def followed_by(self, events: Iterable[Value]) -> Waiting:
         """These events and then others. What came to the queue is shared with the moment before."""
         if self._stop != len(self._line):  # an event found no room
-            return Waiting([*self, *events])._all()
+            return Waiting([*self, *events])
         self._line.extend(events)
-        return Waiting(self._line, self._start, len(self._line))
-
-    def _all(self) -> Waiting:
-        return Waiting(self._line, 0, len(self._line))
+        return Waiting(self._line, self._start)
 
     def ends_as(self, line: Sequence[Value]) -> bool:
         """Whether a line has as many events, and the same ones at both ends."""

@@ -9,7 +9,7 @@ from typing import Literal
 from workbench.core.ops import AND, NOT, OR, conjunction, disjunction, either, negate
 from workbench.core.term import FALSE, TRUE, Term
 from workbench.ir.system import System
-from workbench.smv.engines import RawTrace
+from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.ask.properties import Question
 
@@ -49,9 +49,8 @@ class Environment:
         """Whether something outside of the pipeline decides what comes, which only SMV text tells."""
         return False
 
-    def print(self, system: System, *, stutter_reduced: bool, ends: bool, header: Sequence[str]) -> SmvModel:
-        """The model of a system in this environment."""
-        assume = self.assumptions(system, stutter_reduced=stutter_reduced, ends=ends)
+    def print(self, system: System, assume: Sequence[Term], header: Sequence[str]) -> SmvModel:
+        """The model of a system in this environment, with its `assumptions`."""
         return print_model(system, assume=assume, fair=self.fairness(system), header=header)
 
     def outside(self, state: Mapping[str, str]) -> dict[str, str]:

@@ -15,11 +15,11 @@ from workbench.core.ops import AND, IMPLIES, NOT, OR
 from workbench.core.term import FALSE, Term
 
 BOOLEAN = {"not", "and", "or", "implies"}
-CTL_UNARY = {"AG", "AF", "AX", "EG", "EF", "EX"}
-LTL_UNARY = {"G", "F", "X"}
-BINARY = {"AU", "EU", "U", "V"}
-DUAL = {"AG": "EF", "EF": "AG", "AF": "EG", "EG": "AF", "AX": "EX", "EX": "AX", "G": "F", "F": "G", "X": "X"}
-"""The operator that negation turns each unary one into; `U` and `V` are each other's."""
+DUAL = {
+    "AG": "EF", "EF": "AG", "AF": "EG", "EG": "AF", "AX": "EX", "EX": "AX", "G": "F", "F": "G", "X": "X",
+    "U": "V", "V": "U", "and": "or", "or": "and",
+}  # fmt: skip
+"""The operator that negation turns each of these into."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,6 @@ class Formula:
             yield self.term
         for arg in self.args:
             yield from arg.atoms()
-
-    def operators(self) -> set[str]:
-        """The temporal operators in it."""
-        return {self.op for _ in [0] if self.op not in BOOLEAN | {"atom"}} | {
-            op for arg in self.args for op in arg.operators()
-        }
 
 
 def atom(term: Term) -> Formula:
@@ -69,12 +63,8 @@ def nnf(formula: Formula, *, negated: bool = False) -> Formula:
     inner = tuple(nnf(arg, negated=negated) for arg in args)
     if not negated:
         return Formula(op, inner)
-    if op in ("and", "or"):
-        return Formula("or" if op == "and" else "and", inner)
     if op in DUAL:
         return Formula(DUAL[op], inner)
-    if op in ("U", "V"):
-        return Formula("V" if op == "U" else "U", inner)
     p, q = inner  # both already negated; !A[p U q] = E[!q U !p & !q] | EG !q, and dually
     path = "E" if op == "AU" else "A"
     return Formula("or", (Formula(f"{path}U", (q, Formula("and", (p, q)))), Formula(f"{path}G", (q,))))
@@ -107,6 +97,6 @@ def to_smv(formula: Formula, terms: Callable[[Term], str]) -> str:
         return "(" + SIGNS[formula.op].join(parts) + ")"
     if formula.op in ("AU", "EU"):
         return f"{formula.op[0]} [{parts[0]} U {parts[1]}]"
-    if formula.op in BINARY:
+    if len(parts) == 2:
         return f"({parts[0]} {formula.op} {parts[1]})"
     return f"{formula.op} ({parts[0]})"

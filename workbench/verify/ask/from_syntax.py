@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from workbench.core.term import Term
 from workbench.errors import LanguageError
 from workbench.ir.system import System
 from workbench.language.syntax import Expression, PipelineReference, PropertySyntax
-from workbench.smv.engines import QueryKind
+from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.equivalence import TOLERATES, WRITTEN, Equivalence, equivalent_to, tolerating
 from workbench.verify.ask.labels import Labels
 from workbench.verify.ask.properties import (
@@ -29,11 +30,7 @@ if TYPE_CHECKING:
     from workbench.language import Loaded
 
 
-class _Plain(Protocol):
-    def __call__(self) -> Property: ...
-
-
-PLAIN: dict[str, _Plain] = {
+PLAIN: dict[str, Callable[[], Property]] = {
     "liveness": liveness,
     "response": response,
     "no-overflow": no_overflow,

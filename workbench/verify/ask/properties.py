@@ -8,22 +8,21 @@ are asked as invariants (design section 5, rule 5).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial, reduce
+from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Domain, Range
-from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, both, conjunction, disjunction, either, ite, negate
+from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, as_term, both, conjunction, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import TRUE, Term, leaves, var
+from workbench.core.program import Program
+from workbench.core.term import Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, observe
 from workbench.ir.system import Pipe, Queue, StateVariable, System, packed
-from workbench.smv.engines import QueryKind
+from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.formula import Formula, atom, build
-
-if TYPE_CHECKING:
-    from workbench.language import Loaded
 
 SILENCE = "silence"
 
@@ -68,15 +67,13 @@ class Property:
 
     name: str
     question: Callable[[System], Question]
-    explanation: str = ""
 
     def __str__(self) -> str:
         return self.name
 
-    def asked_of(self, subject: Pipeline | Loaded, integers: Domain) -> tuple[Pipeline, Property]:
+    def asked_of(self, subject: Program, integers: Domain) -> tuple[Pipeline, Property]:
         """The pipeline that is asked about, over a domain for `int`, and what is asked of it."""
-        pipeline = subject if isinstance(subject, Pipeline) else subject.pipeline
-        return pipeline.resolve(integers), self
+        return subject.pipeline.resolve(integers), self
 
 
 def outputs(system: System) -> list[Term]:
@@ -116,24 +113,23 @@ def liveness() -> Property:
         spoken = speaking(system)
         return Question(system, "ctl", formula, ends=False, failure=text, in_bounds=in_bounds, exercised=spoken)
 
-    return Property("liveness", question, "AG EF some output")
+    return Property("liveness", question)
+
+
+def again_and_again(terms: Sequence[Term]) -> Formula:
+    """Each of the terms is true infinitely often."""
+    return reduce(partial(build, "and"), (build("G", build("F", atom(term))) for term in terms))
 
 
 def response() -> Property:
     """Events for ever on every input give outputs for ever (GF in -> GF out)."""
 
     def question(system: System) -> Question:
-        def often(terms: list[Term]) -> Formula:
-            found = build("G", build("F", atom(terms[0])))
-            for term in terms[1:]:
-                found = build("and", found, build("G", build("F", atom(term))))
-            return found
-
-        formula = build("implies", often(arrivals(system)), often(outputs(system)))
+        formula = build("implies", again_and_again(arrivals(system)), again_and_again(outputs(system)))
         text = "the loop feeds every input for ever, and an output falls silent"
         return Question(system, "ltl", formula, ends=False, failure=text, exercised=speaking(system))
 
-    return Property("response", question, "GF every input -> GF every output")
+    return Property("response", question)
 
 
 def bounded_liveness(k: int) -> Property:
@@ -148,7 +144,7 @@ def bounded_liveness(k: int) -> Property:
         broken = both(silent, GE(count, k))
         return Question(watched, "invar", atom(NOT(broken)), failure=text, exercised=speaking(system))
 
-    return Property(f"bounded-liveness({k})", question, f"at most {k} silent steps in a row")
+    return Property(f"bounded-liveness({k})", question)
 
 
 def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
@@ -164,85 +160,100 @@ def _silence(system: System, k: int, silent: Term) -> tuple[System, Term]:
     return observe(system, observer, [StateVariable(count.name, Range(0, k), 0, after)], []), count
 
 
-def no_overflow() -> Property:
-    """No event ever arrives at a full queue."""
-
-    def question(system: System) -> Question:
-        happened = var(f"{FLAG}:happened", BOOL)
-        found = [both(q.overflow, NOT(happened)) for q in system.queues.values()]
-        formula = atom(NOT(disjunction(found))) if found else atom(TRUE)
-        text = "an event arrives at a full queue"
-        return Question(system, "invar", formula, about_overflow=True, failure=text, exercised=waiting(system))
-
-    return Property("no-overflow", question, "no event arrives at a full queue")
-
-
-def no_full_queues() -> Property:
-    """The paper's condition: no queue ever holds as many events as it can (TIME 2021, section 4.2)."""
-
-    def question(system: System) -> Question:
-        full = [EQ(q.length, q.capacity) for q in system.queues.values()]
-        formula = atom(NOT(disjunction(full))) if full else atom(TRUE)
-        # what holds nothing is full before the first event, too
-        stutter = all(q.capacity > 0 for q in system.queues.values())
-        text = "a queue is full at the end of a step"
-        return Question(system, "invar", formula, stutter=stutter, failure=text, exercised=waiting(system))
-
-    return Property("no-full-queues", question, "no queue holds its capacity (TIME 2021, 4.2)")
-
-
 Exercised = Callable[[System], tuple[tuple[str, Term], ...]]
 """The `exercised` conditions of a question."""
 
 
-def no_cases(system: System) -> tuple[tuple[str, Term], ...]:
+def no_cases(_: System) -> tuple[tuple[str, Term], ...]:
     """None are known."""
-    del system
     return ()
+
+
+def invariant(
+    name: str,
+    term: Callable[[System], Any],
+    failure: str,
+    exercised: Exercised = no_cases,
+    *,
+    about_overflow: bool = False,
+    compares: bool = False,
+) -> Property:
+    """That a condition on a system is true at every step; the rest is as in `Question`."""
+
+    def question(system: System) -> Question:
+        return Question(
+            system,
+            "invar",
+            atom(as_term(term(system), BOOL)),
+            about_overflow=about_overflow,
+            failure=failure,
+            compares=compares,
+            exercised=exercised(system),
+        )
+
+    return Property(name, question)
 
 
 def always(make: Callable[[System], Term], text: str, cases: Exercised = no_cases) -> Property:
     """An invariant of every step that carries an input event, as a term over the system's labels."""
+    return invariant(f"always {text}", make, f"'{text}' is false", cases)
+
+
+def overflow_of(queues: Iterable[Queue]) -> Any:
+    """An event arrives at one of these queues and finds no room, before any other has."""
+    happened = var(f"{FLAG}:happened", BOOL)
+    return disjunction(both(queue.overflow, negate(happened)) for queue in queues)
+
+
+def no_overflow() -> Property:
+    """No event ever arrives at a full queue."""
+    failure = "an event arrives at a full queue"
+    return invariant(
+        "no-overflow", lambda s: negate(overflow_of(s.queues.values())), failure, waiting, about_overflow=True
+    )
+
+
+def no_full_queues() -> Property:
+    """The paper's condition: no queue ever holds as many events as it can (TIME 2021, section 4.2)."""
+    full = "a queue is full at the end of a step"
+    held = invariant("no-full-queues", lambda s: negate(disjunction(map(is_full, s.queues.values()))), full, waiting)
 
     def question(system: System) -> Question:
-        failure = f"'{text}' is false"
-        return Question(system, "invar", atom(make(system)), failure=failure, exercised=cases(system))
+        # what holds nothing is full before the first event, too
+        return replace(held.question(system), stutter=all(q.capacity > 0 for q in system.queues.values()))
 
-    return Property(f"always {text}", question, "an invariant")
+    return replace(held, question=question)
+
+
+def is_full(queue: Queue) -> Any:
+    """A queue holds as many events as it can."""
+    return EQ(queue.length, queue.capacity)
 
 
 def never_false() -> Property:
     """No output ever says false: what a monitor promises (TIME 2021, section 4.3)."""
 
-    def question(system: System) -> Question:
-        said = [either(negate(slot.present), slot.value) for pipe in _verdicts(system) for slot in pipe.slots]
-        return Question(system, "invar", atom(conjunction(said)), failure="the monitor says false")
+    def said(system: System) -> Any:
+        slots = [slot for pipe in _verdicts(system) for slot in pipe.slots]
+        return conjunction(either(negate(slot.present), slot.value) for slot in slots)
 
-    return Property("never-false", question, "no output ever says false")
+    return invariant("never-false", said, "the monitor says false")
 
 
 def often_true() -> Property:
     """Every output says true again and again, for ever (GF out)."""
 
     def question(system: System) -> Question:
-        parts = [build("G", build("F", atom(says_true(pipe)))) for pipe in _verdicts(system)]
-        formula = parts[0]
-        for part in parts[1:]:
-            formula = build("and", formula, part)
+        formula = again_and_again([says_true(pipe) for pipe in _verdicts(system)])
         text = "from some step on the monitor never says true"
         return Question(system, "ltl", formula, stutter=False, ends=False, failure=text)
 
-    return Property("often-true", question, "GF every output says true")
+    return Property("often-true", question)
 
 
 def silent() -> Property:
     """No output ever carries an event."""
-
-    def question(system: System) -> Question:
-        spoken = disjunction(outputs(system))
-        return Question(system, "invar", atom(negate(spoken)), failure="an output carries an event")
-
-    return Property("silent", question, "no output ever carries an event")
+    return invariant("silent", lambda system: negate(disjunction(outputs(system))), "an output carries an event")
 
 
 def says_true(pipe: Pipe) -> Term:
@@ -267,41 +278,29 @@ def temporal(kind: QueryKind, make: Callable[[System], Formula], text: str, case
     """A CTL or LTL formula over the system's labels, asked of the unreduced model."""
 
     def question(system: System) -> Question:
+        failure = f"the run violates {text}"
         return Question(
-            system,
-            kind,
-            make(system),
-            stutter=False,
-            failure=f"the run violates {text}",
-            kleene=kind == "ctl",
-            exercised=cases(system),
+            system, kind, make(system), stutter=False, failure=failure, kleene=kind == "ctl", exercised=cases(system)
         )
 
-    return Property(f"{kind}({text})", question, f"a {kind.upper()} formula")
+    return Property(f"{kind}({text})", question)
 
 
 def stepwise_equal(left: str, right: str, *, approximates: bool = False) -> Property:
     """Two pipes carry the same event, or none, at every step (TIME 2021, section 4.1)."""
 
-    def question(system: System) -> Question:
+    def cases(system: System) -> tuple[tuple[str, Term], ...]:
         a, b = system.pipes[left], system.pipes[right]
-        exercised = (f"'{left}' and '{right}' carry an event", both(a.present, b.present))
         if approximates:
-            exercised = (f"'{right}' says true", says_true(b))
-        return Question(
-            system,
-            "invar",
-            atom(_agree(system, left, right, approximates=approximates)),
-            failure=f"'{left}' and '{right}' differ",
-            compares=True,
-            exercised=(exercised,),
-        )
+            return ((f"'{right}' says true", says_true(b)),)
+        return ((f"'{left}' and '{right}' carry an event", both(a.present, b.present)),)
 
-    name = "approximates" if approximates else "stepwise-equal"
-    return Property(f"{name}({left}, {right})", question)
+    name = f"{'approximates' if approximates else 'stepwise-equal'}({left}, {right})"
+    agree = partial(_agree, left=left, right=right, approximates=approximates)
+    return invariant(name, agree, f"'{left}' and '{right}' differ", cases, compares=True)
 
 
-def _agree(system: System, left: str, right: str, *, approximates: bool) -> Term:
+def _agree(system: System, left: str, right: str, *, approximates: bool) -> Any:
     a, b = packed(system.pipes[left].slots), packed(system.pipes[right].slots)
     agree: list[Term] = []
     for x, y in itertools.zip_longest(a, b):
@@ -313,18 +312,19 @@ def _agree(system: System, left: str, right: str, *, approximates: bool) -> Term
         else:
             same = conjunction(EQ(m, n) for m, n in zip(leaves(x.value), leaves(y.value), strict=True))
         agree.append(AND(EQ(x.present, y.present), either(negate(x.present), same)))
-    together: Term = conjunction(agree)
-    return together
+    return conjunction(agree)
 
 
 def conjoined(name: str, parts: list[Property]) -> Property:
-    """Several invariants asked as one."""
+    """Several invariants asked as one; one alone keeps its name."""
+    if len(parts) == 1:
+        return parts[0]
 
     def question(system: System) -> Question:
         asked = [part.question(system) for part in parts]
         terms = [q.formula.term for q in asked]
         exercised = tuple(dict.fromkeys(case for q in asked for case in q.exercised))
-        return replace(asked[0], formula=atom(conjunction(terms)), failure=asked[0].failure, exercised=exercised)
+        return replace(asked[0], formula=atom(conjunction(terms)), exercised=exercised)
 
     return Property(name, question)
 

@@ -19,12 +19,13 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
+from workbench.core.program import Program
 from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
 from workbench.processors.held.group import flatten, with_room
 from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import CONFIRMED, contents, heard
-from workbench.verify.answer.rests_on import misfortunes
+from workbench.verify.answer.rests_on import FOR_EVERY_N, ending, explain_numbers, misfortunes
 from workbench.verify.answer.verdict import Trace, TraceStep
 from workbench.verify.buffers.pending import waiting
 from workbench.verify.buffers.pumping import Pump
@@ -170,7 +171,7 @@ class Buffers:
         }
 
 
-def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MOST) -> Buffers:
+def buffers(pipeline: Program, settings: Settings | None = None, most: int = MOST) -> Buffers:
     """The smallest capacity of each queue of a pipeline.
 
     Parameters
@@ -198,13 +199,13 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
         return found
 
 
-def _buffers(pipeline: Pipeline, settings: Settings, most: int) -> Buffers:
+def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
     found: list[Buffer] = []
     flat: Pipeline | None = None
     try:
         with Budget(settings.seconds, settings.memory_mb):
-            flat = flatten(pipeline.resolve(settings.domain)).with_capacities({})
+            flat = flatten(pipeline.pipeline.resolve(settings.domain)).with_capacities({})
             _each(flat, settings, most, found)
     except LimitMet as met:  # between two queues
         if flat is None:
@@ -271,7 +272,7 @@ def _buffer(regions: Regions, queue: str, proven: Mapping[str, int], settings: S
         status=status,
         capacity=found.at_least if status is QueueStatus.BOUNDED else None,
         at_least=None if status is QueueStatus.UNBOUNDED else found.at_least,
-        for_every_n=_for_every_n(found, settings),
+        for_every_n=bool(found.argument) or (found.model is not None and settings.domain not in found.model.integers),
         event_bits=event_bits(pipeline.domains[pipeline.sources[queue]]),
         witness=witness,
         growth=growth,
@@ -311,10 +312,6 @@ def _inside(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
     )
 
 
-def _for_every_n(found: Found, settings: Settings) -> bool:
-    return bool(found.argument) or (found.model is not None and settings.domain not in found.model.integers)
-
-
 def event_bits(domain: Domain) -> int:
     """Bits that hold one event of a finite domain, each scalar part on its own."""
     return sum(((part.size or 1) - 1).bit_length() for _, part in scalars(domain))
@@ -323,30 +320,14 @@ def event_bits(domain: Domain) -> int:
 def _rests_on(found: Found, settings: Settings) -> tuple[str, ...]:
     model = found.model
     if found.argument:
-        return (f"counting: {found.argument}", "every N: it does not depend on values of type int")
+        return f"counting: {found.argument}", FOR_EVERY_N
     if model is None:
         return ()
-    said = ["every N: it does not depend on values of type int"]
-    if settings.domain in model.integers:
-        said = [f"N = {settings.n}, {settings.integers} integers"]
-        if found.wraps:
-            said.append(
-                f"arithmetic wraps modulo {settings.n} on some input: this says nothing about unbounded integers"
-            )
-        elif found.wraps is None:
-            said.append("it was not decided whether arithmetic wraps")
-    own = sorted(str(domain) for domain in model.integers - {settings.domain})
-    if own:
-        said.append(f"the pipeline's own domains: {', '.join(own)}")
-    said += misfortunes(model.system)
+    said = [*explain_numbers(model, found.wraps, False, settings.domain), *misfortunes(model.system)]
     if found.region:
         said.append(f"it is enough for any events on '{found.region}', which all of the queue's events come from")
-    said.append(settings.environment.describe())
-    end = model.system.end
-    if end and end.now.name in model.system.domains:
-        ends = "do not end" if settings.environment.fair else "may end at any step"
-        said.append(f"the input streams {ends}")
-    return tuple(said)
+    env = settings.environment
+    return (*said, env.describe(), *ending(model.system, may=env.may_end))
 
 
 # --- runs that show it, on the reference executor ---------------------------------------------------------------

@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from workbench.core.domain import BOOL
-from workbench.core.ops import NOT, both
+from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
-from workbench.core.term import var
 from workbench.ir.compose import outline
-from workbench.ir.reduce import FLAG
 from workbench.ir.simulate import Simulator
-from workbench.ir.system import System, instance_of
+from workbench.ir.system import instance_of
 from workbench.processors.held.group import with_room
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.answer.verdict import Outcome, Trace, Verdict
-from workbench.verify.ask.formula import atom
-from workbench.verify.ask.properties import Property, Question
+from workbench.verify.ask.properties import invariant, overflow_of
 from workbench.verify.buffers.pumping import Pump, cone
 from workbench.verify.buffers.search import InputSteps, upstream
 
@@ -89,14 +85,9 @@ def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
 
 def _asked(part: Pipeline, queue: str, capacity: int, settings: Settings) -> Verdict:
     """Whether never more positions wait than this."""
-
-    def question(system: System) -> Question:
-        happened = var(f"{FLAG}:happened", BOOL)
-        asked = NOT(both(system.queues[queue].overflow, NOT(happened)))
-        text = f"more than {capacity} positions wait in queue({queue})"
-        return Question(system, "invar", atom(asked), about_overflow=True, failure=text)
-
-    return check(with_room(part, {queue: capacity}), Property(f"{queue} has room", question), settings)
+    text = f"more than {capacity} positions wait in queue({queue})"
+    room = invariant(f"{queue} has room", lambda s: negate(overflow_of([s.queues[queue]])), text, about_overflow=True)
+    return check(with_room(part, {queue: capacity}), room, settings)
 
 
 def _pump(part: Pipeline, queue: str, q: Mapping[str, int], verdict: Verdict) -> tuple[InputSteps, Pump] | None:

@@ -33,7 +33,6 @@ class Regions:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
-        self.makers = {pipe: node for node in pipeline.nodes for pipe in node.outputs}
 
     def found(self, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> Found | None:
         """What the part between a pipe and the queue says, where that is the whole answer, for every N."""
@@ -43,7 +42,7 @@ class Regions:
         source = self._source(before.nodes[-1])
         if source is None or before.widths[source] != 1 or self._depends_on_integers(source):
             return None
-        part = self._part(before, source)
+        part = upstream(self.pipeline, queue, source)
         free = replace(settings, environment=Environment())
         found = QueueSearch(part, queue, proven, free, most).run()
         if found.at_most is None or found.reason or found.model is None or found.model.integers:
@@ -71,25 +70,6 @@ class Regions:
         for node in self.pipeline.nodes:
             shared = set.intersection(*(found[pipe] for pipe in node.inputs))
             found.update((pipe, shared | {pipe}) for pipe in node.outputs)
-        return found
-
-    def _part(self, before: Pipeline, source: str) -> Pipeline:
-        """The processors behind a pipe, which becomes the input."""
-        reached, nodes = {source}, []
-        wanted = self._needed(before.nodes[-1], source)
-        for node in before.nodes:
-            if wanted.intersection(node.outputs) or node is before.nodes[-1]:
-                reached.update(node.outputs)
-                nodes.append(node)
-        return Pipeline(before.name, ((source, before.domains[source]),), tuple(nodes), before.outputs)
-
-    def _needed(self, last: Node, source: str) -> set[str]:
-        """The pipes from which `last` is reached, back to the source and without it."""
-        found, todo = set(last.inputs) - {source}, [pipe for pipe in last.inputs if pipe != source]
-        while todo:
-            fresh = {pipe for pipe in self.makers[todo.pop()].inputs if pipe != source} - found
-            found |= fresh
-            todo += fresh
         return found
 
     def _depends_on_integers(self, pipe: str) -> bool:

@@ -22,7 +22,7 @@ from workbench.ir.compose import compose, outline
 from workbench.ir.reduce import Model, focus
 from workbench.ir.relax import look_ahead, opened, queue_instance
 from workbench.ir.system import System
-from workbench.smv.engines import Answer, EngineLimits
+from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.smv.printer import SmvModel, print_model
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import inputs_of
@@ -66,7 +66,6 @@ class Found:
     argument: what proves that no event ever waits, where that is not the engine.
     region: the pipe behind which the queue was asked about, for any events on it; empty: from the inputs on.
     reason: why the search was given up.
-    gap: whether a run of the model did not do what the model says, which is a defect.
     """
 
     at_least: int = 0
@@ -80,7 +79,6 @@ class Found:
     argument: str = ""
     region: str = ""
     reason: str = ""
-    gap: bool = False
 
 
 NEVER_AHEAD = "its events derive one by one from those that they meet, so none of them ever waits"
@@ -118,16 +116,20 @@ def _at_most_one(pipeline: Pipeline, system: System, maker: Node, pipe: str) -> 
     return emits is takes or (emits.op is AND and takes in emits.args)
 
 
-def upstream(pipeline: Pipeline, queue: str) -> Pipeline:
-    """The part of a flat pipeline that ends with the processor of this queue."""
+def upstream(pipeline: Pipeline, queue: str, source: str = "") -> Pipeline:
+    """The part of a flat pipeline that ends with the processor of this queue, and begins with `source` if one is given.
+
+    That is a pipe, which becomes the input.
+    """
     last = next(node for node in pipeline.nodes if queue in (*node.queues, node.pending))
-    wanted, kept = set(last.inputs), [last]
+    wanted, kept = set(last.inputs) - {source}, [last]
     for node in reversed(pipeline.nodes):
         if node is not last and wanted.intersection(node.outputs):
-            wanted.update(node.inputs)
+            wanted.update({*node.inputs} - {source})
             kept.append(node)
     nodes: tuple[Node, ...] = tuple(reversed(kept))
     inputs = tuple(each for each in pipeline.inputs if each[0] not in pipeline.oracles or each[0] in wanted)
+    inputs = ((source, pipeline.domains[source]),) if source else inputs
     return Pipeline(pipeline.name, inputs, nodes, (("out", last.outputs[0]),))
 
 
@@ -220,7 +222,6 @@ class QueueSearch:
             return True
         others = sorted(self.open.intersection(course.moments))
         if not others:
-            self.found.gap = True
             raise GivenUp(f"model gap: a run of the model does not make more than {length} events wait")
         if never_ahead(self.pipeline, self.queue):
             self.found.at_most, self.found.argument = 0, NEVER_AHEAD

@@ -16,8 +16,7 @@ from dataclasses import replace
 from workbench.budget import phase
 from workbench.core.domain import Bool, Range
 from workbench.errors import EngineDisagreement, EngineMissing, FormulaTooLong
-from workbench.smv.engines import Answer, Engine, EngineLimits
-from workbench.smv.engines.engine import Reached, patience, unshown
+from workbench.smv.engines.engine import Answer, Engine, EngineLimits, Reached, patience, unshown
 from workbench.verify.decide.decision import Decider, Decision
 from workbench.verify.decide.part import Part
 from workbench.verify.decide.table import EngineRow, Turn, engine_rows, get_engine, single_engines

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from workbench.budget import remaining
-from workbench.smv.engines import Answer, EngineLimits
+from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.verify.decide.part import Part
 
 

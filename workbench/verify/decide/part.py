@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from workbench.core.term import Term
 from workbench.ir.reduce import Model
-from workbench.smv.engines import Query, QueryKind, Task
+from workbench.smv.engines.engine import Query, QueryKind, Task
 from workbench.smv.printer import SmvModel
 from workbench.verify.ask.formula import Formula, to_smv
 

@@ -16,8 +16,8 @@ from workbench.errors import EngineError, EngineMissing, WorkbenchError
 from workbench.extensions import rows
 
 if TYPE_CHECKING:
-    from workbench.smv.engines import Availability, Engine
     from workbench.smv.engines.embedded import PynusmvEngine
+    from workbench.smv.engines.engine import Availability, Engine
     from workbench.verify.decide.decision import Decider
 
 
@@ -131,7 +131,7 @@ def find_engines() -> list[Availability]:
 
 
 def _probe(row: EngineRow) -> Availability:
-    from workbench.smv.engines import Availability, Query, Task
+    from workbench.smv.engines.engine import Availability, Query, Task
 
     try:
         if row.decider:

@@ -25,7 +25,7 @@ from workbench.errors import (
     WorkbenchError,
     did_you_mean,
 )
-from workbench.smv.engines import EngineLimits, Query, Task, TaskResult
+from workbench.smv.engines.engine import EngineLimits, Query, Task, TaskResult
 from workbench.smv.system import SmvSystem, expression
 from workbench.smv.terms import CAST_LIMIT, constant, show_smv, type_of, word_width
 from workbench.verify.decide.table import complete_engine
@@ -79,6 +79,9 @@ class _Wanted(NamedTuple):
     local: str
     domain: Domain
     text: str
+
+    def wire(self, given: str) -> Wire:
+        return Wire(self.local, self.domain, self.text, given)
 
 
 def _bound(
@@ -136,7 +139,7 @@ class _Driver:
         self._checked("", Query("ctl" if self.source.fairness else "invar", "FALSE"))
         names = {leaf.local: self._named(leaf) for leaf in leaves_of}
         if self._fits([(leaf, names[leaf.local]) for leaf in leaves_of]):
-            return tuple(Wire(leaf.local, leaf.domain, leaf.text, names[leaf.local]) for leaf in leaves_of)
+            return tuple(leaf.wire(names[leaf.local]) for leaf in leaves_of)
         return tuple(self._fitted(leaf, names[leaf.local], names[f"{leaf.of}:present"]) for leaf in leaves_of)
 
     def _named(self, leaf: _Wanted) -> str:
@@ -151,11 +154,7 @@ class _Driver:
         while name in self.definitions:
             name = self.source.fresh(f"{name}_")
         self.definitions[name] = f"({leaf.text})"
-        try:
-            self._ask("", f"({self.name}.{name} = {self.name}.{name}) & FALSE")
-        except Undecided:
-            raise
-        except EngineError as error:
+        if error := self._refused("", f"({self.name}.{name} = {self.name}.{name}) & FALSE"):
             message = re.sub(r"^(TYPE ERROR : )?line \d+ ?: ", "", error.what).partition("\n")[0]
             raise TypingError(
                 f"'{leaf.text}' for {leaf.shown}: {message}",
@@ -171,30 +170,30 @@ class _Driver:
         for number, (leaf, given) in enumerate(leaves_of):
             labels = {label: label for label in getattr(leaf.domain, "labels", ())}
             lines.append(f"VAR {fit}{number} : {type_of(leaf.domain, labels)}; ASSIGN {fit}{number} := {given};")
-        return self._accepts("\n".join(lines), "FALSE")
+        return not self._refused("\n".join(lines), "FALSE")
 
     def _fitted(self, leaf: _Wanted, given: str, present: str) -> Wire:
         """A leaf that may need a conversion, or a proof that its values lie in its domain."""
         if self._fits([(leaf, given)]):
-            return Wire(leaf.local, leaf.domain, leaf.text, given)
+            return leaf.wire(given)
         if isinstance(leaf.domain, Enum):
             inside = f"{given} in {{{', '.join(leaf.domain.labels)}}}"
             self._typed(leaf, f"CONSTANTS {', '.join(leaf.domain.labels)};", inside, "its constants")
             self._stays(leaf, inside, given, present)
-            return self._wire(leaf, f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
+            return leaf.wire(f"case {inside} : {given}; TRUE : {leaf.domain.default}; esac")
         if isinstance(leaf.domain, Integer | Range):
-            number = given if self._accepts("", f"({given} + 0 = 0) & FALSE") else self._word(leaf, given)
+            number = self._word(leaf, given) if self._refused("", f"({given} + 0 = 0) & FALSE") else given
             self._typed(leaf, "", f"{number} >= 0", "numbers")
-            if self._accepts("", f"({given} -> TRUE) & FALSE"):
+            if not self._refused("", f"({given} -> TRUE) & FALSE"):
                 raise self._mistyped(leaf, "numbers", "write case ... : 1; TRUE : 0; esac")
             inside = f"{number} >= {leaf.domain.lo} & {number} <= {leaf.domain.hi}"
             self._stays(leaf, inside, given, present)
-            return self._wire(leaf, _number(leaf.domain, number, inside))
+            return leaf.wire(_number(leaf.domain, number, inside))
         raise self._mistyped(leaf, "truth values", "compare it, e.g. count > 0")
 
     def _word(self, leaf: _Wanted, given: str) -> str:
         """A word as a number, which takes a case for each of its values."""
-        if self._accepts("", f"({given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
+        if not self._refused("", f"({given}[{LARGEST_WORD}:{LARGEST_WORD}] = 0ud1_0) & FALSE"):
             raise Refused(
                 f"'{leaf.text}' is a word of more than {LARGEST_WORD} bits, too many for {leaf.domain}",
                 where=self.source.path,
@@ -202,16 +201,8 @@ class _Driver:
             )
         return f"toint({given})"
 
-    @staticmethod
-    def _wire(leaf: _Wanted, given: str) -> Wire:
-        return Wire(leaf.local, leaf.domain, leaf.text, given)
-
     def _typed(self, leaf: _Wanted, sections: str, formula: str, what: str) -> None:
-        try:
-            self._ask(sections, f"({formula}) & FALSE")
-        except Undecided:
-            raise
-        except EngineError as error:
+        if error := self._refused(sections, f"({formula}) & FALSE"):
             raise self._mistyped(leaf, what, error.what.removeprefix("the formula is not correct: ")) from error
 
     def _mistyped(self, leaf: _Wanted, what: str, hint: str) -> TypingError:
@@ -233,18 +224,15 @@ class _Driver:
                 hint=_wider(leaf.domain),
             )
 
-    def _accepts(self, sections: str, formula: str) -> bool:
+    def _refused(self, sections: str, formula: str) -> EngineError | None:
+        """Have the engine read the system with more sections in main; what it says if it does not."""
         try:
-            self._ask(sections, formula)
+            self._checked(sections, Query("invar", formula))
         except Undecided:
             raise
-        except EngineError:
-            return False
-        return True
-
-    def _ask(self, sections: str, formula: str) -> None:
-        """Have the engine read the system with more sections in main; EngineError if it does not."""
-        self._checked(sections, Query("invar", formula))
+        except EngineError as error:
+            return error
+        return None
 
     def _checked(self, sections: str, query: Query, watch: tuple[str, ...] = ()) -> TaskResult:
         text = f"{self.source.part(self.module, self.definitions)}\nMODULE main\nVAR {self.name} : {self.module};\n"

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from workbench.core.domain import Domain
 from workbench.core.ops import disjunction, either, negate
-from workbench.core.term import leaves
+from workbench.core.term import Term, leaves
 from workbench.errors import Refused
 from workbench.ir.system import Instance, System
-from workbench.smv.engines import EngineLimits, RawTrace
+from workbench.smv.engines.engine import EngineLimits, RawTrace
 from workbench.smv.printer import SmvModel, Surroundings, print_model
 from workbench.smv.system import SmvSystem
 from workbench.verify.ask.environment import Environment
@@ -104,7 +104,7 @@ class Driven(Environment):
     def _always_present(self) -> bool:
         return any(wire.local.endswith(":present") and wire.text == "TRUE" for wire in self.wires)
 
-    def print(self, system: System, *, stutter_reduced: bool, ends: bool, header: Sequence[str]) -> SmvModel:
+    def print(self, system: System, assume: Sequence[Term], header: Sequence[str]) -> SmvModel:
         """The model of the system and the pipeline; every input is in it, so that traces show them all."""
         names = {i.name for i in system.inputs}
         inputs = [Instance(i.name, f"Input {i.name}", self._comment(i.name), ()) for i in system.inputs]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workbench.errors import EngineError
-from workbench.smv.engines import EngineLimits, Query, RawTrace, Task
 from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.engine import EngineLimits, Query, RawTrace, Task
 from workbench.smv.engines.smv import CLOCK, confine
 from workbench.verify.decide.table import complete_engine
 

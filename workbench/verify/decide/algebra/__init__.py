@@ -3,7 +3,3 @@
 Numbers cost nothing here: `x * (x + y)` and `x * x + x * y` are one polynomial, whatever N is. The other engines know
 numbers as bits. It proves and never refutes: what it cannot prove is left to them.
 """
-
-from workbench.verify.decide.algebra.decider import AlgebraDecider
-
-__all__ = ["AlgebraDecider"]

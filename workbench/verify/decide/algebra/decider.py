@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from workbench.smv.engines import Answer, EngineLimits
+from workbench.smv.engines.engine import Answer, EngineLimits
 from workbench.verify.decide.algebra.polynomial import Exhausted, Generators
 from workbench.verify.decide.algebra.relations import MonomialKind, Relations
 from workbench.verify.decide.decision import Decision

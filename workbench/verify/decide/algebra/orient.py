@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Polynomial, Rules
+from workbench.verify.decide.algebra.polynomial import Generators, Monomial, Polynomial, Rules, without
 
 
 def as_rules(
@@ -60,14 +60,12 @@ def _rank(bits: Monomial) -> tuple[int, Monomial]:
 
 
 class Ranking:
-    """Which number is above which others."""
+    """Which number is above which others: at first as in another order, if one is given."""
 
-    def __init__(self, below: Mapping[int, set[int]] | None = None) -> None:
-        self._below = {number: set(others) for number, others in (below or {}).items()}
-
-    def copy(self) -> Ranking:
-        """The same order, to be added to."""
-        return Ranking(self._below)
+    def __init__(self, like: Ranking | None = None) -> None:
+        self._below: dict[int, set[int]] = (
+            {number: set(others) for number, others in like._below.items()} if like else {}
+        )
 
     def lift(self, numbers: Monomial, others: Sequence[Monomial]) -> bool:
         """Put a product of numbers above other products, if that is possible.
@@ -77,9 +75,9 @@ class Ranking:
         if not numbers:
             return not others
         for first in dict.fromkeys(numbers):
-            rest = _without(numbers, first)
-            alike = [_without(other, first) for other in others if first in other]
-            tried = self.copy()
+            rest = without(numbers, (first,))
+            alike = [without(other, (first,)) for other in others if first in other]
+            tried = Ranking(self)
             below = {number for other in (numbers, *others) for number in other} - {first}
             if tried._put(first, below) and (not alike or tried.lift(rest, alike)):
                 self._below = tried._below
@@ -100,8 +98,3 @@ class Ranking:
             found |= fresh
             todo += fresh
         return found
-
-
-def _without(numbers: Monomial, number: int) -> Monomial:
-    place = numbers.index(number)
-    return numbers[:place] + numbers[place + 1 :]

@@ -145,7 +145,7 @@ class Rules:
             if found is None:
                 accumulate(done, monomial, factor)
                 continue
-            rest = _without(monomial, found)
+            rest = without(monomial, found)
             by = self.rules[found]
             self._generators.spend(len(by) + 1)
             for other, coefficient in by.items():
@@ -170,7 +170,8 @@ def _divides(divisor: Monomial, monomial: Monomial) -> bool:
     return all(divisor.count(generator) <= monomial.count(generator) for generator in divisor)
 
 
-def _without(monomial: Monomial, divisor: Monomial) -> Monomial:
+def without(monomial: Monomial, divisor: Monomial) -> Monomial:
+    """A monomial divided by one that divides it."""
     rest = list(monomial)
     for generator in divisor:
         rest.remove(generator)

@@ -91,7 +91,7 @@ class Relations:
         self._following = dict(zip(system.variables, following, strict=True))
         self.aspects = self._aspects_of_state()
         self._known = known.rules if known else {}
-        self._known_order: Ranking = known.order if known else Ranking()
+        self._known_order = known.order if known else None
         self._spaces = {over: self._at_first(over, kind) for over in self._rings()}
         self._orient()
         while self._refine():
@@ -165,7 +165,7 @@ class Relations:
 
     def _orient(self) -> None:
         """Make the relations that there are now the rules of translation."""
-        self.order: Ranking = self._known_order.copy()
+        self.order: Ranking = Ranking(self._known_order)
         self.rules: dict[CoefficientRing, dict[Monomial, Polynomial]] = {}
         for over, space in self._spaces.items():  # the exact ones come first, and hold in every ring
             known = {**self.rules.get(None, {}), **self._known.get(over, {})}

@@ -45,8 +45,7 @@ def kernel(space: list[Vector], images: Mapping[Monomial, Polynomial], generator
 def _image(row: Vector, images: Mapping[Monomial, Polynomial]) -> Vector:
     image: Vector = {}
     for monomial, factor in row.items():
-        for other, coefficient in images[monomial].items():
-            accumulate(image, other, factor * coefficient)
+        _combine(image, images[monomial], factor)
     return image
 
 
@@ -82,6 +81,6 @@ def _whole(row: Vector) -> Polynomial:
     return {monomial: factor // divisor for monomial, factor in whole.items()}
 
 
-def _combine(row: Vector, other: Vector, factor: Fraction) -> None:
+def _combine(row: Vector, other: Vector | Polynomial, factor: Fraction) -> None:
     for monomial, coefficient in other.items():
         accumulate(row, monomial, factor * coefficient)

@@ -103,11 +103,7 @@ class Translation(Fold[Polynomial | Cases]):
         return constant(code) if isinstance(term.domain, Bool) else Cases({code: constant(1)})
 
     def on_var(self, term: Term) -> Polynomial | Cases:
-        return self.variable(term.name, term.domain)
-
-    def variable(self, name: str, domain: Domain) -> Polynomial | Cases:
-        """A variable."""
-        over = ring(domain)
+        name, domain, over = term.name, term.domain, ring(term.domain)
         if isinstance(domain, Bool):
             return self._known({(self.generators.bit(name),): 1}, None)
         if over is None and by_cases(domain):
@@ -236,17 +232,13 @@ class Translation(Fold[Polynomial | Cases]):
         return {(self.generators.bit(("negative", _key(difference))),): 1}
 
     def on_gt(self, term: Term, a: Any, b: Any) -> Polynomial:
-        return self._flipped(term, a, b)
+        return self.on_lt(LT.build((term.args[1], term.args[0])), b, a)
 
     def on_le(self, term: Term, a: Any, b: Any) -> Polynomial:
-        return plus(constant(1), self._flipped(term, a, b), -1)
+        return plus(constant(1), self.on_gt(term, a, b), -1)
 
     def on_ge(self, term: Term, a: Any, b: Any) -> Polynomial:
         return plus(constant(1), self.on_lt(LT.build(term.args), a, b), -1)
-
-    def _flipped(self, term: Term, a: Any, b: Any) -> Polynomial:
-        """Whether b < a."""
-        return self.on_lt(LT.build((term.args[1], term.args[0])), b, a)
 
     def on_even(self, term: Term, a: Any) -> Polynomial:
         over = ring(term.args[0].domain)

@@ -3,7 +3,3 @@
 It shares with the SMV engines neither the printed text nor their code, so that each checks the other. It gives
 shortest counterexamples and exact counts, and is at home where a model has some million states and few moves.
 """
-
-from workbench.verify.decide.explicit.decider import ExplicitDecider
-
-__all__ = ["ExplicitDecider"]

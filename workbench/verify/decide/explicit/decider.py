@@ -13,13 +13,12 @@ from collections.abc import Iterable, Sequence
 
 from workbench.core.term import FALSE
 from workbench.errors import Refused
-from workbench.smv.engines import Answer, EngineLimits, RawTrace
-from workbench.smv.engines.engine import Reached, SmvState, patience
+from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached, SmvState, patience
 from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.goals import Agenda, Goal, Never, Recurring, Soon
 from workbench.verify.decide.explicit.machine import CompiledSearch, MemoryLimitError
-from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch, Stepper
+from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch
 from workbench.verify.decide.explicit.space import Space
 from workbench.verify.decide.part import Part
 
@@ -98,7 +97,6 @@ class _Run:
             self.space = Space(self.part.model.system, self.part.assume, self.plan.labels)
         except Refused as error:
             return found | {role: Answer(None, reason=error.what) for role in goals}
-        self.stepper = Stepper(self.space)
         self.search: Exploration = PlainSearch(self.space)
         if self.plain_seconds is not None:
             statements = len(self.space.code.early) + len(self.space.code.late)
@@ -185,7 +183,7 @@ class _Run:
         graph = self.search.graph()
         before, after = graph.source(edge), int(graph.ends[edge])
         words = self.search.state(before), self.search.state(after)
-        return Edge(before, self.stepper.move(*words, int(graph.flags[edge])))
+        return Edge(before, self.space.move(*words, int(graph.flags[edge])))
 
     def _lasso(self, cycle: Sequence[Edge]) -> RawTrace:
         first = self._run_to(cycle[0])
@@ -196,7 +194,7 @@ class _Run:
         states = self.search.path(last.state)
         words = [self.search.state(number) for number in states]
         steps = [
-            Edge(number, self.stepper.move(*pair))
+            Edge(number, self.space.move(*pair))
             for number, pair in zip(states, itertools.pairwise(words), strict=False)
         ]
         return [self._shown(step) for step in (*steps, last)]

@@ -12,7 +12,7 @@ import importlib.util
 from typing import Any
 
 from workbench.verify.decide.explicit.graph import Graph
-from workbench.verify.decide.explicit.search import Edge
+from workbench.verify.decide.explicit.search import Edge, Exploration
 from workbench.verify.decide.explicit.space import WORD, Space
 
 _BLOCK = 8192
@@ -44,7 +44,7 @@ def version() -> str:
     return str(numba.__version__)
 
 
-class CompiledSearch:
+class CompiledSearch(Exploration):
     """The search as machine code.
 
     Parameters
@@ -96,13 +96,7 @@ class CompiledSearch:
 
     @property
     def size(self) -> int:
-        """States found."""
         return self._size
-
-    @property
-    def complete(self) -> bool:
-        """Whether all steps of all states have been looked at."""
-        return self._done == self._size
 
     def advance(self, states: int) -> None:
         """Look at the steps of (about) that many more states.
@@ -147,12 +141,10 @@ class CompiledSearch:
             raise MemoryLimitError(f"{self._size} states, and no memory for more")
 
     def hit(self, label: int) -> Edge | None:
-        """The first step at which a label is true, among those looked at."""
         state, move = map(int, self._hits[label])
         return None if state < 0 else Edge(state, move)
 
     def count_moves(self) -> list[int]:
-        """See `Exploration.count_moves`."""
         counts = self._np.zeros(self._many, self._np.int64)
         for first in range(0, self._size, self._block):
             count, apart = self._expanded(first)
@@ -202,15 +194,7 @@ class CompiledSearch:
         return Graph(starts, ends, flags, lambda n: np.zeros(n, np.int32), kernels.graphs, self.space.void)
 
     def state(self, number: int) -> int:
-        """The packed state of this number."""
         return sum((int(word) % (1 << WORD)) << WORD * i for i, word in enumerate(self._states[:, number]))
-
-    def path(self, state: int) -> list[int]:
-        """The numbers of the states on a shortest path from the initial state."""
-        found = [state]
-        while found[-1]:
-            found.append(int(self._parents[found[-1]]))
-        return found[::-1]
 
 
 def _table_size(states: int, size: int) -> int:

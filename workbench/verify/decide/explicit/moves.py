@@ -14,7 +14,7 @@ from workbench.core.fold import variables
 from workbench.core.ops import as_term, conjunction
 from workbench.core.term import Term, leaves, var
 from workbench.errors import Refused
-from workbench.ir.system import Input, System
+from workbench.ir.system import System
 from workbench.run.compiled.code.step import encode
 
 MOST_MOVES = 2**16
@@ -55,15 +55,18 @@ def moves(system: System, assume: Sequence[Term]) -> Moves:
     ------
     Refused: there are too many.
     """
-    leaves_of: list[_Leaves | _Other] = [_Leaves(source, system.free) for source in system.inputs]
-    covered = {leaf.name for source in system.inputs for leaf in leaves((source.present, source.value))}
-    leaves_of += [_Other(name, domain) for name, domain in system.free.items() if name not in covered]
-    count = math.prod(each.count for each in leaves_of)
+    choices, other = [], dict(system.free)
+    for source in system.inputs:
+        values = {leaf.name: other.pop(leaf.name) for leaf in leaves(source.value) if leaf.name in other}
+        present = source.present.name
+        choices.append(_Choice(present if other.pop(present, None) is not None else None, values))
+    choices += [_Choice(None, {name: domain}) for name, domain in other.items()]  # no events
+    count = math.prod(each.count for each in choices)
     if count > MOST_MOVES:
         raise Refused(f"a state has {count} choices of inputs; more than {MOST_MOVES} are too many to try one by one")
     allowed = _allowed(system, assume)
     chosen, valuations = [], []
-    for options in itertools.product(*(each.options() for each in leaves_of)):
+    for options in itertools.product(*(each.options() for each in choices)):
         given = {name: value for values, _ in options for name, value in values.items()}
         move = tuple(given[name] for name in system.free)
         if allowed(move):
@@ -86,27 +89,13 @@ def _allowed(system: System, assume: Sequence[Term]) -> Callable[[tuple[Value, .
     return lambda move: any(condition(*move, *case)[0] for case in choices)
 
 
-class _Other:
-    """A choice of the environment that is no event: each value stands for itself."""
+class _Choice:
+    """One choice of the environment: whether an event is `present`, if that is looked at, and the values of leaves."""
 
-    def __init__(self, name: str, domain: Domain) -> None:
-        self.name, self.domain = name, domain
-        self.count = domain.size or MOST_MOVES + 1
-
-    def options(self) -> Iterator[tuple[dict[str, Value], int]]:
-        """Each choice, and the number of valuations that it stands for."""
-        return (({self.name: value}, 1) for value in self.domain.values())
-
-
-class _Leaves:
-    """The leaves of one input that the system looks at."""
-
-    def __init__(self, source: Input, free: Mapping[str, Domain]) -> None:
-        self.present = source.present.name if source.present.name in free else None
-        names = [leaf.name for leaf in leaves(source.value) if leaf.name in free]
-        self.values = {name: free[name] for name in names}
-        self.size = math.prod(domain.size or MOST_MOVES + 1 for domain in self.values.values())
-        self.count = self.size + (self.present is not None)
+    def __init__(self, present: str | None, values: Mapping[str, Domain]) -> None:
+        self.present, self.values = present, values
+        self.size = math.prod(domain.size or MOST_MOVES + 1 for domain in values.values())
+        self.count = self.size + (present is not None)
 
     def options(self) -> Iterator[tuple[dict[str, Value], int]]:
         """Each choice, and the number of valuations that it stands for."""

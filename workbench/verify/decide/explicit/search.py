@@ -6,7 +6,8 @@ state (number 0) compared to others, and the first hit of a label has a shortest
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 from workbench.verify.decide.explicit import graph
 from workbench.verify.decide.explicit.graph import Graph
@@ -20,67 +21,58 @@ class Edge(NamedTuple):
     move: int
 
 
-class Exploration(Protocol):
+class Exploration(ABC):
     """The reachable states of a space, as far as they are known."""
 
+    _parents: Any
+    """Per state, by its number, the one that it was found from."""
+    _done: int
+    """The number of states whose steps have been looked at."""
+
     @property
+    @abstractmethod
     def size(self) -> int:
         """States found."""
 
     @property
     def complete(self) -> bool:
         """Whether all states are known, and all their steps have been looked at."""
+        return self._done == self.size
 
+    @abstractmethod
     def advance(self, states: int) -> None:
         """Look at the steps of (about) that many more states."""
 
+    @abstractmethod
     def hit(self, label: int) -> Edge | None:
         """The first step at which a label is true, among those looked at."""
 
+    @abstractmethod
     def count_moves(self) -> list[int]:
         """Per move, in how many states it is not void. Needs a complete search."""
 
+    @abstractmethod
     def graph(self) -> Graph:
         """All states and the steps between them. Needs a complete search."""
 
+    @abstractmethod
     def state(self, number: int) -> int:
         """The packed state of this number."""
 
     def path(self, state: int) -> list[int]:
         """The numbers of the states on a shortest path from the initial state."""
+        found = [state]
+        while found[-1]:
+            found.append(int(self._parents[found[-1]]))
+        return found[::-1]
 
 
-class Stepper:
-    """The steps of single states, in plain Python."""
-
-    def __init__(self, space: Space) -> None:
-        scope: dict[str, Any] = {}
-        exec(compile(space.source, "<step>", "exec"), scope)
-        self._expand = scope["expand"]
-        self._inputs, self._void = space.moves.columns(), space.void
-        many = len(space.moves.chosen)
-        self._after, self._flags = [0] * many, [0] * many
-
-    def steps(self, word: int) -> list[tuple[int, int]]:
-        """Per move, the next word and the labels."""
-        self._expand((word,), 1, self._inputs, self._after, self._flags)
-        return list(zip(self._after, self._flags, strict=True))
-
-    def move(self, word: int, after: int, labels: int | None = None) -> int:
-        """The first move from one word to another that is not void; with exactly these labels, if they are given."""
-        return next(
-            move
-            for move, (found, flags) in enumerate(self.steps(word))
-            if found == after and not flags >> self._void & 1 and labels in (None, flags)
-        )
-
-
-class PlainSearch:
+class PlainSearch(Exploration):
     """The search in plain Python, for models of some ten thousand states and for words of any length."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self._steps = Stepper(space).steps
+        self._steps = space.steps
         self._numbers = {space.initial: 0}
         self._words = [space.initial]
         self._parents = [0]
@@ -90,16 +82,9 @@ class PlainSearch:
 
     @property
     def size(self) -> int:
-        """States found."""
         return len(self._words)
 
-    @property
-    def complete(self) -> bool:
-        """Whether all steps of all states have been looked at."""
-        return self._done == len(self._words)
-
     def advance(self, states: int) -> None:
-        """Look at the steps of that many more states."""
         for number in range(self._done, self._done + states):
             if number == len(self._words):
                 break
@@ -120,11 +105,9 @@ class PlainSearch:
                 self._hits[label] = step
 
     def hit(self, label: int) -> Edge | None:
-        """The first step at which a label is true, among those looked at."""
         return self._hits.get(label)
 
     def count_moves(self) -> list[int]:
-        """See `Exploration.count_moves`."""
         counts = [0] * len(self.space.moves.chosen)
         for word in self._words:
             for move, (_, flags) in enumerate(self._steps(word)):
@@ -132,7 +115,6 @@ class PlainSearch:
         return counts
 
     def graph(self) -> Graph:
-        """See `Exploration.graph`."""
         starts, ends, labels = [0], [], []
         for word in self._words:
             for after, flags in dict.fromkeys(self._steps(word)):
@@ -142,12 +124,4 @@ class PlainSearch:
         return Graph(starts, ends, labels, lambda size: [0] * size, graph, self.space.void)
 
     def state(self, number: int) -> int:
-        """The packed state of this number."""
         return self._words[number]
-
-    def path(self, state: int) -> list[int]:
-        """The numbers of the states on a shortest path from the initial state."""
-        found = [state]
-        while found[-1]:
-            found.append(self._parents[found[-1]])
-        return found[::-1]

@@ -8,9 +8,10 @@ A move that they do not allow in a certain state is void there: it leads back to
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 from workbench.core.domain import BOOL, Domain, Range, Value
 from workbench.core.fold import variables
@@ -89,38 +90,44 @@ class Space:
         self.code = step_code(self.system, self.seen)
 
     @cached_property
-    def source(self) -> str:
-        """`expand` in Python."""
-        return expand_source(self.layout, self.code, self.moves)
+    def steps(self) -> Callable[[int], list[tuple[int, int]]]:
+        """Given a state: per move, the next state and the labels, one bit each; in plain Python."""
+        scope: dict[str, Any] = {}
+        exec(compile(expand_source(self.layout, self.code, self.moves), "<step>", "exec"), scope)
+        return partial(scope["expand"], self.moves.columns())
+
+    def move(self, word: int, after: int, labels: int | None = None) -> int:
+        """The first move from one state to another that is not void; with exactly these labels, if they are given."""
+        return next(
+            move
+            for move, (found, flags) in enumerate(self.steps(word))
+            if found == after and not flags >> self.void & 1 and labels in (None, flags)
+        )
 
 
 def expand_source(layout: StateLayout, code: StepCode, moves: Moves) -> str:
-    """Source of `expand(words, count, inputs, after, flags)`.
+    """Source of `expand(inputs, w)`: per move, the state after w and the labels, one bit each.
 
-    It writes, for the first `count` states in `words` and each of the moves in turn, the next state to `after`
-    and the labels, one bit each, to `flags`. `inputs` has a column per leaf.
+    `inputs` has a column per leaf.
     """
-    lines = ["def expand(words, count, inputs, after, flags):", "    k = 0"]
+    lines = ["def expand(inputs, w):", "    steps = []"]
     lines += [f"    column{i} = inputs[{i}]" for i in range(len(code.inputs))]
-    lines += ["    for j in range(count):", "        w = words[j]"]
     fields = zip(code.state, layout.variables, layout.fields, strict=True)
     for name, variable, (shift, mask, low) in fields:
-        lines.append(f"        {name} = {_read(f'(w >> {shift} & {mask})', variable.domain, low)}")
-    lines += [f"        {line}" for line in code.early]
-    lines.append(f"        for m in range({len(moves.chosen)}):")
+        lines.append(f"    {name} = {_read(f'(w >> {shift} & {mask})', variable.domain, low)}")
+    lines += [f"    {line}" for line in code.early]
+    lines.append(f"    for m in range({len(moves.chosen)}):")
     for i, (name, domain) in enumerate(zip(code.inputs, moves.domains, strict=True)):
-        lines.append(f"            {name} = {_read(f'column{i}[m]', domain, 0)}")
-    lines += [f"            {line}" for line in code.late]
+        lines.append(f"        {name} = {_read(f'column{i}[m]', domain, 0)}")
+    lines += [f"        {line}" for line in code.late]
     packed = [
         f"(int({value}){f' - {low}' if low else ''}) << {shift}"
         for value, (shift, mask, low) in zip(code.after, layout.fields, strict=True)
         if mask
     ]
     flags = [f"int({label}) << {bit}" for bit, label in enumerate(code.labels) if label != "False"]
-    lines.append(f"            after[k] = {' | '.join(packed) or 0}")
-    lines.append(f"            flags[k] = {' | '.join(flags) or 0}")
-    lines.append("            k += 1")
-    return "\n".join(lines) + "\n"
+    lines.append(f"        steps.append(({' | '.join(packed) or 0}, {' | '.join(flags) or 0}))")
+    return "\n".join((*lines, "    return steps", ""))
 
 
 def _read(field: str, domain: Domain, low: int) -> str:
