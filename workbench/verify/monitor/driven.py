@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from workbench.core.domain import Domain
 from workbench.core.ops import disjunction, either, negate
@@ -56,11 +56,7 @@ class Driven(Environment):
     words: str = ""
     engine: str = "auto"
     limits: EngineLimits = field(default_factory=EngineLimits)
-
-    @property
-    def driven(self) -> bool:
-        """The system is known as text only."""
-        return True
+    driven: ClassVar[bool] = True
 
     @property
     def reducible(self) -> bool:
@@ -122,7 +118,8 @@ class Driven(Environment):
             self.source.words,
         )
         model = print_model(whole, header=header, surroundings=around)
-        _refuse_renamed(model)
+        if renamed := [label for label, smv in model.terms.labels.items() if label != smv]:
+            raise Refused(f"the constant '{renamed[0]}' cannot be used in a model", hint="give it another name")
         return model
 
     def _comment(self, name: str) -> str:
@@ -138,9 +135,3 @@ class Driven(Environment):
         """Whether the states of the system in this trace are a run of the system alone."""
         trace = RawTrace(tuple(self.outside(state) for state in raw.steps), raw.loop)
         return follows(self.source.text, trace, self.engine, self.limits)
-
-
-def _refuse_renamed(model: SmvModel) -> None:
-    for label, smv in model.terms.labels.items():
-        if label != smv:
-            raise Refused(f"the constant '{label}' cannot be used in a model", hint="give it another name")

@@ -19,7 +19,7 @@ def follows(model: str, trace: RawTrace, engine: str = "auto", limits: EngineLim
     last = len(trace.steps) - 1
     try:
         if isinstance(checker, PynusmvEngine) and trace.loop is None:
-            checker.simulate(model, trace.steps, (), limits=limits)
+            checker.simulate_many(model, (), [trace.steps], (), limits=limits)
             return True
         query = Query("invar", f"{CLOCK} != {last}") if trace.loop is None else Query("ctl", f"!EF {CLOCK} = {last}")
         return checker.check(Task(confine(model, trace), (query,)), limits).answers[0].truth is False
