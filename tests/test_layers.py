@@ -55,6 +55,8 @@ BELOW: dict[str, dict[str, set[str]]] = {
 OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "pyspark", "matplotlib", "numpy",
             "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
+    ("events/arrays.py", "numpy"),
+    ("events/arrays.py", "pyarrow"),
     ("run/compiled/gpu/parallel.py", "numpy"),
     ("run/compiled/execute/columns.py", "numpy"),
     ("run/compiled/gpu/cuda.py", "numba"),

@@ -7,8 +7,8 @@ text. A null is no event. What is not plainly right is left to whoever looks at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import Tuple
@@ -41,6 +41,11 @@ def arrow_type(domain: Domain) -> Any:
     import pyarrow as pa
 
     return {"boolean": pa.bool_(), "long": pa.int64(), "double": pa.float64(), "string": pa.string()}[kind(domain)]
+
+
+def has_array(domain: Domain) -> bool:
+    """Whether events of a domain are one number each in compiled code, and plain cells in a log."""
+    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range)
 
 
 def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where: Where | None = None) -> Any:
@@ -100,91 +105,6 @@ def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
             return None
         arrays += inside
     return arrays
-
-
-class EventArray(NamedTuple):
-    """The events of one input in successive rows: an array, and where there are events; None: everywhere."""
-
-    events: Any
-    present: Any
-
-
-def has_array(domain: Domain) -> bool:
-    """Whether events of a domain are one number each in compiled code, and plain cells in a log."""
-    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range)
-
-
-def given_array(domain: Domain, column: Any) -> EventArray | None:
-    """An Arrow column as compiled code takes it; None where some cell may be no event of the domain, or is not plain.
-
-    Parameters
-    ----------
-    domain: one that `has_array`.
-    column: of any type.
-    """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    present = None if column.null_count == 0 else column.is_valid().to_numpy(zero_copy_only=False)
-    if isinstance(domain, Enum):
-        if not pa.types.is_string(column.type) and not pa.types.is_dictionary(column.type):
-            return None
-        column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        labels = column.dictionary.to_pylist()
-        if not set(labels) <= set(domain.labels):
-            return None
-        positions = np.array([domain.labels.index(label) for label in labels] or [0], np.int64)
-        return EventArray(positions[column.indices.fill_null(0).to_numpy(zero_copy_only=False)], present)
-    wanted = arrow_type(domain)
-    if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type != pa.uint64():
-        column = column.cast(wanted)
-    if column.type != wanted:
-        return None
-    array = column.fill_null(False if domain == BOOL else 0).to_numpy(zero_copy_only=False)
-    if isinstance(domain, Reals):
-        return EventArray(array, present) if np.isfinite(array).all() else None
-    if isinstance(domain, Integer | Range) and len(array):
-        least, most = pc.min_max(column).values()
-        if least.is_valid and not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
-            return None
-    return EventArray(array, present)
-
-
-def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> Any:
-    """What outputs show as an Arrow table with a row a step, where one event is the most; None where it has no columns.
-
-    Several events of an output in a step take several rows; a null is no event.
-
-    Parameters
-    ----------
-    outputs: name to what compiled code gives: `fields`, of each event, and `steps`, where there are several outputs.
-    """
-    import numpy as np
-    import pyarrow as pa
-
-    if not all(map(has_array, domains.values())):
-        return None
-    rows: list[Any] = []
-    if len(domains) > 1:
-        steps = [outputs[name].steps for name in domains]
-        numbers = [np.arange(len(each)) - np.searchsorted(each, each) for each in steps]  # among those of its step
-        width = 1 + max((int(each.max()) for each in numbers if len(each)), default=0)
-        rows = [each * width + number for each, number in zip(steps, numbers, strict=True)]
-        every = np.unique(np.concatenate(rows))
-    columns = []
-    for i, (name, domain) in enumerate(domains.items()):
-        (array,) = outputs[name].fields
-        if isinstance(domain, Enum):
-            column = pa.DictionaryArray.from_arrays(pa.array(array), list(domain.labels)).cast(pa.string())
-        else:
-            column = pa.array(array, arrow_type(domain))
-        if rows and len(rows[i]) < len(every):
-            places: Any = np.full(len(every), -1, np.int64)
-            places[np.searchsorted(every, rows[i])] = np.arange(len(array))
-            column = column.take(pa.array(places, mask=places < 0))
-        columns.append(column)
-    return pa.table(columns, list(domains))
 
 
 def _array(domain: Domain, column: Sequence[Value]) -> Any:

@@ -12,14 +12,17 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Enum, Value
 from workbench.core.program import Program
 from workbench.errors import InputError
-from workbench.events.columns import EventArray, Where, arrow_type, given_array, plain_integers
+from workbench.events.columns import Where, arrow_type, plain_integers
 from workbench.events.rows import InputEvents, LineReader, LogBlock, RowWriter
 from workbench.events.values import UnreadableError, from_text, short, to_text
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
 
 SIZE = 1 << 23
 """Bytes that are read as a block."""
@@ -74,6 +77,8 @@ class CsvReader(LineReader):
         import pyarrow as pa
         from pyarrow import csv as arrow
 
+        from workbench.events.arrays import given_array
+
         assert self.header is not None
         if b"0x" in lines or b"0X" in lines or not lines.isascii():  # Arrow knows such numbers
             return None
@@ -95,7 +100,7 @@ class CsvReader(LineReader):
         except pa.ArrowInvalid:
             return None
         found = {name: given_array(self.domains[name], table[i].combine_chunks()) for i, name in held.items()}
-        return None if None in found.values() else cast(dict[str, EventArray], found)
+        return None if None in found.values() else cast("dict[str, EventArray]", found)
 
     def step(self, row: Sequence[str]) -> InputEvents | None:
         if self.header is None:

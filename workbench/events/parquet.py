@@ -9,15 +9,18 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Program
 from workbench.errors import InputError
-from workbench.events.columns import EventArray, arrow_type, as_json, given_array, to_column
+from workbench.events.columns import arrow_type, as_json, to_column
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import UnreadableError, from_json, from_text, short
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
 
 BATCH = 4096
 """Rows that are read, or kept to be written, at a time."""
@@ -53,11 +56,13 @@ class ParquetReader(RowReader):
         if not self.plain:
             yield from super().blocks(lines, shown)
             return
+        from workbench.events.arrays import given_array
+
         for first, columns in self._batches(lines, shown, LARGE):
             given = {
                 name: given_array(domain, column) for (name, domain), column in zip(self.header, columns, strict=True)
             }
-            taken = None if None in given.values() else cast(dict[str, EventArray], given)
+            taken = None if None in given.values() else cast("dict[str, EventArray]", given)
             yield LogBlock(lambda: self.located(_numbered(first, columns), shown), taken)  # noqa: B023 - read at once
 
     def _batches(self, lines: io.TextIOWrapper, shown: str, size: int) -> Iterator[tuple[int, list[Any]]]:

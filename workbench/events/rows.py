@@ -11,12 +11,15 @@ import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from workbench.core.domain import Value
 from workbench.core.program import Program
 from workbench.errors import DomainError, InputError, did_you_mean
-from workbench.events.columns import EventArray, Where, has_array, to_column
+from workbench.events.columns import Where, has_array, to_column
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
 
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
@@ -152,7 +155,7 @@ class RowWriter(ABC):
         """A row more."""
 
     def table(self, table: Any) -> None:
-        """The rows of an Arrow table (`columns.shown_table`)."""
+        """The rows of an Arrow table (`arrays.shown_table`)."""
         for row in table.to_pylist():
             self.row({name: value for name, value in row.items() if value is not None})
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from workbench.core.domain import Domain, Integer, Value
 from workbench.core.pipeline import Pipeline
 from workbench.errors import InputError, WorkbenchError, did_you_mean
-from workbench.events.columns import has_array, shown_table
+from workbench.events.columns import has_array
 from workbench.events.rows import LogBlock
 from workbench.logs import capacities
 from workbench.run.table import Start, backend_options, backend_row, refuse_foreign
@@ -161,6 +161,8 @@ def _columns(backend: Any, block: LogBlock, shown: Mapping[str, Domain]) -> Any:
     """What comes out of a block of columns, as an Arrow table; None where it has to go row by row."""
     if block.columns is None or not hasattr(backend, "feed") or not all(map(has_array, shown.values())):
         return None
+    from workbench.events.arrays import shown_table
+
     events = {name: given.events for name, given in block.columns.items()}
     present = {name: given.present for name, given in block.columns.items() if given.present is not None}
     try:

@@ -1,0 +1,116 @@
+"""Arrow columns as the arrays of compiled code, and back, without copies where none is needed.
+
+The rule of this module: numbers are taken out of the buffers of Arrow and put there. Its own conversions import pandas,
+which takes longer than a million rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from workbench.core.domain import Domain, Enum, Integer, Range, Reals
+from workbench.events.columns import arrow_type
+
+
+class EventArray(NamedTuple):
+    """The events of one input in successive rows: an array, and where there are events; None: everywhere."""
+
+    events: Any
+    present: Any
+
+
+def given_array(domain: Domain, column: Any) -> EventArray | None:
+    """An Arrow column as compiled code takes it; None where some cell may be no event of the domain, or is not plain.
+
+    Parameters
+    ----------
+    domain: one that `has_array`.
+    column: of any type.
+    """
+    labels: list[Any] = []
+    if isinstance(domain, Enum):
+        if not pa.types.is_string(column.type) and not pa.types.is_dictionary(column.type):
+            return None
+        column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        labels, column = column.dictionary.to_pylist(), column.indices
+        if not set(labels) <= set(domain.labels):
+            return None
+    wanted = pa.int64() if isinstance(domain, Enum) else arrow_type(domain)
+    if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type != pa.uint64():
+        column = column.cast(wanted)
+    if column.type != wanted:
+        return None
+    present = None if column.null_count == 0 else _bits(column, 0)
+    array = _bits(column, 1) if pa.types.is_boolean(wanted) else _numbers(column)
+    if present is not None:
+        array = np.where(present, array, array.dtype.type(0))  # whatever stands where nothing is
+    if isinstance(domain, Enum):
+        array = np.array([domain.labels.index(label) for label in labels] or [0], np.int64)[array]
+    if isinstance(domain, Reals):
+        return EventArray(array, present) if np.isfinite(array).all() else None
+    if isinstance(domain, Integer | Range) and column.null_count < len(column):
+        least, most = pc.min_max(column).values()
+        if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
+            return None
+    return EventArray(array, present)
+
+
+def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> Any:
+    """What outputs show as an Arrow table with a row a step; several events of one in a step take several rows.
+
+    Parameters
+    ----------
+    outputs: name to what compiled code gives: `fields`, of each event, and `steps`, where there are several outputs.
+    domains: those of the outputs, which have arrays. A null is no event.
+    """
+    rows: list[Any] = []
+    if len(domains) > 1:
+        steps = [outputs[name].steps for name in domains]
+        numbers = [np.arange(len(each)) - np.searchsorted(each, each) for each in steps]  # among those of its step
+        width = 1 + max((int(each.max()) for each in numbers if len(each)), default=0)
+        rows = [each * width + number for each, number in zip(steps, numbers, strict=True)]
+        every = np.unique(np.concatenate(rows))
+    columns = []
+    for i, (name, domain) in enumerate(domains.items()):
+        (array,) = outputs[name].fields
+        there: Any = None
+        if rows and len(rows[i]) < len(every):
+            places = np.searchsorted(every, rows[i])
+            there, spread = np.zeros(len(every), np.bool_), np.zeros(len(every), array.dtype)
+            there[places], spread[places] = True, array
+            array = spread
+        columns.append(_column(domain, array, there))
+    return pa.table(columns, list(domains))
+
+
+def _column(domain: Domain, array: Any, there: Any) -> Any:
+    """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere."""
+    kind = pa.int64() if isinstance(domain, Enum) else arrow_type(domain)
+    data = _packed(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
+    valid = None if there is None else pa.py_buffer(_packed(there))
+    column = pa.Array.from_buffers(kind, len(array), [valid, pa.py_buffer(data)])
+    if isinstance(domain, Enum):
+        return pa.DictionaryArray.from_arrays(column, list(domain.labels)).cast(pa.string())
+    return column
+
+
+def _numbers(column: Any) -> Any:
+    """The numbers in an Arrow array; where nothing is stands anything."""
+    kind = np.float64 if pa.types.is_floating(column.type) else np.int64
+    return np.frombuffer(column.buffers()[1] or b"", kind)[column.offset : column.offset + len(column)]
+
+
+def _bits(column: Any, buffer: int) -> Any:
+    """The bits in one of the buffers of an Arrow array, as bools."""
+    found = np.frombuffer(column.buffers()[buffer] or b"", np.uint8)
+    bits = np.unpackbits(found, count=column.offset + len(column), bitorder="little")
+    return bits[column.offset :].view(np.bool_)
+
+
+def _packed(flags: Any) -> Any:
+    return np.packbits(flags, bitorder="little")
