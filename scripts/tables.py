@@ -27,7 +27,7 @@ def backends() -> list[Sequence[str]]:
     rows = [row for row in backend_rows().values() if row.runs]
     return [
         ("`--backend`", "what", "options of its own", "needs"),
-        *((f"`{r.name}`", r.what, _code(o.flag for o in r.options), _code(r.needs)) for r in rows),
+        *((f"`{r.name}`", r.said, _code(o.flag for o in r.options), _code(r.needs)) for r in rows),
     ]
 
 

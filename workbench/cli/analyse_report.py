@@ -15,7 +15,7 @@ from workbench.errors import Refused
 from workbench.processors.held.group import flatten
 from workbench.verify import analyses as a
 from workbench.verify.analyses.constants import Constancy, PipeBehaviour
-from workbench.verify.analyses.dead_paths import Dead, DeadPaths
+from workbench.verify.analyses.dead_paths import Dead
 from workbench.verify.analyses.measure import Measure
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.verdict import Outcome
@@ -162,7 +162,7 @@ def dead_paths(pipeline: Pipeline, settings: Settings) -> Section:
         lines.append(f"  together: {_listed(kept) or 'no processor at all'} would do, {found.reduced.mode}{bounds}")
     if not found.pipeline.nodes:
         lines = ["  there is no processor"]
-    return Section("dead paths", tuple(lines), (), found.to_json(), _all_decided(found))
+    return Section("dead paths", tuple(lines), (), found.to_json(), all(item.decided for item in found.needed))
 
 
 def _deleted(name: str, best: Dead) -> str:
@@ -171,10 +171,6 @@ def _deleted(name: str, best: Dead) -> str:
     also = f" (and {_listed(others)} with it)" if others else ""
     bounds = BOUNDS if best.verdict.outcome is Outcome.WITHIN_BOUNDS else ""
     return f"  {name}: can be deleted{also}; {cut}: the same, {best.mode}{bounds}"
-
-
-def _all_decided(found: DeadPaths) -> bool:
-    return all(item.decided for item in found.needed)
 
 
 SECTIONS: dict[str, Callable[[Pipeline, Settings], Section]] = {

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from workbench.cli.progress import Progress
-from workbench.cli.suites import open_lab, places
 from workbench.errors import InputError, SuiteError, WorkbenchError
-from workbench.lab.find import suite_files
+from workbench.lab.find import load_suite, named, suite_files
 from workbench.lab.pace import Pace
 from workbench.lab.plan import Lab, Measurement, Origin, Selection, default_jobs, missing, tasks
 from workbench.lab.region import Scalar
@@ -29,6 +28,17 @@ _SETTLED = (Status.OK, Status.REFUSED)
 """Endings after which `--retry` is of no use: all is well, or it is tried again anyway."""
 _BETWEEN_LINES = 15.0
 """Seconds between two lines of progress where there is no terminal."""
+
+
+def open_lab(args: argparse.Namespace, name: str) -> Lab:
+    """A suite with its store."""
+    path = named(args.experiments, name)
+    suite = load_suite(path)
+    if (times := getattr(args, "repeat", None)) is not None:
+        if times < 1:
+            raise InputError(f"--repeat {times}: at least once")
+        suite = suite.repeated(times)
+    return Lab(suite, path, ResultStore(args.data, suite.name), args.places)
 
 
 # --- list -----------------------------------------------------------------------------------------------------
@@ -217,13 +227,8 @@ def _chosen(args: argparse.Namespace, lab: Lab) -> Selection:
     for name in args.retry:
         if name not in known:
             raise InputError(f"--retry {name}: there is no such status", hint=f"there are {', '.join(known)}")
-    return Selection(
-        tuple(args.only),
-        chosen_values(lab, args.where),
-        tuple(args.id),
-        args.again,
-        tuple(known[n] for n in args.retry),
-    )
+    retry = tuple(known[name] for name in args.retry)
+    return Selection(tuple(args.only), chosen_values(lab, args.where), tuple(args.id), args.again, retry)
 
 
 def chosen_values(lab: Lab, given: Sequence[str]) -> dict[str, tuple[Scalar, ...]]:
@@ -262,7 +267,7 @@ def show_(args: argparse.Namespace) -> int:
         if args.json:
             print(json.dumps({"suite": suite, **plain_result(result)}))
         else:
-            print(describe(suite, result, places(args)))
+            print(describe(suite, result, args.places))
     return 0
 
 
@@ -359,5 +364,5 @@ def serve_(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from workbench.lab.serve import serve
 
-    serve(args.experiments, args.data, args.port, args.suite, places(args))
+    serve(args.experiments, args.data, args.port, args.suite, args.places)
     return 0

@@ -60,7 +60,7 @@ def contracts(flat: Pipeline) -> Mapping[str, Determinism]:
         for pipe in node.inputs:
             if Determinism.REORDERABLE in found[pipe] and (processor.initial() != () or len(node.inputs) > 1):
                 raise PipelineError(
-                    f"pipeline {flat.name}: the events of a step come on '{pipe}' in any order, and the output of"
+                    f"{flat.ports.of}: the events of a step come on '{pipe}' in any order, and the output of"
                     f" '{node.name}' ({processor}) depends on it",
                     where=node.where,
                     hint="only processors without a state, with one input, may read it",

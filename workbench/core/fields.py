@@ -147,7 +147,10 @@ class Map(Domain):
 
     def shown(self, value: FrozenMap[Value, Value]) -> list[tuple[str, Value]]:
         """The keys of a map as texts, with their values, in an order that does not depend on how it was made."""
-        keys = [key for key, _ in self.slots if key in value] if self.finite else sorted(value, key=_rank)
+        if self.finite:
+            keys = [key for key, _ in self.slots if key in value]
+        else:
+            keys = sorted(value, key=lambda key: (type(key).__name__, key))
         return [(str(key).lower() if isinstance(key, bool) else str(key), value[key]) for key in keys]
 
     @cached_property
@@ -162,10 +165,6 @@ class Map(Domain):
 
     def __str__(self) -> str:
         return f"map({self.key}, {self.value})"
-
-
-def _rank(key: Value) -> tuple[str, Value]:
-    return type(key).__name__, key
 
 
 def _word(key: Value, position: int) -> str:

@@ -150,12 +150,7 @@ class TypedFunction:
     """A function over fixed domains. Call it on values to compute and on terms to build a term."""
 
     def __init__(
-        self,
-        function: Function,
-        domains: tuple[Domain, ...],
-        symbols: tuple[Any, ...],
-        body: Any,
-        result: Domain,
+        self, function: Function, domains: tuple[Domain, ...], symbols: tuple[Any, ...], body: Any, result: Domain
     ) -> None:
         self.function = function
         self.domains = domains

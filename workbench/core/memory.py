@@ -13,9 +13,9 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, INT, Domain, Range, Value
-from workbench.core.fields import FrozenMap, Map, Tuple, parts, scalars
+from workbench.core.fields import FrozenMap, parts, scalars
 from workbench.core.ops import CAST, SUB, WORD_HI, WORD_LO, Operator, as_term, both, ite, negate
-from workbench.core.term import FALSE, TRUE, Entries, Others, Term, const, var
+from workbench.core.term import FALSE, TRUE, Others, Term, const, var, whole
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Cells:
             read = [READ.build((column, where)) for column in self.columns]
             if isinstance(self.domain, KeyedArray):
                 read[0] = IS_USED.build((self.columns[0], where))
-        return _shaped(self.domain.element, iter(read))
+        return whole(self.domain.element, iter(read))
 
     def put(self, position: Any, value: Any, happens: Any = True) -> None:
         """Write a value."""
@@ -256,11 +256,3 @@ def _kept(value: Any, domain: Domain) -> Any:
     if isinstance(value, tuple):
         return tuple(_kept(part, inside) for part, (_, inside) in zip(value, parts(domain), strict=True))
     return value if isinstance(domain, Range) and isinstance(value, Term) else as_term(value, domain)
-
-
-def _shaped(domain: Domain, flat: Any) -> Any:
-    inside = parts(domain)
-    if inside or isinstance(domain, Tuple):
-        found = tuple(_shaped(part, flat) for _, part in inside)
-        return Entries.of(domain, found) if isinstance(domain, Map) else found
-    return next(flat)

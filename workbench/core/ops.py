@@ -101,14 +101,6 @@ def _eq(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _ne(a: Any, b: Any) -> bool:
-    return not _eq(a, b)
-
-
-def _implies(a: bool, b: bool) -> bool:
-    return not a or b
-
-
 # --- simplifications: only what keeps derived models small and readable -------------------------------------
 
 
@@ -213,7 +205,7 @@ EVEN = Operator("even", 1, "even", rules.order, lambda a: a % 2 == 0, "({0} % 2 
 ODD = Operator("odd", 1, "odd", rules.order, lambda a: a % 2 == 1, "({0} % 2 == 1)")
 
 EQ = Operator("eq", 2, "=", rules.equality, _eq, "({0} == {1})", _simplify_eq)
-NE = Operator("ne", 2, "!=", rules.equality, _ne, "({0} != {1})", _simplify_ne)
+NE = Operator("ne", 2, "!=", rules.equality, lambda a, b: not _eq(a, b), "({0} != {1})", _simplify_ne)
 LT = Operator("lt", 2, "<", rules.order, operator.lt, "({0} < {1})")
 LE = Operator("le", 2, "<=", rules.order, operator.le, "({0} <= {1})")
 GT = Operator("gt", 2, ">", rules.order, operator.gt, "({0} > {1})")
@@ -222,7 +214,7 @@ GE = Operator("ge", 2, ">=", rules.order, operator.ge, "({0} >= {1})")
 NOT = Operator("not", 1, "not", rules.logic, operator.not_, "(not {0})", _simplify_not)
 AND = Operator("and", 2, "and", rules.logic, lambda a, b: a and b, "({0} and {1})", _connective(TRUE, FALSE))
 OR = Operator("or", 2, "or", rules.logic, lambda a, b: a or b, "({0} or {1})", _connective(FALSE, TRUE))
-IMPLIES = Operator("implies", 2, "->", rules.logic, _implies, "(not {0} or {1})")
+IMPLIES = Operator("implies", 2, "->", rules.logic, lambda a, b: not a or b, "(not {0} or {1})")
 
 ITE = Operator("ite", 3, "if", rules.choice, lambda c, a, b: a if c else b, "({1} if {0} else {2})", _simplify_ite)
 

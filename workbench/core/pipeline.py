@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, ClassVar
@@ -91,6 +91,7 @@ class Pipeline:
     """The typed processor of every node, by the node's name."""
 
     kind: ClassVar[str] = "pipeline"
+    """What messages call it; a subclass that is the graph of something else says so here."""
 
     def __post_init__(self) -> None:
         ordered = _ordered(self.name, self.inputs, self.nodes, self.outputs)
@@ -110,6 +111,11 @@ class Pipeline:
                 raise unknown(self.ports.of, "pipe", fault.pipe, known, fault.where)
 
     # --- what is in it ---
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """This, for whoever takes a program (`core.program`)."""
+        return self
 
     @cached_property
     def ports(self) -> Ports:
@@ -253,15 +259,15 @@ class Pipeline:
         inputs = tuple((name, resolve(domain, integers)) for name, domain in self.inputs)
         nodes = tuple(Node(n.name, n.processor.resolve(integers), n.inputs, n.outputs, n.where) for n in self.nodes)
         faults = tuple(fault.resolve(integers) for fault in self.faults)
-        return Pipeline(self.name, inputs, nodes, self.outputs, self.capacities, self.doc, faults)
+        return replace(self, inputs=inputs, nodes=nodes, faults=faults)
 
     def with_capacities(self, capacities: Mapping[str, int]) -> Pipeline:
         """This pipeline with the given queue capacities; queues inside groups are called `group.add.left`."""
-        return Pipeline(self.name, self.inputs, self.nodes, self.outputs, dict(capacities), self.doc, self.faults)
+        return replace(self, capacities=dict(capacities))
 
     def with_faults(self, faults: Sequence[Fault]) -> Pipeline:
         """This pipeline with these faults and no others of its own; pipes inside groups are called `group.add`."""
-        return Pipeline(self.name, self.inputs, self.nodes, self.outputs, self.capacities, self.doc, tuple(faults))
+        return replace(self, faults=tuple(faults))
 
     # --- meaning ---
 
@@ -297,10 +303,7 @@ class Pipeline:
 
 
 def _ordered(
-    name: str,
-    inputs: tuple[tuple[str, Domain], ...],
-    nodes: tuple[Node, ...],
-    outputs: tuple[tuple[str, str], ...],
+    name: str, inputs: tuple[tuple[str, Domain], ...], nodes: tuple[Node, ...], outputs: tuple[tuple[str, str], ...]
 ) -> tuple[Node, ...]:
     """The nodes in topological order, after checking names, arities and cycles."""
     _unique(name, "processor", [n.name for n in nodes])

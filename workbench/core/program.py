@@ -1,7 +1,7 @@
 """Programs: what can be run and checked, seen from outside.
 
 The rule of this module: a program is known by its ports. Whoever reads, writes or feeds events asks for these and for
-nothing else; only what crawls a graph asks for a pipeline.
+nothing else; who is given one, and crawls a graph, asks it for that.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.core.domain import Domain, Value
 from workbench.errors import Location, PipelineError, did_you_mean
+
+if TYPE_CHECKING:
+    from workbench.core.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,15 @@ class Port:
     oracle: bool = False
 
 
-class Program(Protocol):
+class Ported(Protocol):
+    """Whatever events go into and come out of."""
+
+    @property
+    def ports(self) -> Ports:
+        """What goes in and comes out."""
+
+
+class Program(Ported, Protocol):
     """A pipeline, or whatever else turns events on its inputs into events on its outputs."""
 
     @property
@@ -41,8 +52,8 @@ class Program(Protocol):
         """What it is, as messages say it: `pipeline`."""
 
     @property
-    def ports(self) -> Ports:
-        """What goes in and comes out."""
+    def pipeline(self) -> Pipeline:
+        """The graph as which it is crawled, of the same name, kind and ports; that of a pipeline is itself."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,7 @@ class Ports:
 
     @property
     def ports(self) -> Ports:
-        """These, for whoever takes a program."""
+        """These, for whoever takes what has some."""
         return self
 
     @property

@@ -213,7 +213,7 @@ def const(value: Value, domain: Domain) -> Any:
     domain.check(value)
     if parts(domain) or isinstance(domain, Tuple):
         pairs = zip(scalars(domain), split(domain, value), strict=True)
-        return _whole(domain, (_scalar(part, item) for (_, part), item in pairs))
+        return whole(domain, (_scalar(part, item) for (_, part), item in pairs))
     return _scalar(domain, value)
 
 
@@ -227,16 +227,16 @@ def _scalar(domain: Domain, value: Value) -> Term:
 def var(name: str, domain: Domain) -> Any:
     """A variable of a domain; for tuples and records a tuple of variables `name.field`."""
     if parts(domain) or isinstance(domain, Tuple):
-        return _whole(domain, (intern(None, (), d, Name(".".join((name, *path)))) for path, d in scalars(domain)))
+        return whole(domain, (intern(None, (), d, Name(".".join((name, *path)))) for path, d in scalars(domain)))
     return intern(None, (), domain, Name(name))
 
 
-def _whole(domain: Domain, flat: Iterator[Term]) -> Any:
+def whole(domain: Domain, flat: Iterator[Term]) -> Any:
     """The symbolic value of a domain whose scalar parts come next in `flat`."""
     if isinstance(domain, Map) and domain.finite:
-        return Entries.of(domain, [_whole(domain.slot, flat) for _ in domain.slots])
+        return Entries.of(domain, [whole(domain.slot, flat) for _ in domain.slots])
     if isinstance(domain, Tuple):
-        fields = [_whole(field, flat) for field in domain.fields]
+        fields = [whole(field, flat) for field in domain.fields]
         return Fields.of(domain, fields) if isinstance(domain, Record) else tuple(fields)
     return next(flat)
 

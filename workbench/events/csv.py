@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Enum, Value
-from workbench.core.program import Program
+from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.columns import Where, arrow_type, plain_integers
 from workbench.events.rows import InputEvents, LineReader, LogBlock, RowWriter
@@ -205,7 +205,7 @@ def see_width(row: Sequence[str], width: int) -> None:
 class CsvWriter(RowWriter):
     """The header comes with the first row: what fails before it writes nothing."""
 
-    def __init__(self, program: Program, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
+    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         super().__init__(program, stream, idle=idle, shown=shown)
         self.csv, self.begun = csv.writer(stream, lineterminator="\n"), False
 

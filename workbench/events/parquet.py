@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Map
-from workbench.core.program import Program
+from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.columns import arrow_type, as_json, to_column
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
@@ -119,7 +119,7 @@ def from_cell(value: Any, domain: Domain) -> Value:
 class ParquetWriter(RowWriter):
     """Rows in batches of columns."""
 
-    def __init__(self, program: Program, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
+    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         super().__init__(program, stream, idle=idle, shown=shown)
         with _readable(shown):
             import pyarrow as pa

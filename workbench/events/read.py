@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Literal
 
-from workbench.core.program import Program
+from workbench.core.program import Ported
 from workbench.events.csv import CsvReader
 from workbench.events.files import Format, format_of, opened, readable, shown_name, sniffed
 from workbench.events.jsonl import JsonReader
@@ -25,7 +25,7 @@ READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader,
 
 def read_events(
     path: str | Path,
-    program: Program,
+    program: Ported,
     *,
     format: Format | None = None,
     extra: Literal["error", "ignore"] = "error",
@@ -47,7 +47,7 @@ def read_events(
         yield from reader.located(reader.rows(lines, shown), shown)
 
 
-def read_blocks(path: str | Path, program: Program, *, format: Format | None = None) -> Iterator[LogBlock]:
+def read_blocks(path: str | Path, program: Ported, *, format: Format | None = None) -> Iterator[LogBlock]:
     """The same in blocks, for who can take columns; those of a block are read before the next block is asked for."""
     with _reading(path, program, format) as (reader, lines, shown):
         for block in reader.blocks(lines, shown):
@@ -56,7 +56,7 @@ def read_blocks(path: str | Path, program: Program, *, format: Format | None = N
 
 @contextmanager
 def _reading(
-    path: str | Path, program: Program, format: Format | None, stdin: IO[bytes] | None = None, *, ignore: bool = False
+    path: str | Path, program: Ported, format: Format | None, stdin: IO[bytes] | None = None, *, ignore: bool = False
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")

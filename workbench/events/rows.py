@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from workbench.core.domain import Value
-from workbench.core.program import Program
+from workbench.core.program import Ported
 from workbench.errors import DomainError, InputError, did_you_mean
 from workbench.events.columns import Where, has_array, to_column
 
@@ -48,8 +48,8 @@ class RowReader(ABC):
     ignore: whether columns that are no inputs are passed over; else they are refused.
     """
 
-    def __init__(self, program: Program, *, ignore: bool = False) -> None:
-        self.kind, self.domains, self.ignore = program.kind, program.ports.domains, ignore
+    def __init__(self, program: Ported, *, ignore: bool = False) -> None:
+        self.kind, self.domains, self.ignore = program.ports.kind, program.ports.domains, ignore
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
 
     @abstractmethod
@@ -141,7 +141,7 @@ class LineReader(RowReader):
 class RowWriter(ABC):
     """Writes what the outputs of a program show, one row (or object) a step; see `write_events`."""
 
-    def __init__(self, program: Program, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
+    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         self.domains, self.stream, self.idle, self.shown = program.ports.shown, stream, idle, shown
 
     def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from workbench.core.program import Program
+from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.csv import CsvWriter
 from workbench.events.files import Format, destination, format_of, is_stream
@@ -38,7 +38,7 @@ def output_format(output: str | Path, given: Format | None, read: str | Path) ->
 
 @contextmanager
 def write_events(
-    path: str | Path, program: Program, *, format: Format | None = None, idle: bool = False
+    path: str | Path, program: Ported, *, format: Format | None = None, idle: bool = False
 ) -> Iterator[RowWriter]:
     """A writer into a file that appears, complete, when the block ends without an error.
 

@@ -8,6 +8,7 @@ which faults struck; an executor that is given the same events makes them strike
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from workbench.core.domain import Domain
 from workbench.core.fault import Fault, Kind
@@ -48,7 +49,7 @@ def unreliable(fault: Fault, width: int) -> Unreliable:
 def _injected(pipeline: Pipeline, fault: Fault) -> Pipeline:
     pipe = dict(pipeline.outputs).get(fault.pipe, fault.pipe)
     if pipe not in pipeline.domains:
-        raise PipelineError(f"pipeline {pipeline.name} has no pipe '{pipe}' that could be faulty", where=fault.where)
+        raise PipelineError(f"{pipeline.ports.of} has no pipe '{pipe}' that could be faulty", where=fault.where)
     makers = {made: node for node in pipeline.nodes for made in node.outputs}
     pipe = _behind(pipeline, pipe)
     fresh = _Fresh(pipeline, fault.pipe, pipeline.domains[pipe])
@@ -74,7 +75,7 @@ def _injected(pipeline: Pipeline, fault: Fault) -> Pipeline:
         entry = Node(name, processor, (pipe, *oracles), (after,), fault.where)
         outputs = tuple((output, after if shown == pipe else shown) for output, shown in pipeline.outputs)
     inputs = (*pipeline.inputs, *((oracle, processor.oracle) for oracle in oracles))
-    return Pipeline(pipeline.name, inputs, (*nodes, entry), outputs, pipeline.capacities, pipeline.doc)
+    return replace(pipeline, inputs=inputs, nodes=(*nodes, entry), outputs=outputs)
 
 
 def _behind(pipeline: Pipeline, pipe: str) -> str:

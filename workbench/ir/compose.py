@@ -6,7 +6,7 @@ its bounded queues. One upstream push and all it triggers is one transition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from workbench.core.memory import ANY_ROW, Array, Cells
 from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, slots_of
-from workbench.core.program import unknown
+from workbench.core.program import Program, unknown
 from workbench.core.strict import Computed, strictly
 from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, var
 from workbench.errors import DomainError, Refused, WorkbenchError
@@ -38,9 +38,7 @@ _WAITING = "say how many positions may wait: pending = 4"
 
 
 @phase("composing the model")
-def compose(
-    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False
-) -> System:
+def compose(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False) -> System:
     """The transition system of a pipeline over finite domains.
 
     Parameters
@@ -58,9 +56,7 @@ def compose(
 
 
 @phase("composing the model")
-def outline(
-    pipeline: Pipeline, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False
-) -> System:
+def outline(pipeline: Program, capacity: int | Mapping[str, int] = DEFAULT_CAPACITY, *, arrays: bool = False) -> System:
     """The same system, with counters of queues only: what they hold is made for what looks at it (`System.seen`)."""
     flat = flatten(pipeline)
     if not isinstance(capacity, int):
@@ -106,6 +102,7 @@ class _Crawl:
                 error.where = error.where or node.where
                 raise
         memories = [self._memory(cells) for cells in self.kept]
+        free = leaves((*((i.present, i.value) for i in self.inputs), *(end.now for end in self.ends.all)))
         return System(
             self.pipeline.name,
             tuple(self.inputs),
@@ -115,7 +112,7 @@ class _Crawl:
             self.pipes,
             self.pipeline.outputs,
             self.queues,
-            {leaf.name: leaf.domain for leaf in leaves((*self._arrivals(), *(end.now for end in self.ends.all)))},
+            {leaf.name: leaf.domain for leaf in free},
             dict(self.pipeline.domains),
             self.ends.whole,
             self.wires.uses,
@@ -124,10 +121,8 @@ class _Crawl:
             tuple(memories),
             frozenset(self.strict),
             self.holding,
+            self.pipeline.kind,
         )
-
-    def _arrivals(self) -> Iterator[tuple[Term, Any]]:
-        return ((i.present, i.value) for i in self.inputs)
 
     def _input(self, name: str, domain: Domain) -> None:
         if not self._holds(domain):
@@ -173,7 +168,8 @@ class _Crawl:
         else:
             rounds = tuple((arrival.present, (arrival.value,)) for slots in arrivals for arrival in slots)
             roles = roles if node.processor.merges else (("input", roles[0][1]),)
-        self.instances.append(Instance(node.name, str(node.processor), _wiring(node), roles))
+        wiring = f"{', '.join(node.inputs)} -> {', '.join(node.outputs)}"
+        self.instances.append(Instance(node.name, str(node.processor), wiring, roles))
         for each in cells:
             each.fires = rounds[0][0]
         emitted = self._ticked(node, machine) if clocked else self._rounds(node, machine, rounds)
@@ -377,10 +373,6 @@ def _guarded(fires: Any, new: Any, old: Any, domain: Domain) -> Any:
     if not isinstance(domain, Range) or not isinstance(new, Term):
         new = as_term(new, domain)
     return ite(fires, new, old)
-
-
-def _wiring(node: Node) -> str:
-    return f"{', '.join(node.inputs)} -> {', '.join(node.outputs)}"
 
 
 def _capacities(pipeline: Pipeline, capacity: int | Mapping[str, int]) -> dict[str, int]:

@@ -96,11 +96,8 @@ class _Canonical(Substitute):
 
     def default(self, term: Term, *args: Any) -> Term:
         if term.op is not None and term.op.name in COMMUTATIVE and args[0].domain == args[1].domain:
-            args = tuple(sorted(args, key=self._place))
+            args = tuple(sorted(args, key=lambda arg: self._places.setdefault(arg, len(self._places))))
         return super().default(term, *args)
-
-    def _place(self, term: Term) -> int:
-        return self._places.setdefault(term, len(self._places))
 
     def __init__(self, bindings: dict[Term, Term]) -> None:
         super().__init__(bindings)

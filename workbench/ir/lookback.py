@@ -73,7 +73,8 @@ class _Unrolled:
 
     def history(self) -> int | None:
         """See `bounded_history`."""
-        longer = shorter = self._start()
+        slots = self.machine.slots
+        longer = shorter = _typed([const(slot.initial, slot.domain) for slot in slots], slots)
         for fronts in range(1, self._patience() + 1):
             fresh = {leaf: var(f"{leaf.name}@{fronts}", leaf.domain) for leaf in leaves(self.front)}
             longer = self._next(longer, fresh)
@@ -82,9 +83,6 @@ class _Unrolled:
             if longer == shorter:
                 return fronts
         return None
-
-    def _start(self) -> Any:
-        return _typed([const(slot.initial, slot.domain) for slot in self.machine.slots], self.machine.slots)
 
     def _patience(self) -> int:
         """After how many fronts nothing is forgotten any more.

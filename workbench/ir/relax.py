@@ -74,7 +74,7 @@ def _open(system: System, queue: str, brim: Brim, domain: Domain, taken: int) ->
     following = {level.name: after}
     for position, event in enumerate(events, capacity - taken):
         held = above(after, position if brim.full > 0 else -position)
-        names = _leaf_names(brim.stores[position], domain)
+        names = [".".join((brim.stores[position], *path)) for path, _ in scalars(domain)]
         for name, unseen, nothing in zip(names, leaves(event), leaves(const(domain.default, domain)), strict=True):
             old = next(v.next for v in system.variables if v.name == name)
             following[name] = ite(before, ite(held, unseen, nothing), old)
@@ -93,7 +93,3 @@ def guesses(queue: str, brim: Brim, domain: Domain, taken: int) -> tuple[Any, tu
     levels = Range(min(0, brim.full), max(0, brim.full))
     events = (var(f"{queue}.unseen:event{i}", domain) for i in range(taken))
     return var(f"{queue}.unseen:level", levels), tuple(events)
-
-
-def _leaf_names(name: str, domain: Domain) -> list[str]:
-    return [".".join((name, *path)) for path, _ in scalars(domain)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Range
@@ -51,7 +52,7 @@ class Ring:
             return JoinRounds(done.state, ((done.fires, done.front),), done.lengths, done.overflows)
         parts = self._parts(state, cells)
         lines = [
-            _Line(*part, q, tuple(events), _placed(part[0], events))
+            _Line(*part, q, tuple(events), tuple(accumulate((ite(e.present, 1, 0) for e in events), initial=part[0])))
             for part, q, events in zip(parts, self.capacities, arrivals, strict=True)
         ]
         fires: list[Any] = []
@@ -133,13 +134,6 @@ class _Line(NamedTuple):
 
     def _at(self, place: Any) -> Any:
         return MOD(self.first + place, _size(self.capacity))
-
-
-def _placed(length: Any, arrivals: Sequence[Maybe]) -> tuple[Any, ...]:
-    places = [length]
-    for arrival in arrivals:
-        places.append(places[-1] + ite(arrival.present, 1, 0))
-    return tuple(places)
 
 
 def _size(capacity: int) -> int:

@@ -198,6 +198,8 @@ class System:
     """Definitions that say when a number leaves its checked domain inside a processor (`core.strict`)."""
     holding: Mapping[str, Holding] = field(default_factory=dict, compare=False)
     """The instances of queues of which only the lengths are here, and how the rest of them is made."""
+    kind: str = "pipeline"
+    """What messages call the program whose system it is."""
 
     @property
     def arrivals(self) -> tuple[Input, ...]:
@@ -227,7 +229,7 @@ class System:
         wanted = self.cone(value, through_state=False)
         for name, term in self.definitions:
             if name in wanted:
-                bindings[_symbol(name, term)] = fold(term)
+                bindings[var(name, term.domain)] = fold(term)
         return map_leaves(fold, value)
 
     def cone(self, value: Any, *, through_state: bool = True) -> set[str]:
@@ -311,11 +313,6 @@ def _spliced(items: tuple[Named, ...], blocks: Mapping[str, tuple[Named, ...]]) 
             found += blocks[instance]
             done.add(instance)
     return tuple(found)
-
-
-def _symbol(name: str, term: Term) -> Term:
-    symbol: Term = var(name, term.domain)
-    return symbol
 
 
 def instance_of(name: str) -> str:

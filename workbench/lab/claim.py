@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -66,13 +66,12 @@ class Claim:
         try:
             found: object = self.judge(own)
         except NoData as error:
-            return Judgement(Standing.NO_DATA, str(error), own.ids)
+            found = Judgement(Standing.NO_DATA, str(error))
         except Exception as error:
-            return Judgement(Standing.FAILS, f"it cannot be judged: {type(error).__name__}: {error}", own.ids)
+            found = fails(f"it cannot be judged: {type(error).__name__}: {error}")
         if not isinstance(found, Judgement):
-            why = f"it cannot be judged: its function returned {found!r}, not ok(), warns(why) or fails(why)"
-            return Judgement(Standing.FAILS, why, own.ids)
-        return Judgement(found.standing, found.why, own.ids)
+            found = fails(f"it cannot be judged: its function returned {found!r}, not ok(), warns(why) or fails(why)")
+        return replace(found, ids=own.ids)
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def _histogram(plot: Plot, dots: Mapping[str, Sequence[Dot]], axes: Any, link: L
     edges = 10**edges if logarithmic else edges
     edges[0], edges[-1] = min(values), max(max(values), edges[0] + 1e-12)
     for i, (name, points) in enumerate(dots.items()):
-        bins = [[dot for dot in points if _inside(dot.y, a, b, b == edges[-1])] for a, b in pairwise(edges)]
+        bins = [[dot for dot in points if a <= dot.y < b or dot.y == b == edges[-1]] for a, b in pairwise(edges)]
         widths = [b - a for a, b in pairwise(edges)]
         bars = axes.bar(edges[:-1], list(map(len, bins)), widths, align="edge", color=_colour(i), alpha=0.7, label=name,
                         edgecolor="white", linewidth=0.5)  # fmt: skip
@@ -118,7 +118,3 @@ def _hollow(bar: Any, series: int, doubtful: bool) -> bool:
         # not "none": what has no filling cannot be clicked at
         bar.set(alpha=None, facecolor=(1, 1, 1, 0.5), edgecolor=_colour(series), linewidth=1.2)
     return doubtful
-
-
-def _inside(value: float, low: float, high: float, last: bool) -> bool:
-    return low <= value < high or (last and value == high)

@@ -9,12 +9,12 @@ import ast
 import importlib.util
 import re
 import sys
+import traceback
 from pathlib import Path
 
 from workbench.errors import Location, SuiteError, WorkbenchError
 from workbench.lab.suite import Suite
 
-FOLDER = "experiments"
 _LINE = re.compile(rb"^suite\b[^=\n]*=[\w. ]*\bSuite\(", re.MULTILINE)
 
 
@@ -73,11 +73,11 @@ def load_suite(path: Path) -> Suite:
         place = Location(error.filename or str(path), error.lineno or 0, error.offset or 1, (error.text or "").rstrip())
         raise SuiteError(f"the suite is no Python: {error.msg}", where=place) from error
     except Exception as error:
-        line = _line(error, path)
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         what, hint = f"{type(error).__name__}: {error}", ""
         if isinstance(error, WorkbenchError):
             what, hint = error.what, error.hint
-        where = f"{path}:{line}" if line else str(path)
+        where = f"{path}:{lines[-1]}" if lines else str(path)
         raise SuiteError(f"the suite cannot be loaded: {what}", where=where, hint=hint) from error
     suite = getattr(module, "suite", None)
     if not isinstance(suite, Suite):
@@ -85,16 +85,6 @@ def load_suite(path: Path) -> Suite:
     if suite.name != path.stem:
         raise SuiteError(f"the suite is called '{suite.name}', and its file is not", where=str(path))
     return suite
-
-
-def _line(error: BaseException, path: Path) -> int:
-    """The last line of the file that the error went through."""
-    found, trace = 0, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            found = trace.tb_lineno
-        trace = trace.tb_next
-    return found
 
 
 def named(folder: Path, name: str) -> Path:

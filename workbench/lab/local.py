@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import wait
 from typing import Any
 
-from workbench.lab.measure.client import Client, Lost
+from workbench.lab.measure.client import Client
 from workbench.lab.plan import Lab, Measurement, Origin, now
-from workbench.lab.result import Measured, Result, Status
+from workbench.lab.result import Measured, Result
 from workbench.lab.store import ResultStore, new_name
 
 FIRST_FLUSH, LONGEST_FLUSH = 1.0, 15.0
@@ -104,14 +103,11 @@ class _Slot:
     def begin(self, task: Measurement | None) -> None:
         self.task, self._started = task, now()
         if task is not None:
-            with contextlib.suppress(Lost):  # then `end` tells
-                self.client.give(task.frame())
+            self.client.give(task.frame())
 
     def end(self) -> tuple[Measurement, Measured, str]:
         task: Any = self.task
-        try:
-            measured = self.client.take()
-        except Lost as error:
-            measured = Measured(Status.CRASH, reason=f"the process that measures was lost: {error}")
+        measured = self.client.take()
+        if self.client.lost:
             self.client = self._start()
         return task, measured, self._started

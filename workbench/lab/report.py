@@ -87,9 +87,8 @@ class Report:
     def facts(self) -> dict[str, str]:
         """Where it all comes from."""
         used = list(self.results.values())
-        machines = {", ".join(f"{k} {v}" for k, v in r.machine.items()) for r in used} or {
-            ", ".join(f"{k} {v}" for k, v in machine().items())
-        }
+        made_on = [r.machine for r in used] or [machine()]
+        machines = {", ".join(f"{k} {v}" for k, v in each.items()) for each in made_on}
         other = sum(r.code != self.code for r in used)
         loaded = sum(not r.measured.reliable for r in used)
         return {

@@ -20,7 +20,7 @@ from workbench.errors import LabError, WorkbenchError
 from workbench.lab.data import open_data
 from workbench.lab.draw import svg
 from workbench.lab.find import load_suite, named, suite_files
-from workbench.lab.measure.client import Client, Lost
+from workbench.lab.measure.client import Client
 from workbench.lab.plan import Lab, Selection, tasks
 from workbench.lab.region import Scalar
 from workbench.lab.report import Report, environment, gather
@@ -54,10 +54,6 @@ class Site:
         self._runners: dict[str, SweepRunner] = {}
         self._reports: dict[str, tuple[Any, Report, dict[str, str]]] = {}
         self.templates = environment()
-
-    def names(self) -> list[str]:
-        """The suites that there are."""
-        return list(suite_files(self.experiments))
 
     def lab(self, name: str) -> Lab | None:
         """A suite, read again when its file has changed; None where there is none of that name."""
@@ -208,8 +204,6 @@ def page_of(lab: Lab, result: Result) -> Measured:
             "page": True,
         })  # fmt: skip
         return client.take()
-    except Lost as error:
-        return Measured(Status.CRASH, reason=str(error))
     finally:
         client.end()
 
@@ -256,7 +250,7 @@ class OwnPagesOnly:
 
 
 def _overview(site: Site) -> Iterator[dict[str, Any]]:
-    for name in site.names():
+    for name in suite_files(site.experiments):
         try:
             lab = site.lab(name)
             if lab is not None:

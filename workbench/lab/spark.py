@@ -23,9 +23,9 @@ from workbench.lab import sql
 from workbench.lab.data import Data, number, wanted_table
 from workbench.lab.experiment import digest
 from workbench.lab.local import Keeper
-from workbench.lab.measure.client import Client, Lost
+from workbench.lab.measure.client import Client
 from workbench.lab.plan import Lab, Measurement, Origin, now
-from workbench.lab.result import Measured, Result, Status
+from workbench.lab.result import Result
 from workbench.lab.rows import arrow, as_text, schema, sound, unflat
 from workbench.lab.store import ResultStore, read
 from workbench.lab.suite import Suite
@@ -182,12 +182,10 @@ class Measurer:
         task = Measurement(row["experiment"], json.loads(row["point"]), int(row["repetition"]), row["key"], row["code"])
         started = now()
         client = self._client()
-        try:
-            client.give(task.frame())
-            measured = client.take()
-        except Lost as error:
+        client.give(task.frame())
+        measured = client.take()
+        if client.lost:
             _clients.clear()
-            measured = Measured(Status.CRASH, reason=f"the process that measures was lost: {error}")
         return origin.result(task, measured, started)
 
     def _client(self) -> Client:

@@ -81,7 +81,6 @@ class ResultStore:
 
     def __init__(self, folder: Path, suite: str) -> None:
         self.folder = folder / f"suite={suite}"
-        self.suite = suite
 
     # --- writing --------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.fields import Tuple
 from workbench.core.function import LIBRARY, Function
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import const, is_symbolic
 from workbench.errors import LanguageError, PipelineError, did_you_mean
 from workbench.language import syntax as s
@@ -25,13 +26,14 @@ from workbench.language.properties import dotted
 from workbench.processors.held.group import flatten
 
 
-def faulty(pipeline: Pipeline, *faults: str | Fault) -> Pipeline:
+def faulty(pipeline: Program, *faults: str | Fault) -> Pipeline:
     """The pipeline with more faults: `faulty(p, "lose y at most 2", "delay z by 3 when z > 0")`.
 
     Raises
     ------
     LanguageError: a text is no fault of the pipeline. PipelineError: a `Fault` is on a pipe that there is not.
     """
+    pipeline = pipeline.pipeline
     domains = pipeline.every_pipe.values()
     labels = types.constants(d for d in domains if isinstance(d, Enum))
     more = [
@@ -41,7 +43,7 @@ def faulty(pipeline: Pipeline, *faults: str | Fault) -> Pipeline:
     return pipeline.with_faults((*pipeline.faults, *more)) if more else pipeline
 
 
-def faultless(pipeline: Pipeline) -> Pipeline:
+def faultless(pipeline: Program) -> Pipeline:
     """The pipeline as it is where no fault strikes, its groups in place; it is called `faultless`.
 
     Raises
@@ -50,7 +52,7 @@ def faultless(pipeline: Pipeline) -> Pipeline:
     """
     if not flatten(pipeline).oracles:
         raise PipelineError(
-            f"pipeline {pipeline.name} has no faults that it could tolerate",
+            f"{pipeline.ports.of} has no faults that it could tolerate",
             hint='write fault lose y in it, or --fault "lose y"',
         )
     return replace(flatten(pipeline, faults=False), name="faultless")
@@ -71,7 +73,7 @@ def fault(
     known: dict[str, Domain] = {**pipeline.every_pipe, **{o: pipeline.domains[p] for o, p in pipeline.outputs}}
     if syntax.pipe not in known:
         raise LanguageError(
-            f"pipeline {pipeline.name} has no pipe '{syntax.pipe}'",
+            f"{pipeline.ports.of} has no pipe '{syntax.pipe}'",
             where=syntax.place,
             hint=did_you_mean(syntax.pipe, known, "its pipes are: "),
         )

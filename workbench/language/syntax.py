@@ -190,6 +190,11 @@ class Binding(Placed):
     places: tuple[Location, ...]
     value: Expression
 
+    @property
+    def values(self) -> tuple[Expression, ...]:
+        """As those of a return."""
+        return (self.value,)
+
 
 @dataclass(frozen=True)
 class Return(Placed):

@@ -82,21 +82,13 @@ def _field(e: s.Field) -> tuple[str, int]:
     return f"{inner}.{e.name}", _POSTFIX
 
 
-def _port(e: s.PortSyntax) -> tuple[str, int]:
-    return (f"{e.name}: {e.type}" if e.name else str(e.type)), _POSTFIX
-
-
-def _tuple(e: s.TupleOf) -> tuple[str, int]:
-    return f"({_list(e.items)}{',' if len(e.items) == 1 else ''})", _POSTFIX
-
-
 _RULES: dict[str, Callable[[Any], tuple[str, int]]] = {
     "Literal": _literal,
     "Identifier": lambda e: (e.name, _POSTFIX),
     "Field": _field,
     "Operation": _operation,
     "Temporal": _temporal,
-    "TupleOf": _tuple,
+    "TupleOf": lambda e: (f"({_list(e.items)}{',' if len(e.items) == 1 else ''})", _POSTFIX),
     "Given": lambda e: (f"{e.name} = {e.value}" if e.name else str(e.value), _POSTFIX),
     "Call": _call,
     "Instantiation": lambda e: (f"{e.name}<{_list(e.given)}>", _POSTFIX),
@@ -104,7 +96,7 @@ _RULES: dict[str, Callable[[Any], tuple[str, int]]] = {
     "FiniteType": lambda e: (f"{e.base} {e.kind} {e.bound}", _POSTFIX),
     "RangeType": lambda e: (f"{e.lo}..{e.hi}", _POSTFIX),
     "EnumType": lambda e: ("{" + ", ".join(e.labels) + "}", _POSTFIX),
-    "PortSyntax": _port,
+    "PortSyntax": lambda e: (f"{e.name}: {e.type}" if e.name else str(e.type), _POSTFIX),
     "MapType": lambda e: (f"{e.base}({e.key}, {e.value})", _POSTFIX),
     "RecordType": lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
 }

@@ -14,7 +14,7 @@ from workbench.core.domain import Integer
 from workbench.errors import NoCapacity, Overflow, WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Program
     from workbench.run.table import Start
     from workbench.verify.buffers.buffers import Buffer
 
@@ -28,7 +28,7 @@ TOGETHER = "where all inputs come together"
 OTHERWISE = "the reference backend needs no capacities"
 
 
-def allocated(make: Callable[[Pipeline], T], pipeline: Pipeline, start: Start, integers: Integer | None) -> T:
+def allocated(make: Callable[[Program], T], pipeline: Program, start: Start, integers: Integer | None) -> T:
     """What `make` makes of a pipeline, with the capacities that it turns out to need.
 
     Raises
@@ -38,7 +38,7 @@ def allocated(make: Callable[[Pipeline], T], pipeline: Pipeline, start: Start, i
     try:
         return make(pipeline)
     except NoCapacity as error:
-        refused = error
+        refused, pipeline = error, pipeline.pipeline
     asked = integers or Integer(SMALL)
     found = _computed(pipeline, refused, asked, start)
     exact = integers is not None  # the domain asked about is that of the run
@@ -50,7 +50,7 @@ def allocated(make: Callable[[Pipeline], T], pipeline: Pipeline, start: Start, i
         raise _explained(next(hopeless, found[error.queue]), pipeline, asked, start) from None
 
 
-def _computed(pipeline: Pipeline, refused: NoCapacity, asked: Integer, start: Start) -> dict[str, Buffer]:
+def _computed(pipeline: Program, refused: NoCapacity, asked: Integer, start: Start) -> dict[str, Buffer]:
     """What is known of each queue where all inputs come together."""
     from workbench.verify.answer.check import Settings
     from workbench.verify.ask.environment import Environment
@@ -67,9 +67,9 @@ def _computed(pipeline: Pipeline, refused: NoCapacity, asked: Integer, start: St
         raise NoCapacity(what, where=error.where, hint=hint, queue=refused.queue) from error
 
 
-def _explained(buffer: Buffer, pipeline: Pipeline, asked: Integer, start: Start) -> NoCapacity:
+def _explained(buffer: Buffer, pipeline: Program, asked: Integer, start: Start) -> NoCapacity:
     """Why a queue has no capacity, and what to do about it."""
-    what = f"queue '{buffer.queue}' of pipeline {pipeline.name}"
+    what = f"queue '{buffer.queue}' of {pipeline.ports.of}"
     by_hand = f"write `capacity queue({buffer.queue}) = ...` into the file"
     if buffer.growth:
         return NoCapacity(f"{what} grows without bound, also {TOGETHER}", hint=OTHERWISE, queue=buffer.queue)
@@ -84,12 +84,13 @@ def _explained(buffer: Buffer, pipeline: Pipeline, asked: Integer, start: Start)
 
 
 @contextlib.contextmanager
-def told(pipeline: Pipeline) -> Iterator[None]:
+def told(pipeline: Program) -> Iterator[None]:
     """Say what a capacity rests on that is not the user's, where it turns out to be too small."""
     try:
         yield
     except Overflow as error:
-        if error.queue not in pipeline.every_queue or error.queue in pipeline.capacities:  # or in one that is held
+        graph = pipeline.pipeline
+        if error.queue not in graph.every_queue or error.queue in graph.capacities:  # or in one that is held
             raise
         hint = (
             "the capacity is proven for inputs that all come together, and this log has gaps; `workbench buffers FILE"

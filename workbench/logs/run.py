@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from workbench.core.domain import Domain, Integer, Value
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.events.columns import has_array
 from workbench.events.rows import LogBlock
 from workbench.logs import capacities
-from workbench.run.table import Start, backend_options, backend_row, refuse_foreign
+from workbench.run.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
 
 if TYPE_CHECKING:
-    from workbench.language import Loaded
     from workbench.run.backend import Backend, StepRecord
     from workbench.run.reference.executor import Reference
     from workbench.run.reference.random_faults import RandomFaults
@@ -38,7 +37,7 @@ T = TypeVar("T")
 
 
 def run_log(
-    program: Pipeline | Loaded | str | Path,
+    program: Program | str | Path,
     input: str | Path | Iterable[Mapping[str, Value]],
     output: str | Path | None = None,
     *,
@@ -70,7 +69,6 @@ def run_log(
     from workbench.language import load
 
     found = load(program) if isinstance(program, str | Path) else program
-    pipeline = found if isinstance(found, Pipeline) else found.pipeline
     parser = argparse.ArgumentParser()
     parser.register("type", "positive", int)
     backend_options(parser)
@@ -78,22 +76,25 @@ def run_log(
     if unknown := next(iter(options.keys() - known), None):
         raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, known))
     start = Start(argparse.Namespace(**{**known, "input": input, "output": output, **options}))
-    return run_with(pipeline if integers is None else pipeline.resolve(integers), start, integers)
+    return run_with(found, start, integers)
 
 
 def run_with(
-    pipeline: Pipeline, start: Start, integers: Integer | None = None, struck: Say = lambda _: None
+    pipeline: Program, start: Start, integers: Integer | None = None, struck: Say = lambda _: None
 ) -> dict[str, list[Value]]:
-    """Run a pipeline as options say, which name `input` and `output` besides those of the backends; see `run`.
+    """Run a program as options say, which name `input` and `output` besides those of the backends; see `run`.
 
     Parameters
     ----------
-    integers: what `int` was resolved to, if it was.
+    integers: what `int` is resolved to, if it is.
     struck: is told of each fault that strikes.
     """
     options = start.options
     row = backend_row(options.backend)
     refuse_foreign(row, options)
+    refuse_kind(row, pipeline)
+    if integers is not None:
+        pipeline = pipeline.pipeline.resolve(integers)
     with contextlib.ExitStack() as closing:
         start = replace(start, oracle=_faults(options, pipeline), closing=closing)
         make, keyed = row.make, row.keyed
@@ -112,7 +113,7 @@ def run_with(
 
 
 def _step_by_step(
-    pipeline: Pipeline, make: Callable[[Pipeline], Backend], start: Start, integers: Integer | None, struck: Say
+    pipeline: Program, make: Callable[[Program], Backend], start: Start, integers: Integer | None, struck: Say
 ) -> dict[str, list[Value]]:
     from workbench.events.read import read_blocks, read_events
     from workbench.events.write import output_format, write_events
@@ -128,7 +129,7 @@ def _step_by_step(
     else:
         blocks = _started(read_blocks(path, pipeline, format=options.format))
     # nothing is written before the input is known to be there
-    found: dict[str, list[Value]] = {name: [] for name, _ in pipeline.outputs}
+    found: dict[str, list[Value]] = {name: [] for name in pipeline.ports.shown}
     with capacities.told(pipeline):
         backend = capacities.allocated(make, pipeline, start, integers)
         tell = struck if start.oracle else None
@@ -217,7 +218,7 @@ def _batches(events: Iterator[Mapping[str, Any]], size: int) -> Iterator[list[Ma
     raise problem
 
 
-def _faults(options: argparse.Namespace, pipeline: Pipeline) -> RandomFaults | None:
+def _faults(options: argparse.Namespace, pipeline: Program) -> RandomFaults | None:
     """What makes faults strike, where the options ask for that."""
     if not options.fault and options.seed is None and options.rate is None:
         return None

@@ -12,11 +12,11 @@ from workbench.run.table import Start, given
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Program
     from workbench.run.compiled.gpu.batch import Batch
 
 
-def run_traces(pipeline: Pipeline, make: Callable[[Pipeline], Batch], start: Start, integers: Integer | None) -> None:
+def run_traces(pipeline: Program, make: Callable[[Program], Batch], start: Start, integers: Integer | None) -> None:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
     from workbench.core.program import Port, Ports
     from workbench.events.read import read_events
@@ -29,7 +29,7 @@ def run_traces(pipeline: Pipeline, make: Callable[[Pipeline], Batch], start: Sta
     key = args.key
     ports = pipeline.ports
     if key in ports.shown:
-        raise InputError(f"an output of pipeline {pipeline.name} is called '{key}', as the column of keys is")
+        raise InputError(f"an output of {pipeline.ports.of} is called '{key}', as the column of keys is")
     batch = capacities.allocated(make, pipeline, start, integers)
     own = ports.domains
     keys = Port(key, own.get(key, Words()))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from workbench.core.domain import Value
-from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Maybe
 from workbench.core.program import Program
 from workbench.errors import Refused
@@ -64,14 +63,16 @@ class Backend(Protocol):
         """Back to the state before the first event."""
 
 
-def check_support(pipeline: Pipeline, backend: str) -> None:
+def check_support(pipeline: Program, backend: str) -> None:
     """Raise Refused if `backend` cannot run `pipeline`, naming the processor and who can run it."""
     flat, like = flatten(pipeline), backend_row(backend).like
     for node in flat.nodes:
         processor = flat.typed[node.name]
         reason = processor.refusal(like)
         if reason:
-            others = [row.name for row in backend_rows().values() if not processor.refusal(row.like)]
+            others = [
+                row.name for row in backend_rows().values() if row.takes(flat.kind) and not processor.refusal(row.like)
+            ]
             raise Refused(
                 f"`{processor}` (processor '{node.name}') is not supported by backend '{backend}': {reason}; "
                 f"available on: {', '.join(others) or 'no backend'}.",

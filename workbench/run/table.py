@@ -13,11 +13,11 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import InputError, PipelineError, did_you_mean
+from workbench.errors import InputError, PipelineError, Refused, did_you_mean
 from workbench.extensions import rows
 
 if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Program
     from workbench.run.backend import Backend, Oracle
 
 
@@ -68,9 +68,11 @@ class BackendRow:
     Parameters
     ----------
     name, what: what it is called, and what it does, in a line.
-    make: makes it run a pipeline; None where it runs none step by step.
-    keyed: makes what runs many traces of a pipeline (see `Batch.events`), for `--key`.
-    whole: runs a pipeline on a whole log, and reads and writes it, all that `workbench run` would do.
+    make: makes it run a program, whose graph has what was chosen for it: a domain for `int`, capacities, faults; None
+        where it runs none step by step.
+    keyed: makes what runs many traces of a program (see `Batch.events`), for `--key`.
+    whole: runs a program on a whole log, and reads and writes it, all that `workbench run` would do.
+    kinds: the kinds of programs that it runs, as `Program.kind` names them; none: all, by their graphs.
     like: the form in which it runs processors (`core.processor.Form`); what they refuse to it, they refuse to this one.
     options: those of `workbench run` that are for this backend and not for all.
     needs: Python packages and programs that it cannot do without, and how each is installed.
@@ -80,9 +82,10 @@ class BackendRow:
 
     name: str
     what: str
-    make: Callable[[Pipeline, Start], Backend] | None = None
-    keyed: Callable[[Pipeline, Start], Any] | None = None
-    whole: Callable[[Pipeline, Start], None] | None = None
+    make: Callable[[Program, Start], Backend] | None = None
+    keyed: Callable[[Program, Start], Any] | None = None
+    whole: Callable[[Program, Start], None] | None = None
+    kinds: tuple[str, ...] = ()
     like: str = "reference"
     options: tuple[BackendOption, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
@@ -93,6 +96,20 @@ class BackendRow:
     def runs(self) -> bool:
         """Whether `workbench run` has it."""
         return self.make is not None or self.whole is not None
+
+    @property
+    def said(self) -> str:
+        """What it does, and for which programs, where it is not for all."""
+        return f"{self.what} ({self.only})" if self.kinds else self.what
+
+    @property
+    def only(self) -> str:
+        """The kinds of programs that it runs: `rule sets only`."""
+        return f"{' and '.join(f'{kind}s' for kind in self.kinds)} only"
+
+    def takes(self, kind: str) -> bool:
+        """Whether it is for programs of this kind."""
+        return not self.kinds or kind in self.kinds
 
 
 _FAULTS = "let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)"
@@ -129,7 +146,7 @@ def backend_row(name: str) -> BackendRow:
 def backend_options(parser: argparse.ArgumentParser) -> None:
     """`--backend`, and the options of the backends, each with those that have it."""
     rows = [row for row in backend_rows().values() if row.runs]
-    told = "; ".join(f"{row.name}: {row.what}" for row in rows)
+    told = "; ".join(f"{row.name}: {row.said}" for row in rows)
     parser.add_argument(
         "--backend", choices=[row.name for row in rows], default=rows[0].name,
         help=f"what runs it (default: {rows[0].name}). {told}",
@@ -150,6 +167,20 @@ def given(options: argparse.Namespace, *names: str) -> str:
     """Those of the options that are on the command line: `--seed, --rate`."""
     values = ((name, getattr(options, name.replace("-", "_"), None)) for name in names)
     return ", ".join(f"--{name}" for name, value in values if value is not None and value is not False and value != [])
+
+
+def refuse_kind(row: BackendRow, program: Program) -> None:
+    """Refuse a program that is none for this backend.
+
+    Raises
+    ------
+    Refused: it is not, with the backends that it is for.
+    """
+    if not row.takes(program.kind):
+        others = ", ".join(other.name for other in backend_rows().values() if other.runs and other.takes(program.kind))
+        raise Refused(
+            f"{program.ports.of} is not supported by backend '{row.name}': it runs {row.only}; available on: {others}."
+        )
 
 
 def refuse_foreign(row: BackendRow, options: argparse.Namespace) -> None:

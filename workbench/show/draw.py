@@ -23,6 +23,7 @@ from workbench.core.domain import Domain
 from workbench.core.function import Function, TypedFunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
+from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import InputError, WorkbenchError
 
@@ -37,7 +38,7 @@ _HEAD = f"""    rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=
     edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
 
 
-def draw(pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
+def draw(pipeline: Program, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
     """The pipeline as DOT text.
 
     Every edge has the id `pipe:NAME:k`, k counting the edges of that pipe, every processor the id `node:NAME`.
@@ -48,13 +49,13 @@ def draw(pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Map
     slots: for queues by name: draw an empty box this many points wide in place of the stripes, with the id
         `a_queue:NAME`.
     """
-    picture = _Picture(dict(values or {}), pipeline.capacities, dict(slots or {}))
-    picture.whole(pipeline)
+    picture = _Picture(dict(values or {}), pipeline.pipeline.capacities, dict(slots or {}))
+    picture.whole(pipeline.pipeline)
     body = "\n".join(picture.lines + picture.edges)
     return f'digraph "{_quoted(pipeline.name)}" {{\n{_HEAD}\n{body}\n}}\n'
 
 
-def svg(pipeline: Pipeline, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
+def svg(pipeline: Program, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
     """The picture as an SVG file's text, by graphviz; the parameters are those of `draw`."""
     return _graphviz(pipeline, draw(pipeline, values, slots), "svg", "a .dot file").decode()
 
@@ -67,7 +68,7 @@ def inline(svg: str) -> str:
     return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
 
 
-def render(pipeline: Pipeline, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
+def render(pipeline: Program, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
     """Write the picture to a file: `.svg`, `.png` or `.pdf` by graphviz, `.dot` as text."""
     path, text = Path(path), draw(pipeline, values)
     if path.suffix in (".dot", ".gv"):
@@ -79,7 +80,7 @@ def render(pipeline: Pipeline, path: str | Path, values: Mapping[str, str] | Non
     return path
 
 
-def _graphviz(pipeline: Pipeline, text: str, kind: str, instead: str) -> bytes:
+def _graphviz(pipeline: Program, text: str, kind: str, instead: str) -> bytes:
     """What graphviz makes of a DOT text."""
     program = shutil.which("dot")
     if program is None:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from workbench.core.domain import Domain, Value
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.faults.struck import place
 from workbench.processors.held.group import flatten
@@ -25,14 +26,8 @@ RowKind = Literal["smv", "in", "fault", "pipe", "out", "queue", "held"]
 NO_EVENT = "·"
 ENDED = "■"
 MARKS: Mapping[str, str] = {
-    "smv": "smv",
-    "in": "in",
-    "fault": "fault",
-    "pipe": "",
-    "out": "out",
-    "queue": "queue",
-    "held": "",
-}
+    "smv": "smv", "in": "in", "fault": "fault", "pipe": "", "out": "out", "queue": "queue", "held": "",
+}  # fmt: skip
 """What stands in front of each kind of row."""
 _GROUP: Mapping[str, str] = {
     "smv": "smv", "in": "pipe", "fault": "pipe", "pipe": "pipe", "out": "pipe", "queue": "queue", "held": "queue",
@@ -83,7 +78,7 @@ def show_queue(values: Sequence[Value], domain: Domain | None = None) -> str:
 
 
 def timeline(
-    trace: Trace, pipeline: Pipeline | None = None, capacities: int | Mapping[str, int] | None = None
+    trace: Trace, pipeline: Program | None = None, capacities: int | Mapping[str, int] | None = None
 ) -> Timeline:
     """The rows of a run.
 
@@ -159,7 +154,7 @@ def _queues(trace: Trace, flat: Pipeline | None, capacities: int | Mapping[str, 
 
 def render_timeline(
     trace: Trace,
-    pipeline: Pipeline | None = None,
+    pipeline: Program | None = None,
     width: int | None = None,
     *,
     capacities: int | Mapping[str, int] | None = None,

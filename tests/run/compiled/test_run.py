@@ -264,7 +264,7 @@ def test_inputs_end_one_after_the_other() -> None:
         executor.feed({"x": [3], "y": [7]})
     with pytest.raises(PipelineError, match="step 3: input 'x' has ended"):
         executor.outputs([{"y": 7}, {"x": 3}])
-    other = plainly(executor.pipeline)
+    other = plainly(executor.flat)
     other.restore(executor.snapshot())
     for each in (executor, other):
         assert each.feed({"x": [0, 0], "y": [6, 7]}, {"x": [False, False]})["out2"].events() == []

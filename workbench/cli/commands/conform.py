@@ -109,7 +109,7 @@ def _outcomes(
     search: Search,
     progress: Progress,
 ) -> Iterator[tuple[Loaded | PythonPipeline | None, Conformity]]:
-    from workbench.conformance.compare.conform import conform, conform_random
+    from workbench.conformance.compare.conform import conform, conform_random, contenders
 
     reached = [search.seed]
 
@@ -120,7 +120,7 @@ def _outcomes(
     what = ""
     try:
         for subject in subjects:
-            for contender in among:
+            for contender in contenders(args.backend, subject.pipeline.kind):
                 what = f"{subject.name} on {contender.name}"
                 reached[0] = search.seed
                 yield from ((subject, each) for each in conform(subject.pipeline, [contender], search, tell))

@@ -58,7 +58,7 @@ def execute(args: argparse.Namespace) -> int:
     from workbench.verify.decide.table import engine_rows
 
     items = list(look())
-    ready = works(items)
+    ready = all(item.found for item in items if item.name == "Python")  # new enough; an engine is built in
     readers = {row.name for row in engine_rows().values() if row.reader}
     alone = not any(item.found for item in items if item.group == "engines" and item.name in readers)
     if args.json:
@@ -67,11 +67,6 @@ def execute(args: argparse.Namespace) -> int:
         print(_table(items))
         print(f"\n{(ALONE if alone else READY) if ready else NOT_READY}")
     return 0 if ready else 2
-
-
-def works(items: list[Item]) -> bool:
-    """Whether the main path can run: this Python is new enough, and an engine is built in."""
-    return all(item.found for item in items if item.name == "Python")
 
 
 def look() -> Iterator[Item]:
@@ -105,7 +100,7 @@ def _backends() -> Iterator[Item]:
 
     for row in backend_rows().values():
         missing = [name for name in row.needs if find_spec(name) is None and shutil.which(name) is None]
-        detail = f"missing: {', '.join(missing)}" if missing else row.what
+        detail = f"missing: {', '.join(missing)}" if missing else row.said
         yield Item("backends", row.name, not missing, detail, "; ".join(dict.fromkeys(row.needs[n] for n in missing)))
 
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli import written_runs
-
-if TYPE_CHECKING:
-    from workbench.language import Loaded
 
 MODES = ("sequence", "stepwise", "approximates")
 
@@ -32,7 +27,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Compare and print."""
     written_runs.check_writable(args)
-    left, right = _pipelines([args.left, args.right], args.param)
+    from workbench.language import read_file, split_reference
+
+    split = [split_reference(reference) for reference in (args.left, args.right)]
+    left, right = o.load_all([(read_file(path), name) for path, name in split], args.param)
     from workbench.cli.output import decide_all
     from workbench.verify.answer.problem import comparison
     from workbench.verify.ask.equivalence import side_by_side
@@ -40,11 +38,3 @@ def execute(args: argparse.Namespace) -> int:
     left = left.faulty(*args.fault)
     both = side_by_side(left.pipeline, right.pipeline, args.mode)[0]
     return decide_all([comparison(left, right, args.mode, o.settings(args, both))], args)
-
-
-def _pipelines(references: Sequence[str], params: Sequence[str]) -> list[Loaded]:
-    """Both pipelines; a parameter goes to each that has one of its name, and one of them must."""
-    from workbench.language import read_file, split_reference
-
-    split = [split_reference(reference) for reference in references]
-    return o.load_all([(read_file(path), name) for path, name in split], params)

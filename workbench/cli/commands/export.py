@@ -59,6 +59,7 @@ def export_text(pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: S
     ------
     Refused, DomainError, TypingError: the pipeline has no finite model over these domains.
     """
+    from workbench.core.term import FALSE
     from workbench.ir.compose import compose
     from workbench.ir.reduce import focus
     from workbench.processors.held.group import flatten
@@ -82,7 +83,7 @@ def export_text(pipeline: Pipeline, asked: Sequence[PropertySyntax], settings: S
         if question is None:
             lines.append("  -- compares two pipelines: see `workbench check` and `workbench equiv`")
             continue
-        hidden = _never() if question.about_overflow else model.overflow
+        hidden = FALSE if question.about_overflow else model.overflow
         formula = weaken(question.formula, hidden)
         lines.append(f"  {KEYWORDS[question.kind]} {to_smv(formula, smv.formula)};")
     return "\n".join(lines).rstrip() + "\n"
@@ -113,12 +114,6 @@ def _labels(system: System) -> Iterator[Any]:
     for queue in system.queues.values():
         yield queue.length
         yield queue.overflow
-
-
-def _never() -> Any:
-    from workbench.core.term import FALSE
-
-    return FALSE
 
 
 def _header(pipeline: Pipeline, settings: Settings, system: System) -> Iterator[str]:

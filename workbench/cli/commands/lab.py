@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.suites import EXPERIMENTS, STORE
+EXPERIMENTS, STORE = Path("experiments"), Path(".workbench") / "lab"
+"""Where suites are and results are kept, below the working folder."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -59,9 +61,16 @@ def _selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, metavar="N", help="measure every point so many times")
 
 
+def places(args: argparse.Namespace) -> str:
+    """The options that say where suites and results are, where it is not the usual place."""
+    given = {"--experiments": (args.experiments, EXPERIMENTS), "--data": (args.data, STORE)}
+    return shlex.join(word for name, (own, usual) in given.items() if own != usual for word in (name, str(own)))
+
+
 def execute(args: argparse.Namespace) -> int:
     """Do what the subcommand says."""
     from workbench.cli import lab_actions
 
+    args.places = places(args)
     action: int = getattr(lab_actions, f"{args.action}_")(args)
     return action

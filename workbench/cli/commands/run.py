@@ -41,8 +41,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     pipeline, integers = o.load(args.file, args.param, args.fault).pipeline, _integers(args)
-    if integers is not None:
-        pipeline = pipeline.resolve(integers)
     from workbench.cli.progress import Progress
     from workbench.logs.run import run_with
 

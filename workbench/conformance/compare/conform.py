@@ -21,6 +21,7 @@ from workbench.conformance.compare.threaded import Plan
 from workbench.conformance.generate.pipelines import long_traces, pipelines
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import DomainError, Refused, TypingError
 
 ROUND = 100
@@ -89,7 +90,7 @@ class Search:
 
 
 def conform(
-    pipeline: Pipeline,
+    pipeline: Program,
     backends: Sequence[str | Contender] = (),
     search: Search | None = None,
     progress: Callable[[str], object] = lambda _: None,
@@ -104,9 +105,9 @@ def conform(
     backends: names (see `workbench.run.table`), or contenders of your own; all, where none is given.
     progress: told what is being done.
     """
-    search = search or Search()
-    found = []
-    for contender in contenders(backends):
+    search, found = search or Search(), []
+    pipeline = pipeline.pipeline
+    for contender in contenders(backends, pipeline.kind):
         outcome = begin(pipeline, contender, search)
         for number, count in search.rounds(contender.share):
             progress(f"{pipeline.name} on {contender.name}: seed {number}, {outcome.agreements} traces agree")
@@ -115,11 +116,11 @@ def conform(
     return found
 
 
-def contenders(backends: Sequence[str | Contender]) -> tuple[Contender, ...]:
-    """The contenders that are meant."""
+def contenders(backends: Sequence[str | Contender], kind: str = Pipeline.kind) -> tuple[Contender, ...]:
+    """The contenders that are meant; where none is named, all that are for programs of this kind."""
     own = tuple(each for each in backends if isinstance(each, Contender))
     names = [each for each in backends if isinstance(each, str)]
-    return own + (chosen(names) if names or not own else ())
+    return own + (chosen(names, kind) if names or not own else ())
 
 
 def begin(pipeline: Pipeline, contender: Contender, search: Search) -> Conformity:

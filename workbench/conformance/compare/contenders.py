@@ -198,11 +198,13 @@ def excused(error: Exception) -> bool:
     return isinstance(error, Overflow | DomainError) and "64 bits" in error.what
 
 
-def chosen(names: Sequence[str]) -> tuple[Contender, ...]:
-    """The contenders of these backends, or with these names; all, where none is named."""
+def chosen(names: Sequence[str], kind: str) -> tuple[Contender, ...]:
+    """The contenders of these backends, or with these names; where none is named, all for programs of this kind."""
     every = [each for some in contenders().values() for each in some]
     known = [*contenders(), *(each.name for each in every)]
     for name in names:
         if name not in known:
             raise WorkbenchError(f"there is no backend '{name}'", hint=f"there are: {', '.join(contenders())}")
-    return tuple(each for each in every if not names or {each.name, each.backend}.intersection(names))
+    if not names:
+        return tuple(each for each in every if backend_row(each.backend).takes(kind))
+    return tuple(each for each in every if {each.name, each.backend}.intersection(names))

@@ -22,7 +22,7 @@ from workbench.run.compiled.execute.executor import Compiled
 from workbench.run.compiled.gpu.batch import Batch
 from workbench.run.compiled.parallel.executor import Parallel
 from workbench.run.reference.executor import Reference
-from workbench.run.table import Start, backend_row
+from workbench.run.table import Start, backend_row, refuse_kind
 
 InputSequence = Sequence[Mapping[str, Value]]
 OutputStreams = Mapping[str, Sequence[Value]]
@@ -100,11 +100,12 @@ class Started:
     """Any backend, one step at a time, as `workbench run` starts it."""
 
     def __init__(self, name: str, pipeline: Pipeline, capacities: Mapping[str, int]) -> None:
-        make = backend_row(name).make
-        assert make is not None
+        row = backend_row(name)
+        refuse_kind(row, pipeline)
+        assert row.make is not None
         self.name = name
         self.pipeline = flatten(pipeline)
-        self.running = make(pipeline.with_capacities(capacities), Start())
+        self.running = row.make(pipeline.with_capacities(capacities), Start())
         self.source = f"Started({name!r}, pipeline, {capacities!r})"
 
     def trace(self, steps: InputSequence) -> Iterator[Seen]:

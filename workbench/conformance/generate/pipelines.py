@@ -22,7 +22,7 @@ from workbench.core.fault import Fault, Kind
 from workbench.core.fields import Map, Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
-from workbench.core.program import Port, Program
+from workbench.core.program import Port, Ported
 from workbench.processors.held.group import flatten
 
 EXTREME = 4
@@ -93,7 +93,7 @@ def traces(
 def long_traces(
     draw: st.DrawFn,
     /,
-    program: Program,
+    program: Ported,
     max_steps: int,
     *,
     ends: bool = False,

@@ -18,6 +18,7 @@ from workbench.conformance.generate.python_source import body
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
+from workbench.core.program import Program
 from workbench.errors import WorkbenchError
 from workbench.language import Loaded
 
@@ -39,15 +40,13 @@ class Recipe:
     doc: str = field(default="", compare=False)
 
     @classmethod
-    def of(
-        cls, subject: Pipeline | Loaded | PythonPipeline, integers: Integer | None, folder: str | Path = "."
-    ) -> Recipe:
+    def of(cls, subject: Program | PythonPipeline, integers: Integer | None, folder: str | Path = ".") -> Recipe:
         """A pipeline, in a test file in this folder, with `int` resolved.
 
         One of a `.pipe` file is built from its text. A Python file is read again, so that it can be mended.
         """
-        if isinstance(subject, Pipeline):
-            return cls.of_pipeline(subject if integers is None else subject.resolve(integers))
+        if not isinstance(subject, Loaded | PythonPipeline):
+            return cls.of_pipeline(subject.pipeline if integers is None else subject.pipeline.resolve(integers))
         domain = "" if integers is None else f"wb.Integer({integers.n}, wb.Overflowing.{integers.overflow.name})"
         resolved = domain and f".resolve({domain})"
         if isinstance(subject, Loaded):
@@ -69,7 +68,7 @@ class Recipe:
         text = body(pipeline)
         if unsourced := re.search(r"unknown\('([^']*)'\)", text):
             raise WorkbenchError(
-                f"pipeline {pipeline.name} cannot be written as a program: its function '{unsourced[1]}' has no source",
+                f"{pipeline.ports.of} cannot be written as a program: its function '{unsourced[1]}' has no source",
                 hint="check the pipeline of a file, read_file(path).get(name): then its text is written",
             )
         *lines, last = text.splitlines()

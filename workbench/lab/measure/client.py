@@ -18,12 +18,14 @@ from workbench.smv.engines.frames import Frame, take_frames, write_frame
 _GRACE = 5.0
 
 
-class Lost(Exception):
+class _LostError(Exception):
     """The supervisor is gone; the message has its last words."""
 
 
 class Client:
     """One supervisor process. `fileno` becomes readable when the measurement of a task can be taken.
+
+    `lost` tells that the process is gone, and another has to take its place.
 
     Raises
     ------
@@ -34,7 +36,7 @@ class Client:
     def __init__(self, suite: Path, files: Path) -> None:
         home = str(Path(workbench.__file__).resolve().parent.parent)
         path = os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH", "")]))
-        self.suite, self.files = suite, files
+        self.suite, self.files, self.lost = suite, files, False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
         self._buffer = bytearray()
         self._process = subprocess.Popen(
@@ -48,7 +50,7 @@ class Client:
         self._requests, self._replies = self._process.stdin, self._process.stdout
         try:
             hello = self._receive()
-        except Lost as error:
+        except _LostError as error:
             raise LabError(f"the process that measures does not start: {error}") from None
         except BaseException:
             self.end()
@@ -67,32 +69,24 @@ class Client:
         return self._process.pid
 
     def give(self, task: Frame) -> None:
-        """Begin a task.
-
-        Raises
-        ------
-        Lost: it is gone.
-        """
-        try:
+        """Begin a task."""
+        with contextlib.suppress(OSError):  # it is gone, which `take` tells
             write_frame(self._requests.fileno(), task)
-        except OSError:
-            raise Lost(self._how()) from None
 
     def take(self) -> Measured:
-        """The measurement of the task, waiting for it.
-
-        Raises
-        ------
-        Lost: the supervisor is gone.
-        """
-        found: dict[str, Any] = self._receive()
+        """The measurement of the task, waiting for it: a crash where the supervisor is `lost`."""
+        try:
+            found: dict[str, Any] = self._receive()
+        except _LostError as error:
+            self.lost = True
+            return Measured(Status.CRASH, reason=f"the process that measures was lost: {error}")
         return Measured(**{**found, "status": Status(found["status"])})
 
     def _receive(self) -> Frame:
         while True:
             data = os.read(self._replies.fileno(), 1 << 20)
             if not data:
-                raise Lost(self._how())
+                raise _LostError(self._how())
             self._buffer += data
             if frames := take_frames(self._buffer):
                 return frames[0]

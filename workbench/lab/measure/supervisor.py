@@ -211,7 +211,8 @@ class Supervisor:
         nearly = limits.memory_mb is not None and peak > 0.9 * limits.memory_mb
         if ended == "memory" or group_full or out_of_memory(log) or nearly:
             return {"status": Status.MEMORY, "reason": f"limit of {limits.memory_mb} MB, reached {peak:.0f} MB"}
-        return {"status": Status.CRASH, "reason": "; ".join(filter(None, [_how(status), _last_words(log)]))}
+        last_words = "\n".join([line for line in log.splitlines() if line.strip()][-3:])
+        return {"status": Status.CRASH, "reason": "; ".join(filter(None, [_how(status), last_words]))}
 
     # --- the child ------------------------------------------------------------------------------------------
 
@@ -317,11 +318,6 @@ def _how(status: int | None) -> str:
             return f"killed by {signal.Signals(-status).name}"
         return f"killed by signal {-status}"
     return f"ended with status {status}"
-
-
-def _last_words(log: str) -> str:
-    lines = [line for line in log.splitlines() if line.strip()]
-    return "\n".join(lines[-3:])
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from workbench.core.processor import (
     events_of,
     slots_of,
 )
+from workbench.core.program import Program
 from workbench.core.strict import computed, when
 from workbench.core.term import FALSE, TRUE
 from workbench.errors import PipelineError, Refused, TypingError
@@ -326,16 +327,17 @@ def _and(a: Any, b: Any) -> Any:
     return both(a, b)
 
 
-def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
-    """The pipeline with every group replaced by its contents; pipes keep the names the user gave them.
+def flatten(program: Program, *, faults: bool = True) -> Pipeline:
+    """The graph of a program with every group replaced by its contents; pipes keep the names the user gave them.
 
-    A capacity that the pipeline itself gives to a queue inside a group comes before the group's own. The faults that
+    A capacity that the graph itself gives to a queue inside a group comes before the group's own. The faults that
     it and its groups have are injected (`faults.inject`), or else left out.
     """
+    pipeline = program.pipeline
     size = Group(pipeline).size
     if size > MOST:
         raise PipelineError(
-            f"pipeline {pipeline.name} has {size} processors, with those of the pipelines in it; it can have {MOST}",
+            f"{pipeline.ports.of} has {size} processors, with those of the pipelines in it; it can have {MOST}",
             hint="a pipeline that uses another twice is twice as large, and one that uses that twice four times",
         )
     nodes: list[Node] = []
@@ -351,7 +353,7 @@ def flatten(pipeline: Pipeline, *, faults: bool = True) -> Pipeline:
     nodes = [_roomy(node, capacities) for node in nodes]
     inside = {node.pending for node in nodes}
     capacities = {queue: size for queue, size in capacities.items() if queue not in inside}
-    flat = Pipeline(pipeline.name, pipeline.inputs, tuple(nodes), pipeline.outputs, capacities, pipeline.doc)
+    flat = replace(pipeline, nodes=tuple(nodes), capacities=capacities, faults=())
     return inject(flat, planned(pipeline)) if faults else flat
 
 
@@ -360,7 +362,7 @@ def with_room(flat: Pipeline, capacities: Mapping[str, int]) -> Pipeline:
     if not any(node.pending in capacities for node in flat.nodes):
         return flat
     nodes = tuple(_roomy(node, capacities) for node in flat.nodes)
-    return Pipeline(flat.name, flat.inputs, nodes, flat.outputs, flat.capacities, flat.doc)
+    return replace(flat, nodes=nodes)
 
 
 def _roomy(node: Node, capacities: Mapping[str, int]) -> Node:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from workbench.run.table import KEY, NUMBA, BackendRow, Start
 
 if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Program
     from workbench.run.backend import Backend
 
 
-def _make(pipeline: Pipeline, start: Start) -> Backend:
+def _make(pipeline: Program, start: Start) -> Backend:
     from workbench.run.compiled.execute.executor import Compiled
     from workbench.run.compiled.gpu.batch import gpu_name
 
@@ -24,7 +24,7 @@ def _make(pipeline: Pipeline, start: Start) -> Backend:
     return found
 
 
-def _keyed(pipeline: Pipeline, start: Start) -> Any:
+def _keyed(pipeline: Program, start: Start) -> Any:
     from workbench.run.compiled.gpu.batch import Batch
 
     found = Batch(pipeline, device="auto")

@@ -8,11 +8,11 @@ from workbench.errors import InputError
 from workbench.run.table import KEY, NUMBA, REASSOCIATE, THREADS, BackendOption, BackendRow, Start
 
 if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Program
     from workbench.run.backend import Backend
 
 
-def _make(pipeline: Pipeline, start: Start) -> Backend:
+def _make(pipeline: Program, start: Start) -> Backend:
     threads, reassociate = start.option("threads", 1), start.option("reassociate", False)
     if threads > 1:
         from workbench.run.compiled.parallel.executor import Parallel
@@ -25,7 +25,7 @@ def _make(pipeline: Pipeline, start: Start) -> Backend:
     return Compiled(pipeline)
 
 
-def _keyed(pipeline: Pipeline, start: Start) -> Any:
+def _keyed(pipeline: Program, start: Start) -> Any:
     del start
     from workbench.run.compiled.gpu.batch import Batch
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from workbench.run.table import NUMBA, REASSOCIATE, THREADS, BackendOption, BackendRow, Start
 
 if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Program
     from workbench.run.backend import Backend
 
 
-def _make(pipeline: Pipeline, start: Start) -> Backend:
+def _make(pipeline: Program, start: Start) -> Backend:
     from workbench.run.compiled.parallel.executor import Parallel
 
     threads = start.option("threads", os.cpu_count() or 1)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from workbench.run.table import FAULTS, BackendRow, Start
 
 if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Program
     from workbench.run.backend import Backend
 
 
-def _make(pipeline: Pipeline, start: Start) -> Backend:
+def _make(pipeline: Program, start: Start) -> Backend:
     from workbench.run.reference.executor import Reference
 
     return Reference(pipeline, oracle=start.oracle)

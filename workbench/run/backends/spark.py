@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from workbench.run.table import KEY, BackendOption, BackendRow, Start
 
 if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Program
 
 COLUMN, SWITCH = {"metavar": "COLUMN"}, {"action": "store_true"}
 EXTRA = "pip install 'workbench[spark]'"
 
 
-def _whole(pipeline: Pipeline, start: Start) -> None:
+def _whole(pipeline: Program, start: Start) -> None:
     from workbench.run.spark.whole import run_whole
 
     run_whole(pipeline, start)

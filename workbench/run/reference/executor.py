@@ -123,7 +123,7 @@ class Reference(Network):
         super()._check_open(position)
         if self._pull is not None:
             raise PipelineError(
-                f"step {self.steps}: pipeline {self.flat.name} is connected to sources and is pulled",
+                f"step {self.steps}: {self.flat.ports.of} is connected to sources and is pulled",
                 hint="push into an executor of its own, or call reset() first",
             )
 
@@ -182,10 +182,10 @@ class Reference(Network):
                     hint="push the events",
                 )
         if self.steps or self._pull is not None:
-            raise PipelineError(f"pipeline {self.flat.name} is already running", hint="call reset() first")
+            raise PipelineError(f"{self.flat.ports.of} is already running", hint="call reset() first")
         missing = [name for name in self._positions if name not in sources]
         if missing:
-            raise PipelineError(f"input '{missing[0]}' of pipeline {self.flat.name} has no source")
+            raise PipelineError(f"input '{missing[0]}' of {self.flat.ports.of} has no source")
         steps = {cell.node.name: cell.step for cell in self._cells}
         self._pull = Pull(self.flat, self.flat.ports.streams(sources), steps)
         self._closed = True
@@ -202,7 +202,7 @@ class Reference(Network):
     @property
     def _connected(self) -> Pull:
         if self._pull is None:
-            raise PipelineError(f"pipeline {self.flat.name} has no sources", hint="call connect(x=iterable) first")
+            raise PipelineError(f"{self.flat.ports.of} has no sources", hint="call connect(x=iterable) first")
         return self._pull
 
     def pull_fast(self, output: str | None = None) -> Pending[Value]:

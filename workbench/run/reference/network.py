@@ -14,9 +14,8 @@ from typing import Any
 
 from workbench.core.domain import Value
 from workbench.core.kinds import Push
-from workbench.core.pipeline import Pipeline
 from workbench.core.processor import State, events_of
-from workbench.core.program import unknown
+from workbench.core.program import Program, unknown
 from workbench.errors import DomainError, Overflow, PipelineError
 from workbench.processors.held.group import flatten, with_room
 from workbench.run.backend import Oracle, check_support
@@ -32,7 +31,7 @@ class Network:
     name = "reference"
 
     def __init__(
-        self, pipeline: Pipeline, capacities: Mapping[str, int] | None = None, oracle: Oracle | None = None
+        self, pipeline: Program, capacities: Mapping[str, int] | None = None, oracle: Oracle | None = None
     ) -> None:
         check_support(pipeline, self.name)
         self.pipeline = pipeline
@@ -147,9 +146,7 @@ class Network:
         """Take no more events on one input, or on all that are still open."""
         names = [name] if name is not None else [n for n, i in self._positions.items() if not self._ended[i]]
         if not names:
-            raise PipelineError(
-                f"all inputs of pipeline {self.flat.name} have ended", hint="call reset() to start afresh"
-            )
+            raise PipelineError(f"all inputs of {self.flat.ports.of} have ended", hint="call reset() to start afresh")
         positions = [self.flat.ports.position(each) for each in names]
         for position in positions:
             self._check_open(position)
@@ -268,7 +265,7 @@ class Network:
 
     def _overflow(self, step: int, queue: str, length: int) -> Overflow:
         return Overflow(
-            f"step {step}: queue '{queue}' of pipeline {self.flat.name} overflows: "
+            f"step {step}: queue '{queue}' of {self.flat.ports.of} overflows: "
             f"its capacity is {self.capacities[queue]} and {length} events would wait",
             hint="give it a larger capacity",
             queue=queue,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from workbench.core.domain import Value
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import InputError
 from workbench.processors.held.group import flatten
 
@@ -19,12 +19,12 @@ class RandomFaults:
     rate: the probability, from 0 to 1.
     """
 
-    def __init__(self, pipeline: Pipeline, seed: int = 0, rate: float = 0.1) -> None:
+    def __init__(self, pipeline: Program, seed: int = 0, rate: float = 0.1) -> None:
         if not 0 <= rate <= 1:
             raise InputError(f"the rate of faults is a probability, not {rate}", hint="a number from 0 to 1")
         flat = flatten(pipeline)
         if not flat.oracles:
-            raise InputError(f"pipeline {pipeline.name} has no faults to inject", hint='write --fault "lose y"')
+            raise InputError(f"{pipeline.ports.of} has no faults to inject", hint='write --fault "lose y"')
         self.rate = rate
         self._said = {oracle: tuple(flat.domains[oracle].values()) for oracle in flat.oracles}
         self._random = random.Random(seed)

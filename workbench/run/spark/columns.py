@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.core.domain import Bool, Domain, Enum, Value
-from workbench.core.program import Program
+from workbench.core.program import Ported
 from workbench.errors import DomainError, InputError
 from workbench.events.columns import as_json, kind, to_column
 from workbench.events.values import UnreadableError, from_json, parse_json, short
@@ -14,7 +14,7 @@ STEP = "step"
 """The column of the outputs that says in which step of its key an event came out."""
 
 
-def output_schema(program: Program, key: str, key_type: str) -> str:
+def output_schema(program: Ported, key: str, key_type: str) -> str:
     """The columns of what a program makes of each key, as Spark writes schemas.
 
     Raises

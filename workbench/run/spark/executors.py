@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import Refused
 from workbench.events.columns import to_column
 from workbench.run.compiled.execute.executor import Compiled
@@ -33,7 +33,7 @@ class Choice:
     mark: the fingerprint of its states, in hexadecimal digits.
     """
 
-    pipeline: Pipeline
+    pipeline: Program
     backend: str
     why: str
     mark: str
@@ -45,7 +45,7 @@ class Choice:
         return _made[self.mark]
 
 
-def choose(pipeline: Pipeline, backend: str = "auto") -> Choice:
+def choose(pipeline: Program, backend: str = "auto") -> Choice:
     """The executor for a pipeline.
 
     Parameters
@@ -91,7 +91,7 @@ class OnColumns(Executor):
 
     running: Compiled
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Program) -> None:
         super().__init__(Compiled(pipeline))
 
     def feed(self, inputs: list[InputColumn], first: int, last: int) -> Made:
@@ -112,7 +112,7 @@ class OnSteps(Executor):
 
     running: Reference
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Program) -> None:
         super().__init__(Reference(pipeline))
 
     def feed(self, inputs: list[InputColumn], first: int, last: int) -> Made:

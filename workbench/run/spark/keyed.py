@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain
-from workbench.core.pipeline import Pipeline
-from workbench.core.program import Program
+from workbench.core.program import Ported, Program
 from workbench.errors import InputError, did_you_mean
 from workbench.events.columns import kind
 from workbench.run.spark.columns import output_schema
@@ -27,7 +26,7 @@ ORDERED = (*WHOLE, *FLOATS, "string", "date", "timestamp", "timestamp_ntz")
 
 
 def run_keyed(
-    pipeline: Pipeline, dataframe: DataFrame, *, key: str, order: str | Sequence[str], backend: str = "auto"
+    pipeline: Program, dataframe: DataFrame, *, key: str, order: str | Sequence[str], backend: str = "auto"
 ) -> DataFrame:
     """Run a pipeline once for each key: its rows, in their order, are the steps of the streams, which then end.
 
@@ -118,7 +117,7 @@ def ordering(frame: DataFrame, name: str, kind_of: str) -> Column:
     return column.cast("long") if kind_of in WHOLE else column.cast("double") if kind_of in FLOATS else column
 
 
-def inputs(program: Program, frame: DataFrame) -> list[Column]:
+def inputs(program: Ported, frame: DataFrame) -> list[Column]:
     """The columns of the inputs, as `columns` wants them.
 
     Raises

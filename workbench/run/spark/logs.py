@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from workbench.core.program import Program
+from workbench.core.program import Ported
 from workbench.errors import InputError, SparkError
 from workbench.events.columns import kind
 from workbench.events.files import FORMATS, Format, ending
@@ -58,7 +58,7 @@ def format_of(path: str) -> Format | None:
 
 
 def read_log(
-    spark: SparkSession, path: str, program: Program, *, key: str, order: str | None = None, format: Format
+    spark: SparkSession, path: str, program: Ported, *, key: str, order: str | None = None, format: Format
 ) -> Log:
     """A log: a file, a folder of files, or a pattern, each a path that Spark can read.
 
@@ -90,7 +90,7 @@ def read_log(
 def follow_log(
     spark: SparkSession,
     folder: str,
-    program: Program,
+    program: Ported,
     *,
     key: str,
     order: str | None,
@@ -130,7 +130,7 @@ def readable(path: str) -> Iterator[None]:
         raise InputError(f"cannot read the log: {error.what}", where=path) from error
 
 
-def _lines(lines: Any, program: Program, layout: Layout, format: str, files: Any, header: list[str] | None) -> Log:
+def _lines(lines: Any, program: Ported, layout: Layout, format: str, files: Any, header: list[str] | None) -> Log:
     from pyspark.sql import functions as F
 
     found = replace(layout, located=True, files=tuple(files))
@@ -146,7 +146,7 @@ def _lines(lines: Any, program: Program, layout: Layout, format: str, files: Any
     return Log(rows, replace(found, parts=start), "string")
 
 
-def _parquet(frame: Any, program: Program, layout: Layout, files: Any) -> Log:
+def _parquet(frame: Any, program: Ported, layout: Layout, files: Any) -> Log:
     from pyspark.sql import functions as F
 
     types = dict(frame.dtypes)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from workbench.core.program import Port, Ports, Program
+from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError
 from workbench.events.columns import Where
 from workbench.events.csv import CsvReader, names, see_width
@@ -71,7 +71,7 @@ class Parser:
     header: the names of the columns of all files, if they are known; else each file is read from its beginning.
     """
 
-    def __init__(self, format: str, program: Program, layout: Layout, header: Sequence[str] | None = None) -> None:
+    def __init__(self, format: str, program: Ported, layout: Layout, header: Sequence[str] | None = None) -> None:
         self.format, self.layout, self.header = format, layout, header
         self.inputs = program.ports
         self.words = Ports("log", tuple(Port(name, Words()) for name in dict.fromkeys((layout.key, *layout.orders))))

@@ -118,10 +118,10 @@ class BatchStepper:
             raise InputError(f"a row has no {what}", where=self.layout.place(frame.loc[row, orders].tolist()))
         frame = frame.sort_values(orders, kind="stable", ignore_index=True)
         columns = [pa.array(frame[name]) for name in ["key", *orders]]
-        for i in range(len(self.choice.pipeline.inputs)):
+        for i in range(len(self.choice.pipeline.ports.inputs)):
             absent = ~frame[f"p{i}"].to_numpy(bool)
             columns.append(pa.array(frame[f"x{i}"].to_numpy(), mask=absent, from_pandas=False))
-        return pa.RecordBatch.from_arrays(columns, names=self.layout.names(len(self.choice.pipeline.inputs)))
+        return pa.RecordBatch.from_arrays(columns, names=self.layout.names(len(self.choice.pipeline.ports.inputs)))
 
     def _refuse_late(self, key: Any, rows: Any, last: list[Any] | None) -> None:
         """Refuse a row that comes before one that an earlier micro-batch has brought."""

@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.run.table import Start, given
 
 if TYPE_CHECKING:
-    from workbench.core.pipeline import Pipeline
+    from workbench.core.program import Program
     from workbench.run.spark.executors import Choice
 
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "20000"}
@@ -23,7 +23,7 @@ _TASKS_PER_CORE = 2
 _POLL = 0.3
 
 
-def run_whole(pipeline: Pipeline, start: Start) -> None:
+def run_whole(pipeline: Program, start: Start) -> None:
     """Run and write, as the options of the command say."""
     args = start.options
     _check(args)

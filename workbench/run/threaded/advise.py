@@ -19,6 +19,7 @@ from workbench.core.domain import Value
 from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import State, Stepped
+from workbench.core.program import Program
 from workbench.errors import InputError
 from workbench.processors.held.group import flatten
 from workbench.run.pending import Done, Pending
@@ -161,7 +162,7 @@ class Advised:
 
 
 def advise(
-    pipeline: Pipeline,
+    pipeline: Program,
     steps: Sequence[Mapping[str, Value]],
     threads: int,
     certificates: Mapping[str, Certificate] | None = None,
@@ -203,7 +204,7 @@ def advise(
 # --- measuring ------------------------------------------------------------------------------------------------
 
 
-def profile(pipeline: Pipeline, streams: Mapping[str, Sequence[Value]]) -> Profile:
+def profile(pipeline: Program, streams: Mapping[str, Sequence[Value]]) -> Profile:
     """What each processor takes for a step, in the fastest of some runs."""
     running = Reference(pipeline)
     spent = dict.fromkeys((node.name for node in running.flat.nodes), 0)

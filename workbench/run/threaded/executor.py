@@ -22,6 +22,7 @@ from workbench.core.domain import Value
 from workbench.core.kinds import Push, keeps_copies
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
+from workbench.core.program import Program
 from workbench.errors import Overflow, PipelineError
 from workbench.processors.held.group import flatten
 from workbench.run.backend import Oracle, StepRecord, Steps
@@ -69,7 +70,7 @@ class Threaded(Reference):
 
     def __init__(
         self,
-        pipeline: Pipeline,
+        pipeline: Program,
         manager: ThreadManager,
         placement: Placement | None = None,
         *,
@@ -125,7 +126,7 @@ class Threaded(Reference):
     def _check_whole(self) -> None:
         if self._busy or self._behind:
             why = "is in the middle of a stream" if self._busy else "has stopped in the middle of a stream"
-            raise PipelineError(f"pipeline {self.flat.name} {why}", hint="call reset() to start afresh")
+            raise PipelineError(f"{self.flat.ports.of} {why}", hint="call reset() to start afresh")
 
     # --- many steps at once ---
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from typing import Self
 
 from workbench.core.domain import Value
-from workbench.core.pipeline import Node, Pipeline
+from workbench.core.pipeline import Node
 from workbench.core.processor import Emission, Processor, events_of
+from workbench.core.program import Program
 from workbench.errors import PipelineError
 from workbench.processors.held.group import Group, flatten
 from workbench.run.backend import check_support
@@ -24,29 +25,27 @@ from workbench.run.threaded.certificate import Certificate, vouched
 from workbench.run.threaded.launcher import Front, Launcher, Results
 from workbench.run.threaded.manager import ThreadManager
 from workbench.run.threaded.prefetch import CAPACITY, Prefetch, check_room
-from workbench.run.threaded.pulled import PulledPipeline, check_pipeline
+from workbench.run.threaded.pulled import PulledPipeline, graph_of
 
 
-def as_processor(pipeline: Pipeline) -> tuple[Node, Processor]:
+def as_processor(pipeline: Program) -> tuple[Node, Processor]:
     """The pipeline as one typed processor: its only one, or a group of one input.
 
     Raises
     ------
     PipelineError: it is neither, so there is no saying which events a copy would be given.
     """
-    check_pipeline(pipeline)
+    pipeline = graph_of(pipeline)
     flat = flatten(pipeline)
     if len(flat.nodes) == 1 and flat.nodes[0].inputs == tuple(name for name, _ in flat.inputs):
         node = flat.nodes[0]
         if {pipe for _, pipe in flat.outputs} <= set(node.outputs) and not node.processor.timed:
             return node, flat.typed[node.name]
     if flat.clocked:
-        raise PipelineError(
-            f"pipeline {pipeline.name} has faults, which may strike at any step: it cannot be pipelined"
-        )
+        raise PipelineError(f"{pipeline.ports.of} has faults, which may strike at any step: it cannot be pipelined")
     if flat.in_arity != 1:
         raise PipelineError(
-            f"pipeline {pipeline.name} has {flat.in_arity} inputs and several processors: it cannot be pipelined",
+            f"{pipeline.ports.of} has {flat.in_arity} inputs and several processors: it cannot be pipelined",
             hint="pipeline a part of it that has one input, or one processor",
         )
     outputs = tuple(name for name, _ in flat.outputs)
@@ -54,14 +53,14 @@ def as_processor(pipeline: Pipeline) -> tuple[Node, Processor]:
     return node, node.processor
 
 
-def shown(pipeline: Pipeline, node: Node) -> list[tuple[str, str]]:
+def shown(pipeline: Program, node: Node) -> list[tuple[str, str]]:
     """The outputs of the pipeline, and the pipes of its only processor (`as_processor`) that are shown there."""
     if isinstance(node.processor, Group):
-        return [(name, name) for name, _ in pipeline.outputs]
+        return [(name, name) for name in pipeline.ports.shown]
     return list(flatten(pipeline).outputs)
 
 
-def vouch(pipeline: Pipeline, history: int, by: str) -> Certificate:
+def vouch(pipeline: Program, history: int, by: str) -> Certificate:
     """A certificate that rests on somebody's word: nothing is checked but that it is used for this pipeline.
 
     Parameters
@@ -71,7 +70,7 @@ def vouch(pipeline: Pipeline, history: int, by: str) -> Certificate:
     by: who says so, and why.
     """
     _, processor = as_processor(pipeline)
-    return vouched(processor, tuple(domain for _, domain in pipeline.inputs), history, by)
+    return vouched(processor, pipeline.pipeline.input_domains, history, by)
 
 
 class Pipelined(PulledPipeline):
@@ -92,7 +91,7 @@ class Pipelined(PulledPipeline):
 
     def __init__(
         self,
-        pipeline: Pipeline,
+        pipeline: Program,
         manager: ThreadManager,
         certificate: Certificate,
         ahead: int = CAPACITY,
@@ -104,7 +103,7 @@ class Pipelined(PulledPipeline):
             raise PipelineError(f"a copy is given at least one event, not {batch}")
         self.ahead, self.batch = check_room(ahead), batch
         self._node, processor = as_processor(pipeline)
-        certificate.check(processor, tuple(domain for _, domain in pipeline.inputs))
+        certificate.check(processor, self.pipeline.input_domains)
         pipes = self._node.outputs
         self._shown = [(name, pipes.index(pipe)) for name, pipe in shown(pipeline, self._node)]
         self._copies = Launcher(processor, certificate, manager)
@@ -113,7 +112,7 @@ class Pipelined(PulledPipeline):
     def connect(self, **sources: Iterable[Value]) -> Self:
         missing = [name for name, _ in self.pipeline.inputs if name not in sources]
         if missing:
-            raise PipelineError(f"input '{missing[0]}' of pipeline {self.pipeline.name} has no source")
+            raise PipelineError(f"input '{missing[0]}' of {self.pipeline.ports.of} has no source")
         given = self.pipeline.ports.streams(sources)
         self.close()
         self._copies.start_from(self._copies.processor.initial())
@@ -171,7 +170,7 @@ class Pipelined(PulledPipeline):
 
     def _next(self, output: str) -> Value:
         if self._prefetch is None:
-            raise PipelineError(f"pipeline {self.pipeline.name} has no sources", hint="call connect(x=iterable) first")
+            raise PipelineError(f"{self.pipeline.ports.of} has no sources", hint="call connect(x=iterable) first")
         ready = self._ready[output]
         while not ready:
             if self._ended:

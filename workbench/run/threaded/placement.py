@@ -49,7 +49,7 @@ class Placement:
             if not keeps_copies(flat.typed[name]):
                 having = [node.name for node in flat.nodes if keeps_copies(flat.typed[node.name])]
                 raise PipelineError(
-                    f"pipeline {flat.name}: '{name}' ({flat.typed[name]}) keeps no copies that could be pushed into",
+                    f"{flat.ports.of}: '{name}' ({flat.typed[name]}) keeps no copies that could be pushed into",
                     hint=f"these do: {', '.join(having)}" if having else "none of its processors does",
                 )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Self
 
 from workbench.core.domain import Value
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import PipelineError
 from workbench.run.threaded.executor import Threaded
 from workbench.run.threaded.manager import ThreadManager
@@ -30,7 +30,7 @@ class PullGroup(PulledPipeline):
     """
 
     def __init__(
-        self, pipeline: Pipeline, manager: ThreadManager, capacity: int = CAPACITY, *, copies: Copying = ()
+        self, pipeline: Program, manager: ThreadManager, capacity: int = CAPACITY, *, copies: Copying = ()
     ) -> None:
         super().__init__(pipeline, manager)
         self.capacity = check_room(capacity)
@@ -77,5 +77,5 @@ class PullGroup(PulledPipeline):
     @property
     def _connected(self) -> Prefetch[Value]:
         if self._prefetch is None:
-            raise PipelineError(f"pipeline {self.pipeline.name} has no sources", hint="call connect(x=iterable) first")
+            raise PipelineError(f"{self.pipeline.ports.of} has no sources", hint="call connect(x=iterable) first")
         return self._prefetch

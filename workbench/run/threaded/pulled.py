@@ -13,28 +13,30 @@ from typing import Self
 from workbench.core.domain import Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Processor
+from workbench.core.program import Program
 from workbench.errors import PipelineError
 from workbench.run.threaded.manager import ThreadManager
 
 
-def check_pipeline(pipeline: object) -> None:
-    """PipelineError where it is none: a processor alone does not say what it is given."""
-    if not isinstance(pipeline, Pipeline):
+def graph_of(pipeline: object) -> Pipeline:
+    """The graph of a program; PipelineError where it has none: a processor alone does not say what it is given."""
+    found = getattr(pipeline, "pipeline", None)
+    if not isinstance(found, Pipeline):
         kind = "a processor" if isinstance(pipeline, Processor) else "something else"
         raise PipelineError(
             f"a pipeline is wanted, and {pipeline} is {kind}",
             hint="say what comes in: @wb.pipeline(x=wb.INT) above def name(x): return processor(x)",
         )
+    return found
 
 
 class PulledPipeline(ABC):
     """A pipeline that is pulled, with some of the work done in threads of the manager's."""
 
-    def __init__(self, pipeline: Pipeline, manager: ThreadManager) -> None:
-        check_pipeline(pipeline)
-        self.pipeline = pipeline
+    def __init__(self, pipeline: Program, manager: ThreadManager) -> None:
+        self.pipeline = graph_of(pipeline)
         self.manager = manager
-        self._outputs = [name for name, _ in pipeline.outputs]
+        self._outputs = [name for name, _ in self.pipeline.outputs]
 
     @abstractmethod
     def connect(self, **sources: Iterable[Value]) -> Self:

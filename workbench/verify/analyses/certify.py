@@ -16,12 +16,14 @@ from workbench.core.domain import Domain
 from workbench.core.fields import resolve
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Processor
+from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import PipelineError, Refused, WorkbenchError
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
 from workbench.run.threaded.certificate import Certificate, by_structure, domains_of
 from workbench.run.threaded.pipelined import as_processor, shown
+from workbench.run.threaded.pulled import graph_of
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict
@@ -44,7 +46,7 @@ class NotCertified(Refused):
         self.verdict = verdict
 
 
-def certify(pipeline: Pipeline, history: int | None = None, settings: Settings | None = None) -> Certificate:
+def certify(pipeline: Program, history: int | None = None, settings: Settings | None = None) -> Certificate:
     """That a pipeline (of one input, or of one processor) may be pipelined.
 
     Parameters
@@ -56,8 +58,9 @@ def certify(pipeline: Pipeline, history: int | None = None, settings: Settings |
     ------
     NotCertified: it is not so, with the counterexample; or it could not be decided.
     """
+    pipeline = graph_of(pipeline)
     node, processor = as_processor(pipeline)
-    domains = tuple(domain for _, domain in pipeline.inputs)
+    domains = pipeline.input_domains
     found = by_structure(processor, domains)
     if found is not None and (history is None or (found.settled is None and found.history <= history)):
         return found
@@ -71,7 +74,7 @@ def certify(pipeline: Pipeline, history: int | None = None, settings: Settings |
     raise _refusal(processor, history or LONGEST, verdict)
 
 
-def certify_nodes(pipeline: Pipeline) -> dict[str, Certificate]:
+def certify_nodes(pipeline: Program) -> dict[str, Certificate]:
     """The processors of a pipeline, groups opened, that may be pipelined for reasons of structure, by name."""
     flat = flatten(pipeline)
     found: dict[str, Certificate] = {}
@@ -96,7 +99,7 @@ def _pipelined_self(pipeline: Pipeline, node: Node, events: int, settings: Setti
         raise
     except WorkbenchError as error:
         raise NotCertified(
-            f"pipeline {pipeline.name} cannot be certified: {error.what}",
+            f"{pipeline.ports.of} cannot be certified: {error.what}",
             hint="choose finite domains, or pipeline processors by themselves",
         ) from error
 

@@ -14,6 +14,7 @@ from workbench.core.domain import Value
 from workbench.core.fields import split
 from workbench.core.ops import EQ, conjunction, either, negate
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import domain_of, leaves
 from workbench.ir.system import Pipe, System
 from workbench.processors.held.group import flatten
@@ -98,10 +99,10 @@ def _pipe(system: System, name: str) -> Pipe:
     return system.pipes[dict(system.outputs).get(name, name)]
 
 
-def constants(pipeline: Pipeline, settings: Settings | None = None) -> tuple[Constancy, ...]:
+def constants(pipeline: Program, settings: Settings | None = None) -> tuple[Constancy, ...]:
     """What every pipe carries that a processor feeds, in topological order."""
     settings = settings or Settings()
-    flat = flatten(pipeline.resolve(settings.domain))
+    flat = flatten(pipeline.pipeline.resolve(settings.domain))
     sampled = Sampled(flat, settings)
     given = {name for name, _ in flat.inputs}
     return tuple(_carried(flat, pipe, sampled, settings) for pipe in flat.domains if pipe not in given)

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from workbench.core.ops import EQ, LE
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.ir.compose import DEFAULT_CAPACITY
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
@@ -223,10 +224,10 @@ def _spread(flat: Pipeline, settings: Settings) -> dict[str, int]:
     return found
 
 
-def dead_paths(pipeline: Pipeline, settings: Settings | None = None) -> DeadPaths:
+def dead_paths(pipeline: Program, settings: Settings | None = None) -> DeadPaths:
     """Everything that can be deleted without changing the output, and a counterexample for everything that cannot."""
     settings = settings or Settings()
-    whole = flatten(pipeline.resolve(settings.domain))
+    whole = flatten(pipeline.pipeline.resolve(settings.domain))
     live = without_unread(whole)
     own = fitting(live, settings)
     unread = tuple(node.name for node in whole.nodes if node not in live.nodes)

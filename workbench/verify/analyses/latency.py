@@ -19,6 +19,7 @@ import networkx as nx
 from workbench.core.domain import BOOL, Range
 from workbench.core.ops import GE, LT, both, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import Term, var
 from workbench.ir.reduce import observe
 from workbench.ir.system import Definition, StateVariable, System
@@ -100,10 +101,10 @@ def latency_below(source: str, output: str, k: int) -> Property:
     return Property(f"latency({source}, {output}) < {k}", question)
 
 
-def latency(pipeline: Pipeline, source: str, output: str, settings: Settings | None = None) -> Latency:
+def latency(pipeline: Program, source: str, output: str, settings: Settings | None = None) -> Latency:
     """The most steps from an event of an input to an output event that it causes."""
     settings = settings or Settings()
-    flat = flatten(pipeline.resolve(settings.domain))
+    flat = flatten(pipeline.pipeline.resolve(settings.domain))
     following = tagged(flat, source)
     verdict = check(following, waiting(source, output), settings)
     steps = None if not verdict.length else verdict.length - 1
@@ -123,8 +124,9 @@ def _untagged(pipeline: Pipeline, source: str, trace: Trace, shows: str) -> Trac
     return replace(found, replay=trace.replay) if trace.gap else found
 
 
-def latencies(pipeline: Pipeline, settings: Settings | None = None) -> tuple[Latency, ...]:
+def latencies(pipeline: Program, settings: Settings | None = None) -> tuple[Latency, ...]:
     """The latency from every input to every output that pipes lead to from it."""
+    pipeline = pipeline.pipeline
     graph = pipeline.graph
     return tuple(
         latency(pipeline, source, output, settings)

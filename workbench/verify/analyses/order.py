@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.core.ops import negate
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
@@ -113,10 +114,10 @@ def fits(queue: str) -> Property:
     )
 
 
-def order(pipeline: Pipeline, settings: Settings | None = None) -> Order:
+def order(pipeline: Program, settings: Settings | None = None) -> Order:
     """What depends on the order in which the inputs' events arrive."""
     settings = settings or Settings()
-    flat = flatten(pipeline.resolve(settings.domain))
+    flat = flatten(pipeline.pipeline.resolve(settings.domain))
     inputs = flat.ports.arrivals
     unsure = tuple(node.name for node in flat.nodes if node.processor.in_arity > 1 and not node.processor.joins)
     queues = flat.queues if len(inputs) > 1 else ()

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from workbench.core.ops import both, disjunction, negate
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import Refused
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
@@ -36,7 +37,7 @@ def silent_steps() -> Property:
     return Property("longest-silence", question)
 
 
-def longest_silence(pipeline: Pipeline, settings: Settings | None = None, output: str | None = None) -> Measure:
+def longest_silence(pipeline: Program, settings: Settings | None = None, output: str | None = None) -> Measure:
     """The most steps in a row that carry an input event and no output event.
 
     Parameters
@@ -57,7 +58,7 @@ def longest_silence(pipeline: Pipeline, settings: Settings | None = None, output
     return Measure(what, verdict, verdict.length, witness)
 
 
-def _with_output(pipeline: Pipeline, output: str) -> Pipeline:
+def _with_output(pipeline: Program, output: str) -> Pipeline:
     """The pipeline with one of its outputs only."""
     flat = flatten(pipeline)
     return replace(flat, outputs=((output, flat.pipe(output)),))

@@ -11,6 +11,7 @@ from pathlib import Path
 from workbench.budget import Budget, remaining
 from workbench.core.fault import Fault
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import DomainError, LimitMet
 from workbench.ir.compose import outline
 from workbench.language import Loaded, PropertySyntax, Source, parse_property, read_file
@@ -39,7 +40,7 @@ class Problem:
     system: the SMV system that drives its inputs, if one does.
     """
 
-    subject: Pipeline | Loaded
+    subject: Program
     prop: Property | Equivalence
     settings: Settings = field(default_factory=Settings)
     syntax: PropertySyntax | None = None
@@ -54,10 +55,10 @@ class Problem:
     @property
     def name(self) -> str:
         """What verdicts call the pipeline."""
-        return self.title or (self.subject if isinstance(self.subject, Pipeline) else self.subject.pipeline).name
+        return self.title or self.subject.pipeline.name
 
     @property
-    def sides(self) -> tuple[Pipeline | Loaded, ...]:
+    def sides(self) -> tuple[Program, ...]:
         """The pipelines that it is about: two where it compares."""
         return self.prop.sides(self.subject) if isinstance(self.prop, Equivalence) else (self.subject,)
 
@@ -134,14 +135,14 @@ class Problem:
 
 
 def problem(
-    subject: Pipeline | Loaded,
+    subject: Program,
     prop: Property | Equivalence | PropertySyntax | str,
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
 ) -> Problem:
     """A property of a pipeline, not decided yet: for `check_all`. It takes what `check` takes."""
     if faults:
-        subject = faulty(subject, *faults) if isinstance(subject, Pipeline) else subject.faulty(*map(str, faults))
+        subject = subject.faulty(*map(str, faults)) if isinstance(subject, Loaded) else faulty(subject, *faults)
     syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
     if syntax is not None:
         prop = asked_by(syntax, subject if isinstance(subject, Loaded) else None)
@@ -174,7 +175,7 @@ def problems(
 
 
 def check(
-    pipeline: Pipeline | Loaded,
+    pipeline: Program,
     prop: Property | Equivalence | PropertySyntax | str,
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
@@ -196,8 +197,8 @@ def check(
 
 
 def comparison(
-    left: Pipeline | Loaded,
-    right: Pipeline | Loaded,
+    left: Program,
+    right: Program,
     mode: EquivalenceMode = "sequence",
     settings: Settings | None = None,
 ) -> Problem:
@@ -206,13 +207,17 @@ def comparison(
         subject, prop = right, equivalent_to(left, mode)
     else:
         subject, prop = left, equivalent_to(right, mode)
-    names = [(side if isinstance(side, Pipeline) else side.pipeline).name for side in (left, right)]
-    return Problem(subject, replace(prop, name=NAMES[mode]), settings or Settings(), title=", ".join(names))
+    return Problem(
+        subject,
+        replace(prop, name=NAMES[mode]),
+        settings or Settings(),
+        title=f"{left.pipeline.name}, {right.pipeline.name}",
+    )
 
 
 def equivalent(
-    left: Pipeline | Loaded,
-    right: Pipeline | Loaded,
+    left: Program,
+    right: Program,
     mode: EquivalenceMode = "sequence",
     settings: Settings | None = None,
 ) -> Verdict:
@@ -226,7 +231,7 @@ def equivalent(
 
 
 def tolerates(
-    pipeline: Pipeline | Loaded,
+    pipeline: Program,
     settings: Settings | None = None,
     mode: EquivalenceMode = "sequence",
     faults: Sequence[str | Fault] = (),

@@ -12,24 +12,23 @@ as in the paper, a pipeline that falls behind for ever is sequence equivalent to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from workbench.core import function as f
 from workbench.core.domain import Bool, Domain
 from workbench.core.function import same_domain
 from workbench.core.ops import EQ, both, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
+from workbench.core.program import Program
 from workbench.core.term import Term
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.system import System
+from workbench.language import Loaded
 from workbench.language.faults import faultless
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.held.group import Group
 from workbench.verify.ask.formula import atom
 from workbench.verify.ask.properties import Property, Question, conjoined, stepwise_equal
-
-if TYPE_CHECKING:
-    from workbench.language import Loaded
 
 EquivalenceMode = Literal["sequence", "stepwise", "approximates"]
 TOLERATES = "tolerates"
@@ -62,23 +61,23 @@ class Equivalence:
 
     name: str
     mode: EquivalenceMode
-    other: Pipeline | Loaded | None = None
+    other: Program | None = None
 
     def __str__(self) -> str:
         return self.name
 
-    def sides(self, subject: Pipeline | Loaded) -> tuple[Pipeline | Loaded, Pipeline | Loaded]:
+    def sides(self, subject: Program) -> tuple[Program, Program]:
         """Both pipelines as `side_by_side` takes them: what approximates comes second there."""
-        other = self.other or (faultless(subject) if isinstance(subject, Pipeline) else subject.faultless())
+        other = self.other or (subject.faultless() if isinstance(subject, Loaded) else faultless(subject))
         return (other, subject) if self.mode == "approximates" else (subject, other)
 
-    def asked_of(self, subject: Pipeline | Loaded, integers: Domain) -> tuple[Pipeline, Property]:
+    def asked_of(self, subject: Program, integers: Domain) -> tuple[Pipeline, Property]:
         """One pipeline that runs both on the same inputs, and the property that says they agree."""
-        left, right = (side if isinstance(side, Pipeline) else side.pipeline for side in self.sides(subject))
-        return side_by_side(left.resolve(integers), right.resolve(integers), self.mode)
+        left, right = (side.pipeline.resolve(integers) for side in self.sides(subject))
+        return side_by_side(left, right, self.mode)
 
 
-def equivalent_to(other: Pipeline | Loaded, mode: EquivalenceMode = "sequence") -> Equivalence:
+def equivalent_to(other: Program, mode: EquivalenceMode = "sequence") -> Equivalence:
     """The property of a pipeline that it computes the same as another: `check(a, equivalent_to(b))`.
 
     Parameters
@@ -87,8 +86,8 @@ def equivalent_to(other: Pipeline | Loaded, mode: EquivalenceMode = "sequence") 
     mode: `sequence`: the i-th outputs are equal, whenever both have come. `stepwise`: at every step both emit the
         same event, or none. `approximates`: stepwise, and where the pipeline says true so does the other.
     """
-    name = other.name if isinstance(other, Pipeline) else other.pipeline.name
-    return Equivalence(f"{next(word for word, each in WRITTEN.items() if each == mode)}({name})", mode, other)
+    word = next(word for word, each in WRITTEN.items() if each == mode)
+    return Equivalence(f"{word}({other.pipeline.name})", mode, other)
 
 
 def tolerating(mode: EquivalenceMode = "sequence") -> Equivalence:
@@ -100,8 +99,9 @@ def tolerating(mode: EquivalenceMode = "sequence") -> Equivalence:
     return Equivalence(TOLERATES, mode)
 
 
-def side_by_side(left: Pipeline, right: Pipeline, mode: EquivalenceMode) -> tuple[Pipeline, Property]:
+def side_by_side(left: Program, right: Program, mode: EquivalenceMode) -> tuple[Pipeline, Property]:
     """One pipeline that runs both on the same inputs, and the property that says they agree."""
+    left, right = left.pipeline, right.pipeline
     _comparable(left, right, mode)
     names = _fresh([left.name, right.name], {name for name, _ in left.inputs})
     inputs = tuple(name for name, _ in left.inputs)

@@ -125,7 +125,7 @@ class Labels(Evaluator):
                 return self._label(e, name, parts[size:])
         known = [*self.pipes, *self.labels]
         raise LanguageError(
-            f"pipeline {self.system.name} has no pipe '{dotted(e)}'",
+            f"{self.system.kind} {self.system.name} has no pipe '{dotted(e)}'",
             where=e.where,
             hint=did_you_mean(parts[0] if len(parts) < 3 else ".".join(parts[:-1]), known, "pipes: "),
         )

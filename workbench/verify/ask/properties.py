@@ -11,20 +11,18 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.core.domain import BOOL, Bool, Domain, Range
 from workbench.core.ops import AND, EQ, GE, GT, LT, NOT, as_term, both, conjunction, disjunction, either, ite, negate
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import Term, leaves, var
 from workbench.errors import PipelineError, TypingError
 from workbench.ir.reduce import FLAG, observe
 from workbench.ir.system import Pipe, Queue, StateVariable, System, packed
 from workbench.smv.engines.engine import QueryKind
 from workbench.verify.ask.formula import Formula, atom, build
-
-if TYPE_CHECKING:
-    from workbench.language import Loaded
 
 SILENCE = "silence"
 
@@ -73,10 +71,9 @@ class Property:
     def __str__(self) -> str:
         return self.name
 
-    def asked_of(self, subject: Pipeline | Loaded, integers: Domain) -> tuple[Pipeline, Property]:
+    def asked_of(self, subject: Program, integers: Domain) -> tuple[Pipeline, Property]:
         """The pipeline that is asked about, over a domain for `int`, and what is asked of it."""
-        pipeline = subject if isinstance(subject, Pipeline) else subject.pipeline
-        return pipeline.resolve(integers), self
+        return subject.pipeline.resolve(integers), self
 
 
 def outputs(system: System) -> list[Term]:

@@ -19,6 +19,7 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fields import scalars
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
+from workbench.core.program import Program
 from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
 from workbench.processors.held.group import flatten, with_room
 from workbench.run.reference.executor import Reference
@@ -170,7 +171,7 @@ class Buffers:
         }
 
 
-def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MOST) -> Buffers:
+def buffers(pipeline: Program, settings: Settings | None = None, most: int = MOST) -> Buffers:
     """The smallest capacity of each queue of a pipeline.
 
     Parameters
@@ -198,13 +199,13 @@ def buffers(pipeline: Pipeline, settings: Settings | None = None, most: int = MO
         return found
 
 
-def _buffers(pipeline: Pipeline, settings: Settings, most: int) -> Buffers:
+def _buffers(pipeline: Program, settings: Settings, most: int) -> Buffers:
     start = time.monotonic()
     found: list[Buffer] = []
     flat: Pipeline | None = None
     try:
         with Budget(settings.seconds, settings.memory_mb):
-            flat = flatten(pipeline.resolve(settings.domain)).with_capacities({})
+            flat = flatten(pipeline.pipeline.resolve(settings.domain)).with_capacities({})
             _each(flat, settings, most, found)
     except LimitMet as met:  # between two queues
         if flat is None:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workbench.budget import Budget, phase
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import InputError
 from workbench.ir.compose import outline
-from workbench.language import Loaded, PropertySyntax
+from workbench.language import PropertySyntax
 from workbench.processors.held.group import flatten
 from workbench.smv.system import SmvSystem, read_system
 from workbench.verify.answer.check import Settings
@@ -31,7 +31,7 @@ from workbench.verify.monitor.driven import Driven
 
 def monitor(
     system: SmvSystem | str,
-    pipeline: Pipeline | Loaded,
+    pipeline: Program,
     prop: Property | PropertySyntax | str | None = None,
     *,
     bind: Mapping[str, str] | None = None,
@@ -62,7 +62,7 @@ def monitor(
 class Watching:
     """A system with the pipeline that watches it, of which several properties can be asked; see `monitor`."""
 
-    subject: Pipeline | Loaded
+    subject: Program
     system: SmvSystem | str
     bind: Mapping[str, str] = field(default_factory=dict)
     when: Mapping[str, str] = field(default_factory=dict)
@@ -72,14 +72,13 @@ class Watching:
     def environment(self) -> Driven:
         """The inputs, bound to the system."""
         source = self.system if isinstance(self.system, SmvSystem) else read_system(self.system)
-        pipeline = self.subject if isinstance(self.subject, Pipeline) else self.subject.pipeline
         settings = self.settings
         if settings.environment != Environment():
             raise InputError(
                 "the system says when inputs carry events, so nothing else can be assumed of them",
                 hint="say it with when, or leave --inputs and --fair out",
             )
-        flat = flatten(pipeline.resolve(settings.domain))
+        flat = flatten(self.subject.pipeline.resolve(settings.domain))
         with Budget(settings.seconds, settings.memory_mb), phase("binding the inputs to the system"):
             return drive(source, flat, self.bind, self.when, settings.engine, limits_left())
 

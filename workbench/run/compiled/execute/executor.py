@@ -12,7 +12,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import TRUE
 from workbench.errors import Overflow, PipelineError, Refused, StateError
 from workbench.processors.held.group import flatten
@@ -69,7 +69,7 @@ class Compiled(Stepping):
 
     def __init__(
         self,
-        pipeline: Pipeline,
+        pipeline: Program,
         capacities: Mapping[str, int] | None = None,
         *,
         patience: int = PATIENCE,
@@ -326,7 +326,7 @@ class Compiled(Stepping):
         if len(self._ended) < len(self.flat.inputs) and name not in self._ended:
             return
         several = len(self._ended) == len(self.flat.inputs)
-        what = f"the inputs of pipeline {self.flat.name} have" if several else f"input '{name}' has"
+        what = f"the inputs of {self.flat.ports.of} have" if several else f"input '{name}' has"
         raise PipelineError(f"step {self.steps}: {what} ended", hint="call reset() to start afresh")
 
     def snapshot(self) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fields import scalars
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError
 from workbench.run.compiled.code.loop import dense, shape, spare
 from workbench.run.compiled.execute.executor import Compiled
@@ -64,7 +64,7 @@ class Batch:
 
     def __init__(
         self,
-        pipeline: Pipeline,
+        pipeline: Program,
         capacities: Mapping[str, int] | None = None,
         *,
         device: Device = "auto",
@@ -84,7 +84,7 @@ class Batch:
         if name and any(memory.keyed for memory in self._one.system.memories):
             if device == "gpu":
                 raise Refused(
-                    f"pipeline {pipeline.name} has slices by keys of an infinite type, whose tables grow: a GPU cannot",
+                    f"{pipeline.ports.of} has slices by keys of an infinite type, whose tables grow: a GPU cannot",
                     hint="run it on the CPU, or give the slices and what they emit finite types",
                 )
             name = ""
@@ -134,7 +134,7 @@ class Batch:
         missing = [name for name, _ in flat.inputs if name not in arrays]
         if missing or len(shapes) != 1 or len(next(iter(shapes))) != 2:
             raise PipelineError(
-                f"pipeline {flat.name} needs arrays of one shape, steps by traces, for each of its inputs;"
+                f"{flat.ports.of} needs arrays of one shape, steps by traces, for each of its inputs;"
                 f" {f'none is given for {missing[0]}' if missing else f'these are given: {sorted(shapes)}'}"
             )
         ((steps, traces),) = shapes

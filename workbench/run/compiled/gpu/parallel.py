@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.domain import Value
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.errors import EngineMissing
 from workbench.run.compiled.execute.observe import encode_any
 from workbench.run.compiled.gpu import cuda
@@ -44,7 +44,7 @@ class ParallelGpu(Parallel):
 
     def __init__(
         self,
-        pipeline: Pipeline,
+        pipeline: Program,
         capacities: Mapping[str, int] | None = None,
         *,
         blocks: int = BLOCKS,

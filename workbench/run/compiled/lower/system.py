@@ -17,6 +17,7 @@ from workbench.core.kinds import Clocked
 from workbench.core.memory import ANY_ROW
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import FALSE, Others, Term, const, leaves, var
 from workbench.errors import NoCapacity, PipelineError, Refused, TypingError, did_you_mean
 from workbench.ir.compose import compose
@@ -38,7 +39,7 @@ class Hazard(NamedTuple):
     """The one that overflows."""
 
 
-def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | None = None) -> System:
+def translate(pipeline: Program, backend: str, capacities: Mapping[str, int] | None = None) -> System:
     """The system of a pipeline over words of 64 bits and finite domains.
 
     Raises
@@ -53,13 +54,13 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
         odd = next((part for _, part in scalars(held) if not _held(part)), None)
         if odd is not None:
             raise Refused(
-                f"pipe '{pipe}' of pipeline {flat.name} carries {odd}, which backend '{backend}' cannot hold",
+                f"pipe '{pipe}' of {flat.ports.of} carries {odd}, which backend '{backend}' cannot hold",
                 hint="use bool, int, float, a finite type, or tuples of them; the reference executor runs everything",
             )
     for name, domain in flat.inputs:
         if any(isinstance(part, Map) for part in within(domain)):
             raise Refused(
-                f"input '{name}' of pipeline {flat.name} carries {domain}, and backend '{backend}' takes no maps in",
+                f"input '{name}' of {flat.ports.of} carries {domain}, and backend '{backend}' takes no maps in",
                 hint="let the pipeline make the map, with slice; the reference executor runs everything",
             )
     for node in flat.nodes:
@@ -74,7 +75,7 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
     for queue in known:
         if queue not in flat.queues:
             hint = did_you_mean(queue, flat.queues)
-            raise PipelineError(f"pipeline {flat.name} has no queue '{queue}'", hint=hint)
+            raise PipelineError(f"{flat.ports.of} has no queue '{queue}'", hint=hint)
     unknown = [queue for queue in flat.queues if queue not in known]
     try:
         system = compose(flat, {**known, **dict.fromkeys(unknown, 0)}, arrays=True)
@@ -85,7 +86,7 @@ def translate(pipeline: Pipeline, backend: str, capacities: Mapping[str, int] | 
     for queue in unknown:
         if empty(system.inlined(system.queues[queue].overflow)) is not FALSE:
             raise NoCapacity(
-                f"queue '{queue}' of pipeline {flat.name} has no known capacity, and backend '{backend}' allocates its"
+                f"queue '{queue}' of {flat.ports.of} has no known capacity, and backend '{backend}' allocates its"
                 " queues beforehand",
                 hint="`workbench buffers FILE --annotate` computes the smallest capacities and writes them into the"
                 " file (with --inputs synchronised for inputs that always come together); or give them:"
@@ -146,7 +147,7 @@ def hazards(system: System) -> tuple[Hazard, ...]:
     """All that ends a run: full queues, and numbers that leave a checked domain or a word."""
     found = []
     for queue in system.queues.values():
-        what = f"queue '{queue.name}' of pipeline {system.name} overflows: its capacity is {queue.capacity}"
+        what = f"queue '{queue.name}' of {system.kind} {system.name} overflows: its capacity is {queue.capacity}"
         found.append(Hazard(what, "give it a larger capacity", queue.overflow, queue.name))
     instances = dict.fromkeys(instance_of(name) for name in system.names())
     for kind, what, hint in (

@@ -94,7 +94,7 @@ def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = Fa
     if tables or repeats:
         why = "slices lie in a table" if tables else "verdicts wait in any number"
         raise Refused(
-            f"pipeline {system.name} cannot be started in the middle of a stream:"
+            f"{system.kind} {system.name} cannot be started in the middle of a stream:"
             f" '{instance_of((tables or repeats)[0])}', whose {why}",
             hint="run it with one thread",
         )
@@ -281,7 +281,8 @@ class _Analysis:
             why = "what it remembers depends on events of any time ago, and not by an associative operation"
             hint = "run it with one thread (behind a filter, the last events can be of any time ago)"
         return Refused(
-            f"pipeline {self.system.name} cannot be started in the middle of a stream: {what}: {why}", hint=hint
+            f"{self.system.kind} {self.system.name} cannot be started in the middle of a stream: {what}: {why}",
+            hint=hint,
         )
 
 

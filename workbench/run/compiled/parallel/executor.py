@@ -19,7 +19,7 @@ from workbench.core.domain import Domain, Integer, Integers, Overflowing, Value
 from workbench.core.escape import escape_condition
 from workbench.core.evaluate import straight_line
 from workbench.core.ops import Operator, as_term, disjunction
-from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program
 from workbench.core.term import Term, var
 from workbench.errors import PipelineError
 from workbench.ir.system import System
@@ -67,7 +67,7 @@ class Parallel(Compiled):
 
     def __init__(
         self,
-        pipeline: Pipeline,
+        pipeline: Program,
         capacities: Mapping[str, int] | None = None,
         *,
         threads: int = 2,
