@@ -127,11 +127,7 @@ class Builder:
         return BuiltStream(self, pipe)
 
     def add(
-        self,
-        processor: Processor | Pipeline,
-        streams: Sequence[Any],
-        name: str = "",
-        where: Location | str = "",
+        self, processor: Processor | Pipeline, streams: Sequence[Any], name: str = "", where: Location | str = ""
     ) -> Any:
         """A new node: its output stream, or a tuple of them."""
         if isinstance(processor, Pipeline):
@@ -139,8 +135,7 @@ class Builder:
         for stream in streams:
             if not isinstance(stream, BuiltStream) or stream.builder is not self:
                 raise PipelineError(
-                    f"{processor} is applied to {stream!r}, which is not a stream of pipeline {self.name}",
-                    where=where,
+                    f"{processor} is applied to {stream!r}, which is not a stream of pipeline {self.name}", where=where
                 )
         name = wanted = self.fresh(name or _short(processor))
         outputs = _output_names(name, processor.out_arity)

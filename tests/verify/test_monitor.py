@@ -20,8 +20,8 @@ from workbench.smv.engines.engine import Query, RawTrace, Task
 from workbench.smv.system import system_from
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.decide.table import get_engine
+from workbench.verify.monitor.driven import follows
 from workbench.verify.monitor.monitor import Watching
-from workbench.verify.monitor.path import follows
 
 # --- fairness -------------------------------------------------------------------------------------------------------
 

@@ -150,12 +150,7 @@ class TypedFunction:
     """A function over fixed domains. Call it on values to compute and on terms to build a term."""
 
     def __init__(
-        self,
-        function: Function,
-        domains: tuple[Domain, ...],
-        symbols: tuple[Any, ...],
-        body: Any,
-        result: Domain,
+        self, function: Function, domains: tuple[Domain, ...], symbols: tuple[Any, ...], body: Any, result: Domain
     ) -> None:
         self.function = function
         self.domains = domains
@@ -179,7 +174,26 @@ class TypedFunction:
     @cached_property
     def plain(self) -> Callable[..., Any]:
         """This function on values alone, without a look at what it is given."""
-        return self._compiled()
+        if self.function.opaque:
+            return self._opaque
+        flag = escape_condition([self.body], Overflowing.CHECKED)
+        parts = (part for domain in (*self.domains, self.result) for part in within(domain))
+        if flag is FALSE and not any(isinstance(part, Map) and part.finite for part in parts):
+            return compile_value(self.body, self.symbols)
+        values = compile_terms([self.body], self.symbols)
+        escaped = compile_terms([flag], self.symbols)
+
+        def run(*args: Any) -> Any:
+            flat = [part for domain, arg in zip(self.domains, args, strict=True) for part in split(domain, arg)]
+            if escaped(*flat)[0]:
+                shown = ", ".join(map(str, args))
+                raise Overflow(
+                    f"'{self.name}' on {shown} leaves the checked domain {self.result}",
+                    hint="choose a larger domain, or modular or saturating integers",
+                )
+            return joined(self.result, iter(values(*flat)))
+
+        return run
 
     def into(self, domain: Domain) -> TypedFunction:
         """This function where its results are kept as values of a domain that they fit: whole numbers as floats."""
@@ -210,28 +224,6 @@ class TypedFunction:
             pairs = zip(leaves(symbol), leaves(ops.as_term(arg, domain)), strict=True)
             bindings.update(pairs)
         return substitute(self.body, bindings)
-
-    def _compiled(self) -> Callable[..., Any]:
-        if self.function.opaque:
-            return self._opaque
-        flag = escape_condition([self.body], Overflowing.CHECKED)
-        parts = (part for domain in (*self.domains, self.result) for part in within(domain))
-        if flag is FALSE and not any(isinstance(part, Map) and part.finite for part in parts):
-            return compile_value(self.body, self.symbols)
-        values = compile_terms([self.body], self.symbols)
-        escaped = compile_terms([flag], self.symbols)
-
-        def run(*args: Any) -> Any:
-            flat = [part for domain, arg in zip(self.domains, args, strict=True) for part in split(domain, arg)]
-            if escaped(*flat)[0]:
-                shown = ", ".join(map(str, args))
-                raise Overflow(
-                    f"'{self.name}' on {shown} leaves the checked domain {self.result}",
-                    hint="choose a larger domain, or modular or saturating integers",
-                )
-            return joined(self.result, iter(values(*flat)))
-
-        return run
 
     def _opaque(self, *args: Any) -> Any:
         value = self.function.called(args)
@@ -294,11 +286,6 @@ def _rounded(domain: Domain) -> bool:
     return isinstance(domain, Reals)
 
 
-def _rounded_sum(domain: Domain) -> bool:
-    """Whether the sum of a map's values is rounded: maps have no order."""
-    return isinstance(domain, Map) and isinstance(domain.value, Reals)
-
-
 def _ordered(domain: Domain) -> bool:
     """Whether the order of the values is total (that of floats is not)."""
     return isinstance(domain, Integers | Integer | Range)
@@ -328,7 +315,9 @@ IF = Function("if", 3, ops.ite)
 GET, HAS, SIZE = Function("get", 3, maps.get), Function("has", 2, maps.has), Function("size", 1, maps.size)
 ALL_VALUES, ANY_VALUE = Function("all_values", 1, maps.all_values), Function("any_value", 1, maps.any_value)
 PUT, REMOVE = Function("put", 3, maps.put), Function("remove", 2, maps.remove)
-SUM_VALUES = Function("sum_values", 1, maps.sum_values, rounds=_rounded_sum)
+SUM_VALUES = Function(  # maps have no order
+    "sum_values", 1, maps.sum_values, rounds=lambda domain: isinstance(domain, Map) and _rounded(domain.value)
+)
 NEG = Function("neg", 1, _negative)
 ABS = Function("abs", 1, lambda a: ops.ite(ops.LE(a, 0), ops.SUB(0, a), a))  # -0.0 too
 

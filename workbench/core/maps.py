@@ -12,19 +12,7 @@ from typing import Any
 
 from workbench.core.domain import BOOL, FLOAT, INT, Bool, Domain, Range, Reals, Value
 from workbench.core.fields import FrozenMap, Map, Tuple
-from workbench.core.ops import (
-    ADD,
-    GT,
-    Operator,
-    as_term,
-    both,
-    conjunction,
-    disjunction,
-    either,
-    equal,
-    ite,
-    negate,
-)
+from workbench.core.ops import ADD, GT, Operator, as_term, both, conjunction, disjunction, either, equal, ite, negate
 from workbench.core.term import Change, Entries, Name, Term, const, intern, is_symbolic
 from workbench.core.typing_rules import unify
 from workbench.errors import Refused, TypingError
@@ -172,8 +160,7 @@ def put(m: Any, key: Any, value: Any) -> Any:
         _check_kept(_PUT, m.domain.value, value.domain)
     value = as_term(value, m.domain.value)
     return Entries.of(
-        m.domain,
-        [(either(there, same(own)), ite(same(own), value, before)) for own, (there, before) in m.items()],
+        m.domain, [(either(there, same(own)), ite(same(own), value, before)) for own, (there, before) in m.items()]
     )
 
 

@@ -303,10 +303,7 @@ class Pipeline:
 
 
 def _ordered(
-    name: str,
-    inputs: tuple[tuple[str, Domain], ...],
-    nodes: tuple[Node, ...],
-    outputs: tuple[tuple[str, str], ...],
+    name: str, inputs: tuple[tuple[str, Domain], ...], nodes: tuple[Node, ...], outputs: tuple[tuple[str, str], ...]
 ) -> tuple[Node, ...]:
     """The nodes in topological order, after checking names, arities and cycles."""
     _unique(name, "processor", [n.name for n in nodes])

@@ -84,8 +84,7 @@ def unify(what: str, a: Domain, b: Domain) -> Domain:
     if isinstance(a, Range) and isinstance(b, Range):
         return Range(min(a.lo, b.lo), max(a.hi, b.hi))
     raise TypingError(
-        f"{what} combines values of {a} and of {b}",
-        hint="both sides need the same domain" + _suggest(a, b),
+        f"{what} combines values of {a} and of {b}", hint="both sides need the same domain" + _suggest(a, b)
     )
 
 

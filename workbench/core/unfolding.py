@@ -26,11 +26,8 @@ class Unfolding:
     def __init__(self, pipeline: Pipeline) -> None:
         for node in pipeline.nodes:
             if pipeline.typed[node.name].timed and not (node.processor.merges or isinstance(node.processor, Clocked)):
-                raise PipelineError(
-                    f"the output of '{node.name}' depends on the steps at which its events arrive",
-                    where=node.where,
-                    hint="take the pipeline without groups: flatten(pipeline)",
-                )
+                what = f"the output of '{node.name}' depends on the steps at which its events arrive"
+                raise PipelineError(what, where=node.where, hint="take the pipeline without groups: flatten(pipeline)")
         self.pipeline = pipeline
         self.streams: dict[str, list[Value]] = {pipe: [] for pipe in pipeline.domains}
         self._merged: dict[str, list[Value]] = {node.name: [] for node in pipeline.nodes}

@@ -351,7 +351,7 @@ class _Crawl:
         elif self.arrays:
             part = made.part()
         else:
-            part = made.counters()
+            part = made.part(0, blind=True)  # what they hold is left out
             self.holding[name] = made.holding(part.rounds)
         self.wires.add(part.wires)
         self.queues.update((queue.name, queue) for queue in part.queues)

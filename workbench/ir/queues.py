@@ -57,10 +57,6 @@ class Queues:
         join = replace(self.join, window=window)
         return self.stepped(join.slots(), lambda state, share: join.rounds(state, self.arrivals, share), blind=blind)
 
-    def counters(self) -> QueuePart:
-        """The queues without what they hold."""
-        return self.part(0, blind=True)
-
     def holding(self, rounds: Sequence[Round]) -> Holding:
         """What the rest of a system needs to know of what the queues hold."""
 

@@ -125,11 +125,8 @@ class Body(args.Reader):
                 else:
                     self._binding(statement)
         if returned is None:
-            raise LanguageError(
-                f"pipeline {self.syntax.name} returns nothing",
-                where=self.syntax.where,
-                hint="its last statement is: return STREAM",
-            )
+            what = f"pipeline {self.syntax.name} returns nothing"
+            raise LanguageError(what, where=self.syntax.where, hint="its last statement is: return STREAM")
         if not self.sound:
             raise FollowUp
         return returned
@@ -184,22 +181,16 @@ class Body(args.Reader):
 
     def _check_free(self, name: str, where: Location) -> None:
         if name in self.scope:
-            raise LanguageError(
-                f"the name '{name}' is taken, by line {self.places[name].line}",
-                where=where,
-                hint="a name is given once; choose another",
-            )
+            what = f"the name '{name}' is taken, by line {self.places[name].line}"
+            raise LanguageError(what, where=where, hint="a name is given once; choose another")
 
     # --- expressions ---
 
     def apply(self, function: Function, arguments: list[Any], e: s.Expression) -> Any:
         for part, value in zip(e.parts, arguments, strict=False):
             if _is_many(value):
-                raise LanguageError(
-                    f"'{part}' gives {len(value)} streams where one is needed",
-                    where=part.where,
-                    hint="name them first: a, b = ...",
-                )
+                what = f"'{part}' gives {len(value)} streams where one is needed"
+                raise LanguageError(what, where=part.where, hint="name them first: a, b = ...")
         streams = [a for a in arguments if isinstance(a, BuiltStream)]
         if not streams:
             return super().apply(function, arguments, e)
@@ -234,11 +225,8 @@ class Body(args.Reader):
             return self._processor(PROCESSORS[e.name], e)
         function = self.functions.get(e.name)
         if function is None:
-            raise LanguageError(
-                f"there is no processor, pipeline or function '{e.name}'",
-                where=e.name_place,
-                hint=did_you_mean(e.name, self.file.callables()),
-            )
+            what = f"there is no processor, pipeline or function '{e.name}'"
+            raise LanguageError(what, where=e.name_place, hint=did_you_mean(e.name, self.file.callables()))
         return self.applied(function, e, [self.value(a) for a in e.arguments])
 
     def field(self, e: s.Field) -> Any:
@@ -297,9 +285,7 @@ class Body(args.Reader):
         if True in found[count:]:
             late = e.arguments[count + found[count:].index(True)]
             raise LanguageError(
-                f"the stream '{late}' stands after a parameter",
-                where=late.where,
-                hint=f"write {args.signature(cls)}",
+                f"the stream '{late}' stands after a parameter", where=late.where, hint=f"write {args.signature(cls)}"
             )
         return count
 
@@ -336,11 +322,8 @@ class Body(args.Reader):
     def _stream(self, e: s.Expression) -> BuiltStream:
         value = self.value(e)
         if _is_many(value):
-            raise LanguageError(
-                f"'{e}' gives {len(value)} streams where one is needed",
-                where=e.where,
-                hint="name them first: a, b = ...",
-            )
+            what = f"'{e}' gives {len(value)} streams where one is needed"
+            raise LanguageError(what, where=e.where, hint="name them first: a, b = ...")
         if not isinstance(value, BuiltStream):
             raise self._constant_stream(e)
         return value
@@ -357,11 +340,8 @@ class Body(args.Reader):
         syntax = self.file.pipelines[e.name]
         given = self.file.given(syntax, e.given, self)
         if len(e.arguments) != len(syntax.inputs):
-            raise LanguageError(
-                f"pipeline {e.name} takes {plural(len(syntax.inputs), 'stream')}, {len(e.arguments) or 'none'} given",
-                where=e.where,
-                hint=f"write {syntax.signature}",
-            )
+            what = f"pipeline {e.name} takes {plural(len(syntax.inputs), 'stream')}, {len(e.arguments) or 'none'} given"
+            raise LanguageError(what, where=e.where, hint=f"write {syntax.signature}")
         made = self.file.pipeline(e.name, given, e.where)
         return self._add(Group(made), [self._stream(a) for a in e.arguments], e.name, e.where)
 

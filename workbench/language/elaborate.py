@@ -72,9 +72,7 @@ class Elaborator:
             if name not in known:
                 hint = did_you_mean(name, known, "its parameters are: ") or f"write {syntax.signature}"
                 raise LanguageError(
-                    f"pipeline {syntax.name} has no parameter '{name}'",
-                    where=where,
-                    hint=hint + _listed(hint, known),
+                    f"pipeline {syntax.name} has no parameter '{name}'", where=where, hint=hint + _listed(hint, known)
                 )
         values: dict[str, Value] = {}
         for parameter in syntax.parameters:
@@ -113,11 +111,8 @@ class Elaborator:
         values: dict[str, Value] = {}
         for position, item in enumerate(items):
             if item.name is None and position >= len(names):
-                raise LanguageError(
-                    f"pipeline {syntax.name} has {plural(len(names), 'parameter')}, {len(items)} given",
-                    where=item.where,
-                    hint=f"write {syntax.signature}",
-                )
+                what = f"pipeline {syntax.name} has {plural(len(names), 'parameter')}, {len(items)} given"
+                raise LanguageError(what, where=item.where, hint=f"write {syntax.signature}")
             name = item.name or names[position]
             if name in values:
                 raise LanguageError(f"the parameter '{name}' is given twice", where=item.where)
@@ -182,21 +177,15 @@ class Elaborator:
         names = _output_names(syntax)
         if len(streams) != len(names):
             place = next(x.where for x in syntax.statements if isinstance(x, s.Return))
-            raise LanguageError(
-                f"pipeline {syntax.name} returns {plural(len(streams), 'stream')}, its head declares {len(names)}",
-                where=place,
-                hint="write one type after '->' for each stream that is returned",
-            )
+            what = f"pipeline {syntax.name} returns {plural(len(streams), 'stream')}, its head declares {len(names)}"
+            raise LanguageError(what, where=place, hint="write one type after '->' for each stream that is returned")
         outputs = dict(zip(names, streams, strict=True))
         made = body.builder.build(outputs, doc=syntax.doc)
         for port, name, stream in zip(syntax.outputs, names, streams, strict=True):
             _check_output(syntax, port, body.domain(port.type), made.domains[stream.pipe])
             if name in made.domains and stream.pipe != name:
-                raise LanguageError(
-                    f"the output '{name}' shows '{stream.pipe}', but another pipe is called '{name}'",
-                    where=port.where,
-                    hint="rename the pipe, or name the output: -> name: TYPE",
-                )
+                what = f"the output '{name}' shows '{stream.pipe}', but another pipe is called '{name}'"
+                raise LanguageError(what, where=port.where, hint="rename the pipe, or name the output: -> name: TYPE")
         return made
 
 
@@ -242,11 +231,8 @@ def _check_output(syntax: s.PipelineSyntax, port: s.PortSyntax, declared: Domain
         hint += f", or return cast(..., {declared})"
     if isinstance(declared, Enum) and isinstance(carried, Texts):
         hint = f"several types have such constants: write the 'if' in the pipeline, or {hint}"
-    raise LanguageError(
-        f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}",
-        where=port.where,
-        hint=hint,
-    )
+    what = f"pipeline {syntax.name} is declared to give {declared}, but what it returns is {carried}"
+    raise LanguageError(what, where=port.where, hint=hint)
 
 
 def _listed(hint: str, known: list[str]) -> str:

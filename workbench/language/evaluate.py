@@ -127,11 +127,8 @@ class Evaluator:
         if e.given:
             raise LanguageError(f"the function '{e.name}' has no parameters in < >", where=e.where)
         if len(arguments) != function.arity:
-            raise LanguageError(
-                f"the function '{e.name}' takes {plural(function.arity, 'argument')}, {len(arguments)} given",
-                where=e.where,
-                hint=f"write {e.name}({', '.join('abcdefgh'[: function.arity])})",
-            )
+            what = f"the function '{e.name}' takes {plural(function.arity, 'argument')}, {len(arguments)} given"
+            raise LanguageError(what, where=e.where, hint=f"write {e.name}({', '.join('abcdefgh'[: function.arity])})")
         return self.apply(function, arguments, e)
 
     def field(self, e: s.Field) -> Any:

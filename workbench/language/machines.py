@@ -51,8 +51,7 @@ class _Machine:
         states = each(body.states, lambda state: (state.name, self._action(state.output, result)))
         checked = each((body,), self._check_outputs)
         transitions = each(
-            body.transitions,
-            lambda t: Transition(t.source, t.target, self._action(t.guard), self._updates(t), t.where),
+            body.transitions, lambda t: Transition(t.source, t.target, self._action(t.guard), self._updates(t), t.where)
         )
         written = len(body.variables) + len(body.states) + len(body.transitions) + 1
         if len(variables) + len(states) + len(transitions) + len(checked) < written:
@@ -70,11 +69,8 @@ class _Machine:
         taken.add(v.name)
         kind = domain(v.type, self.value)
         if isinstance(kind, Map) != (v.start is None):
-            raise LanguageError(
-                f"the map '{v.name}' begins empty" if v.start else f"the variable '{v.name}' has no first value",
-                where=v.where,
-                hint=f"write var {v.name}: {kind}" + ("" if v.start else " = ..."),
-            )
+            what = f"the map '{v.name}' begins empty" if v.start else f"the variable '{v.name}' has no first value"
+            raise LanguageError(what, where=v.where, hint=f"write var {v.name}: {kind}" + ("" if v.start else " = ..."))
         self.domains[v.name] = kind
         return Variable(v.name, kind, FrozenMap() if v.start is None else self.value(v.start))
 
@@ -91,11 +87,8 @@ class _Machine:
                 hint=f"write state {body.states[0].name}: OUTPUT; or leave out '->', and the machine emits its state",
             )
         if not self.syntax.outputs and speaking is not None:
-            raise LanguageError(
-                f"machine {self.syntax.name} does not say the type of what state {speaking.name} emits",
-                where=speaking.where,
-                hint="write machine NAME(...) -> TYPE {",
-            )
+            what = f"machine {self.syntax.name} does not say the type of what state {speaking.name} emits"
+            raise LanguageError(what, where=speaking.where, hint="write machine NAME(...) -> TYPE {")
 
     def _updates(self, t: s.TransitionSyntax) -> tuple[tuple[str, Function], ...]:
         known = [v.name for v in self.syntax.machine.variables] if self.syntax.machine else []

@@ -67,9 +67,7 @@ def given_values(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> 
     for item in given:
         if item.name is None:
             raise LanguageError(
-                f"'{item}' in a property does not say its parameter",
-                where=item.where,
-                hint=f"write k = {item}",
+                f"'{item}' in a property does not say its parameter", where=item.where, hint=f"write k = {item}"
             )
     scope = Evaluator(constants, LIBRARY, {})
     return tuple((str(item.name), scope.value(item.value)) for item in given)
@@ -78,11 +76,8 @@ def given_values(given: tuple[s.Given, ...], constants: Mapping[str, Value]) -> 
 def _number(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> int:
     value = Evaluator(constants, LIBRARY, {}).value(e)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise LanguageError(
-            f"the property '{check.name}' takes a number of steps, not {value}",
-            where=e.where,
-            hint=f"write {_EXAMPLES['number']}",
-        )
+        what = f"the property '{check.name}' takes a number of steps, not {value}"
+        raise LanguageError(what, where=e.where, hint=f"write {_EXAMPLES['number']}")
     return value
 
 
@@ -91,22 +86,16 @@ def _pipeline(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -
         return s.PipelineReference(e.name, (), where=e.where)
     if isinstance(e, s.Instantiation):
         return s.PipelineReference(e.name, given_values(e.given, constants), where=e.where)
-    raise LanguageError(
-        f"the property '{check.name}' takes the name of a pipeline, not '{e}'",
-        where=e.where,
-        hint=f"write {check.name}(other) or {check.name}(other<k = 3>)",
-    )
+    what = f"the property '{check.name}' takes the name of a pipeline, not '{e}'"
+    raise LanguageError(what, where=e.where, hint=f"write {check.name}(other) or {check.name}(other<k = 3>)")
 
 
 def _formula(check: s.Check, e: s.Expression, constants: Mapping[str, Value]) -> s.Expression:
     allowed = _TEMPORAL[PROPERTIES[check.name]]
     for part in walk(e):
         if isinstance(part, s.Temporal) and part.operator not in allowed:
-            raise LanguageError(
-                f"'{part.operator}' has no meaning in {check.name}(...)",
-                where=part.where,
-                hint=_other_logic(check.name, part.operator),
-            )
+            what = f"'{part.operator}' has no meaning in {check.name}(...)"
+            raise LanguageError(what, where=part.where, hint=_other_logic(check.name, part.operator))
     return substituted(e, constants)
 
 

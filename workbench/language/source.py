@@ -176,11 +176,8 @@ def _monitor(item: s.MonitorSyntax, pipeline: Pipeline, file: str, constants: Ma
     inputs = [name for name, _ in pipeline.inputs]
     for wire in item.wires:
         if wire.input.partition(".")[0] not in inputs:
-            raise LanguageError(
-                f"pipeline {pipeline.name} has no input '{wire.input}'",
-                where=wire.where,
-                hint=did_you_mean(wire.input, inputs, "its inputs are: "),
-            )
+            what = f"pipeline {pipeline.name} has no input '{wire.input}'"
+            raise LanguageError(what, where=wire.where, hint=did_you_mean(wire.input, inputs, "its inputs are: "))
     bind = {wire.input: wire.expression for wire in item.wires if wire.expression is not None}
     when = {wire.input.partition(".")[0]: wire.condition for wire in item.wires if wire.condition is not None}
     checks = tuple(properties.elaborated(check, constants) for check in item.checks)
@@ -235,8 +232,5 @@ def check_names(e: s.Expression, pipeline: Pipeline, labels: Mapping[str, str]) 
     inside = {word.partition(".")[0] for word in (*flat.domains, *(n.name for n in flat.nodes))}
     for part in walk(e):
         if isinstance(part, s.Identifier) and part.name not in {*known, *inside, *labels, "overflow"}:
-            raise LanguageError(
-                f"pipeline {pipeline.name} has no pipe '{part.name}'",
-                where=part.where,
-                hint=did_you_mean(part.name, dict.fromkeys(known)),
-            )
+            what = f"pipeline {pipeline.name} has no pipe '{part.name}'"
+            raise LanguageError(what, where=part.where, hint=did_you_mean(part.name, dict.fromkeys(known)))

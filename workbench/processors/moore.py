@@ -106,11 +106,8 @@ class Moore(Processor):
         known = [variable.name for variable in self.variables]
         for i, (name, update) in enumerate(transition.updates):
             if name not in known:
-                raise PipelineError(
-                    f"{shown}: there is no variable '{name}'",
-                    where=where,
-                    hint=f"variables are: {', '.join(known) or 'none'}",
-                )
+                what = f"{shown}: there is no variable '{name}'"
+                raise PipelineError(what, where=where, hint=f"variables are: {', '.join(known) or 'none'}")
             if name in dict(transition.updates[:i]):
                 raise PipelineError(f"{shown} gives '{name}' two values", where=where)
             self._check_arity(f"'{name}' in {shown}", update, where)

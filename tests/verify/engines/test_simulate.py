@@ -1,12 +1,13 @@
 """Simulation by NuSMV's semantics, against the same machine written in Python."""
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
 from workbench.errors import EngineError
 from workbench.smv.engines.embedded import PynusmvEngine
-from workbench.smv.engines.engine import EngineLimits
+from workbench.smv.engines.engine import EngineLimits, SimulatedRun
 from workbench.verify.decide.table import get_simulator
 
 from .conftest import engine_or_skip
@@ -19,6 +20,13 @@ WATCH = ("n", "twice + 1", "full", "n > 2", "w", "w + 0ud3_3", "z", "light", "bo
 def simulator() -> PynusmvEngine:
     engine_or_skip("pynusmv")
     return get_simulator()
+
+
+def simulated(
+    simulator: PynusmvEngine, model: str, steps: list[dict[str, str]], watch: Sequence[str], **more: EngineLimits
+) -> SimulatedRun:
+    """One list of steps through a model."""
+    return simulator.simulate_many(model, (), [steps], watch, **more)[0]
 
 
 def expected(goes: list[bool]) -> list[dict[str, str]]:
@@ -43,19 +51,19 @@ def test_many_runs(simulator: PynusmvEngine) -> None:
 
 
 def test_no_steps_and_nothing_watched(simulator: PynusmvEngine) -> None:
-    assert simulator.simulate(COUNTER, [], WATCH) == []
-    assert simulator.simulate(COUNTER, [{"go": "TRUE"}], []) == [{}]
+    assert simulated(simulator, COUNTER, [], WATCH) == []
+    assert simulated(simulator, COUNTER, [{"go": "TRUE"}], []) == [{}]
     assert simulator.simulate_many(COUNTER, (), [], WATCH) == []
 
 
 def test_words_ranges_and_enumerations_can_be_given(simulator: PynusmvEngine) -> None:
     model = "MODULE main\nVAR x : unsigned word[4]; y : -3..4; e : {up, down}; b : boolean;"
     given = {"x": "0ud4_9", "y": "-2", "e": "down", "b": "TRUE"}
-    assert simulator.simulate(model, [given, given], ["x", "y", "e", "b"]) == [given, given]
+    assert simulated(simulator, model, [given, given], ["x", "y", "e", "b"]) == [given, given]
 
 
 def test_ambiguous_steps_are_told(simulator: PynusmvEngine) -> None:
-    run = simulator.simulate(COUNTER, [{"go": "TRUE"}, {}, {"go": "FALSE"}], ["n"])
+    run = simulated(simulator, COUNTER, [{"go": "TRUE"}, {}, {"go": "FALSE"}], ["n"])
     assert run.ambiguous == (1,)
     assert run[1] == {"n": "1"}
 
@@ -73,10 +81,10 @@ def test_ambiguous_steps_are_told(simulator: PynusmvEngine) -> None:
 )
 def test_defects(simulator: PynusmvEngine, steps: list[dict[str, str]], watch: list[str], words: str) -> None:
     with pytest.raises(EngineError) as caught:
-        simulator.simulate(COUNTER, steps, watch)
+        simulated(simulator, COUNTER, steps, watch)
     assert words in caught.value.message
 
 
 def test_limits(simulator: PynusmvEngine) -> None:
     with pytest.raises(EngineError, match=r"time limit of 0\.3 s"):
-        simulator.simulate(HARD, [{}], ["a"], limits=EngineLimits(seconds=0.3))
+        simulated(simulator, HARD, [{}], ["a"], limits=EngineLimits(seconds=0.3))

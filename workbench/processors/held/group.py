@@ -14,12 +14,12 @@ from typing import Any, Self
 
 from workbench.core import function as f
 from workbench.core.determinism import Determinism, contracts
-from workbench.core.domain import INT, Domain, Value
+from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fault import Fault
 from workbench.core.function import same_domain
 from workbench.core.join import Join
 from workbench.core.kinds import Deferring, Each, Holder, in_turn, keeps_copies, stepping
-from workbench.core.ops import both, ite
+from workbench.core.ops import as_term, both, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import (
     Burst,
@@ -36,7 +36,7 @@ from workbench.core.processor import (
 )
 from workbench.core.program import Program
 from workbench.core.strict import computed, when
-from workbench.core.term import FALSE, TRUE
+from workbench.core.term import TRUE
 from workbench.errors import PipelineError, Refused, TypingError
 from workbench.faults.inject import inject
 from workbench.processors.cumulate import Cumulate
@@ -304,7 +304,9 @@ class Group(Holder):
                     computed(following)
                 inner = tuple(ite(fires, new, old) for new, old in zip(following, inner, strict=True))
                 for pipe, out in zip(node.outputs, results, strict=True):
-                    carried[pipe] += [Maybe(_and(fires, each.present), each.value) for each in slots_of(out)]
+                    carried[pipe] += [
+                        Maybe(as_term(both(fires, each.present), BOOL), each.value) for each in slots_of(out)
+                    ]
             if ends and machine.finish:
                 for pipe, out in zip(node.outputs, machine.finish(inner), strict=True):
                     carried[pipe] += slots_of(out)
@@ -319,12 +321,6 @@ class Group(Holder):
     def samples(cls) -> tuple[Self, ...]:
         total = Node("total", Cumulate(f.ADD), ("x",), ("y",))
         return (cls(Pipeline("sum", (("x", INT),), (total,), (("out", "y"),))),)
-
-
-def _and(a: Any, b: Any) -> Any:
-    """Conjunction where either side may be a Python bool from a step that always, or never, emits."""
-    a = {True: TRUE, False: FALSE}.get(a, a) if isinstance(a, bool) else a
-    return both(a, b)
 
 
 def flatten(program: Program, *, faults: bool = True) -> Pipeline:

@@ -221,13 +221,7 @@ class Window(SingleHolder):
     @classmethod
     def samples(cls) -> tuple[Self, ...]:
         total = Cumulate(f.ADD)
-        return (
-            cls(1, total),
-            cls(2, total),
-            cls(3, total, "events"),
-            cls(3, total, "copies"),
-            cls(2, cls(2, total)),
-        )
+        return (cls(1, total), cls(2, total), cls(3, total, "events"), cls(3, total, "copies"), cls(2, cls(2, total)))
 
 
 Copy = tuple[State, Maybe]

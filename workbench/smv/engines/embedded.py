@@ -39,10 +39,7 @@ class PynusmvEngine:
     def __init__(self) -> None:
         found = importlib.util.find_spec("pynusmv")
         if found is None or found.origin is None:
-            raise EngineMissing(
-                "the engine 'pynusmv' is not installed",
-                hint=INSTALL_HINT,
-            )
+            raise EngineMissing("the engine 'pynusmv' is not installed", hint=INSTALL_HINT)
         self._version = f"pynusmv {_version_beside(Path(found.origin).parent)} ({_EMBEDDED})"
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
@@ -87,18 +84,6 @@ class PynusmvEngine:
             reachable_states=next((f["reachable"] for f in reply["frames"] if "reachable" in f), None),
             peak_mb=reply["peak_mb"],
         )
-
-    def simulate(
-        self,
-        model: str,
-        steps: Sequence[Mapping[str, str]],
-        watch: Sequence[str],
-        *,
-        order: Sequence[str] = (),
-        limits: EngineLimits = EngineLimits(),  # noqa: B008 - immutable
-    ) -> SimulatedRun:
-        """Follow one list of steps through a model (see `simulate_many`)."""
-        return self.simulate_many(model, order, [steps], watch, limits=limits)[0]
 
     def simulate_many(
         self,

@@ -234,16 +234,11 @@ def _verdict(
 
     run = trace("property", question.failure) if outcome is Outcome.FAILS else None
     witness = trace("overflow", beyond(prepared.model)) if outcome is Outcome.WITHIN_BOUNDS else None
-    return Verdict(
-        pipeline=pipeline.name,
-        property=str(prop),
+    return replace(
+        undecided(pipeline.name, str(prop), settings),
         outcome=outcome,
         engine=result.engine,
-        seconds=0.0,
         cpu_seconds=result.cpu_seconds,
-        q=settings.q if isinstance(settings.q, int) else dict(settings.q),
-        n=settings.n,
-        integers=str(settings.integers),
         rests_on=explain(prepared.model, findings, settings.domain) + _assumptions(prepared, env, outcome),
         counterexample=run,
         witness=witness,

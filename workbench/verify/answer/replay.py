@@ -15,6 +15,7 @@ from workbench.budget import phase
 from workbench.core.domain import Overflowing, Value
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
+from workbench.core.term import FALSE
 from workbench.errors import Overflow
 from workbench.ir.compose import outline
 from workbench.ir.reduce import Model, escape_in
@@ -149,13 +150,18 @@ def _simulator(pipeline: Pipeline, model: Model, bounds: Mapping[str, int], long
 
     Labels: a checked number that the property sees leaves its domain; any checked number does.
     """
-    widest = max(width or 1 for width in pipeline.widths.values())
-    everything = outline(pipeline, {**dict.fromkeys(pipeline.queues, longest * widest), **bounds})
+    everything = _roomy(pipeline, bounds, longest)
     counted = everything.names().keys()
     looked_at = {instance_of(v.name) for v in model.system.variables if v.name not in counted}
     everything = everything.with_held(dict.fromkeys(looked_at & everything.holding.keys()))
     escapes = escape_in(everything, set(everything.names()), Overflowing.CHECKED)
     return Simulator(everything, [model.escapes, escapes])
+
+
+def _roomy(pipeline: Pipeline, bounds: Mapping[str, int], steps: int) -> System:
+    """The system of a pipeline, in which queues without a bound have room for a run of so many steps."""
+    widest = max(width or 1 for width in pipeline.widths.values())
+    return outline(pipeline, {**dict.fromkeys(pipeline.queues, steps * widest), **bounds})
 
 
 def inputs_of(system: System, smv: SmvModel, state: Mapping[str, str], environment: Environment) -> Mapping[str, Value]:
@@ -245,3 +251,23 @@ def _open_loop(smv: SmvModel, simulator: Simulator, inputs: Inputs, loop: int) -
         {name: value for name, value in steps[i].state.items() if name in smv.names} for i in (loop, len(inputs))
     )
     return None if first == again else len(inputs) - 1
+
+
+def run_of(
+    pipeline: Pipeline, inputs: Inputs, loop: int | None = None, *, shows: str = "", shortest: bool = False
+) -> Trace:
+    """What a flat, resolved pipeline does on these inputs with room in every queue, replayed on the reference executor.
+
+    Parameters
+    ----------
+    loop: the step that follows the last one, for a run that goes on for ever.
+    """
+    rounds = [*inputs] if loop is None else [*inputs, *inputs[loop:], *inputs[loop:]]
+    system = _roomy(pipeline, {}, len(rounds))
+    escapes = escape_in(system, set(system.names()), Overflowing.CHECKED)
+    found = Simulator(system, [FALSE, escapes]).trace(rounds)
+    waiting = contents(pipeline, found)
+    steps = shown_steps(pipeline, inputs, found, waiting)
+    bounds = {queue.name: queue.capacity for queue in system.queues.values()}
+    replay = executed(pipeline, bounds, rounds, found, waiting)
+    return Trace(steps, loop, shows, shortest, replay, dict(pipeline.domains), {}, (), pipeline)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from workbench.core.ops import AND, NOT, OR, conjunction, disjunction, either, negate
 from workbench.core.term import FALSE, TRUE, Term
@@ -29,6 +29,8 @@ class Environment:
 
     arrivals: Arrivals = "free"
     fair: bool = False
+    driven: ClassVar[bool] = False
+    """Whether something outside of the pipeline decides what comes, which only SMV text tells."""
 
     @property
     def reducible(self) -> bool:
@@ -43,11 +45,6 @@ class Environment:
     def adapt(self, question: Question) -> Question:
         """The question as it is asked in this environment."""
         return question
-
-    @property
-    def driven(self) -> bool:
-        """Whether something outside of the pipeline decides what comes, which only SMV text tells."""
-        return False
 
     def print(self, system: System, assume: Sequence[Term], header: Sequence[str]) -> SmvModel:
         """The model of a system in this environment, with its `assumptions`."""

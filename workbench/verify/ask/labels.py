@@ -23,9 +23,8 @@ from workbench.language.types import constants
 from workbench.verify.ask.formula import BOOLEAN, Formula, atom, build
 from workbench.verify.ask.properties import queue_named
 
-CONNECTIVES = {"and": "and", "or": "or", "not": "not", "->": "implies"}
-TEMPORAL = {"R": "V"}
-"""SMV's names for operators that have another one here."""
+OPERATORS = {"->": "implies", "R": "V"}
+"""What formulas call operators that are written in another way."""
 
 
 class Labels(Evaluator):
@@ -51,10 +50,10 @@ class Labels(Evaluator):
 
     def formula(self, e: s.Expression) -> Formula:
         """A CTL or LTL formula."""
-        if isinstance(e, s.Temporal):
-            return build(TEMPORAL.get(e.operator, e.operator), *map(self.formula, e.operands))
-        if isinstance(e, s.Operation) and CONNECTIVES.get(e.operator) in BOOLEAN:
-            return build(CONNECTIVES[e.operator], *map(self.formula, e.operands))
+        if isinstance(e, s.Temporal | s.Operation):
+            operator = OPERATORS.get(e.operator, e.operator)
+            if isinstance(e, s.Temporal) or operator in BOOLEAN:
+                return build(operator, *map(self.formula, e.operands))
         return atom(disjunction(conjunction([*mentioned, term]) for mentioned, term in self._cases(e)))
 
     def _cases(self, e: s.Expression) -> list[tuple[list[Term], Term]]:
@@ -65,14 +64,14 @@ class Labels(Evaluator):
             self.mentioned = []
             term = self._condition(e)
             found.append((self.mentioned, term))
-            last = next((p for p in self.chosen if self.chosen[p] + 1 < self.system.pipes[p].width), None)
-            if last is None:
-                return found
             # counting: the first pipe that has a further event takes it, and those before it start again
-            for pipe in self.chosen:
-                self.chosen[pipe] = self.chosen[pipe] + 1 if pipe == last else 0
-                if pipe == last:
+            for pipe, number in self.chosen.items():
+                if number + 1 < self.system.pipes[pipe].width:
+                    self.chosen[pipe] = number + 1
                     break
+                self.chosen[pipe] = 0
+            else:
+                return found
 
     def cases(self, e: s.Expression, given: tuple[s.Expression, ...] = ()) -> tuple[tuple[str, Term], ...]:
         """What must come true somewhere, or the expression holds for want of cases.

@@ -33,7 +33,7 @@ class InnerQueue:
     enough: the smallest capacity that is proven to be enough; None where there is none, or it is not known.
     at_least: a capacity that is needed.
     verdict: the one that says so.
-    overflowing: the verdict on the next smaller capacity, with the run that overflows it.
+    witness: the run that overflows the next smaller capacity.
     pumping: a run that can be repeated for ever, and how.
     reason: why nothing is known.
     """
@@ -42,14 +42,9 @@ class InnerQueue:
     enough: int | None = None
     at_least: int = 1
     verdict: Verdict | None = None
-    overflowing: Verdict | None = None
+    witness: Trace | None = None
     pumping: tuple[InputSteps, Pump] | None = None
     reason: str = ""
-
-    @property
-    def witness(self) -> Trace | None:
-        """The run that overflows the next smaller capacity."""
-        return self.overflowing.counterexample if self.overflowing else None
 
 
 def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings: Settings, most: int) -> InnerQueue:
@@ -61,14 +56,15 @@ def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
     part = with_room(part, {name: proven[name] for name in others})
     q = {name: proven[name] for name in part.queues}
     settings = replace(settings, q=q)
-    fits, short, too_short = 1, 0, None
+    fits, short = 1, 0
+    too_short: Trace | None = None
     while (verdict := _asked(part, queue, fits, settings)).outcome is Outcome.FAILS:
-        short, too_short = fits, verdict
+        short, too_short = fits, verdict.counterexample
         if pumping := _pump(part, queue, q, verdict):
-            return InnerQueue(part, None, short + 1, verdict, verdict, pumping)
+            return InnerQueue(part, None, short + 1, verdict, too_short, pumping)
         if fits >= most:
             text = f"{fits + 1} positions can wait, and no stream was found that makes ever more wait"
-            return InnerQueue(part, None, fits + 1, verdict, verdict, reason=text)
+            return InnerQueue(part, None, fits + 1, verdict, too_short, reason=text)
         fits = min(most, 2 * fits)
     while verdict.outcome is Outcome.HOLDS and fits - short > 1:
         middle = (short + fits) // 2
@@ -76,7 +72,7 @@ def waiting(pipeline: Pipeline, queue: str, proven: Mapping[str, int], settings:
         if between.outcome is Outcome.HOLDS:
             fits, verdict = middle, between
         else:
-            short, too_short = middle, between
+            short, too_short = middle, between.counterexample
     if verdict.outcome is Outcome.HOLDS:
         return InnerQueue(part, fits, fits, verdict, too_short)
     reason = verdict.reason or "a number can leave its checked domain, and nothing is concluded from what follows"

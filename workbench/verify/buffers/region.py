@@ -57,11 +57,8 @@ class Regions:
 
     def _source(self, last: Node) -> str | None:
         """The nearest pipe, not read by the processor itself alone, that every path to this processor goes through."""
-        common: set[str] | None = None
-        for pipe in last.inputs:
-            common = self._through[pipe] if common is None else common & self._through[pipe]
-        order = [name for name, _ in self.pipeline.inputs] + [p for node in self.pipeline.nodes for p in node.outputs]
-        return next((pipe for pipe in reversed(order) if pipe in (common or ())), None)
+        common = set.intersection(*(self._through[pipe] for pipe in last.inputs))
+        return next((pipe for pipe in reversed(list(self.pipeline.domains)) if pipe in common), None)
 
     @cached_property
     def _through(self) -> dict[str, set[str]]:

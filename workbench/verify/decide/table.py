@@ -68,12 +68,6 @@ def single_engines() -> list[EngineRow]:
 
 
 @functools.cache
-def _made(name: str) -> Engine:
-    reader = engine_rows()[name].reader
-    assert reader is not None
-    return reader()
-
-
 def get_engine(name: str = "auto") -> Engine:
     """The engine of that name that reads SMV text, the same object every time.
 
@@ -85,10 +79,10 @@ def get_engine(name: str = "auto") -> Engine:
     """
     if name == "auto":
         return _auto()
-    readers = [row.name for row in engine_rows().values() if row.reader]
+    readers = {row.name: row.reader for row in engine_rows().values() if row.reader}
     if name not in readers:
         raise EngineMissing(f"there is no engine '{name}'", hint=f"engines: auto, {', '.join(readers)}")
-    return _made(name)
+    return readers[name]()
 
 
 def complete_engine(name: str) -> Engine:
@@ -106,17 +100,16 @@ def get_simulator() -> PynusmvEngine:
     """
     from workbench.smv.engines.embedded import PynusmvEngine
 
-    engine = _made("pynusmv")
+    engine = get_engine("pynusmv")
     assert isinstance(engine, PynusmvEngine)
     return engine
 
 
-@functools.cache
 def _auto() -> Engine:
     reasons, hint = [], ""
     for row in (row for row in engine_rows().values() if row.reader and row.complete):
         try:
-            engine = _made(row.name)
+            engine = get_engine(row.name)
             getattr(engine, "start", lambda: None)()  # pynusmv can be installed and yet fail at import
             return engine
         except (EngineMissing, EngineError) as error:
@@ -137,7 +130,7 @@ def _probe(row: EngineRow) -> Availability:
         if row.decider:
             row.decider()
             return Availability(row.name, version="built in")
-        engine = _made(row.name)
+        engine = get_engine(row.name)
         query = Query("ctl", "EF b") if row.complete else Query("invar", "b | !b")
         result = engine.check(Task("MODULE main\nVAR b : boolean;", (query,)))
         truth = result.answers[0].truth

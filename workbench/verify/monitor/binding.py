@@ -218,10 +218,11 @@ class _Driver:
         answer = self._checked(constants, Query("invar", f"{present} -> ({inside})"), (given,)).answers[0]
         if answer.trace is not None:
             value, step = show_smv(answer.trace.steps[-1][given]), len(answer.trace.steps) - 1
+            wider = "choose a larger -N" if isinstance(leaf.domain, Integer) else "widen the type of the input"
             raise DomainError(
                 f"{_carrier(leaf)} carries {leaf.domain}, but '{leaf.text}' is {value} in step {step} of a run",
                 where=self.source.path,
-                hint=_wider(leaf.domain),
+                hint=f"{wider}, or bind another expression",
             )
 
     def _refused(self, sections: str, formula: str) -> EngineError | None:
@@ -257,12 +258,6 @@ def _number(domain: Integer | Range, number: str, inside: str) -> str:
         raise Refused(f"a conversion to {domain} has too many cases for the model", hint="use fewer values")
     rows = [f"{number} = {value} : {constant(domain, value, {})};" for value in domain.values() if value]
     return f"case {' '.join(rows)} TRUE : {constant(domain, 0, {})}; esac"
-
-
-def _wider(domain: Domain) -> str:
-    if isinstance(domain, Integer):
-        return "choose a larger -N, or bind another expression"
-    return "widen the type of the input, or bind another expression"
 
 
 def _located(error: EngineError, source: SmvSystem, instance: str) -> WorkbenchError:

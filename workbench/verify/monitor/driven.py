@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from workbench.core.domain import Domain
 from workbench.core.ops import disjunction, either, negate
 from workbench.core.term import Term, leaves
-from workbench.errors import Refused
+from workbench.errors import EngineError, Refused
 from workbench.ir.system import Instance, System
-from workbench.smv.engines.engine import EngineLimits, RawTrace
+from workbench.smv.engines.embedded import PynusmvEngine
+from workbench.smv.engines.engine import EngineLimits, Query, RawTrace, Task
+from workbench.smv.engines.smv import CLOCK, confine
 from workbench.smv.printer import SmvModel, Surroundings, print_model
 from workbench.smv.system import SmvSystem
 from workbench.verify.ask.environment import Environment
 from workbench.verify.ask.formula import build
 from workbench.verify.ask.properties import Question
-from workbench.verify.monitor.path import follows
+from workbench.verify.decide.table import complete_engine
 
 
 class Wire(NamedTuple):
@@ -56,11 +58,7 @@ class Driven(Environment):
     words: str = ""
     engine: str = "auto"
     limits: EngineLimits = field(default_factory=EngineLimits)
-
-    @property
-    def driven(self) -> bool:
-        """The system is known as text only."""
-        return True
+    driven: ClassVar[bool] = True
 
     @property
     def reducible(self) -> bool:
@@ -122,7 +120,8 @@ class Driven(Environment):
             self.source.words,
         )
         model = print_model(whole, header=header, surroundings=around)
-        _refuse_renamed(model)
+        if renamed := [label for label, smv in model.terms.labels.items() if label != smv]:
+            raise Refused(f"the constant '{renamed[0]}' cannot be used in a model", hint="give it another name")
         return model
 
     def _comment(self, name: str) -> str:
@@ -140,7 +139,19 @@ class Driven(Environment):
         return follows(self.source.text, trace, self.engine, self.limits)
 
 
-def _refuse_renamed(model: SmvModel) -> None:
-    for label, smv in model.terms.labels.items():
-        if label != smv:
-            raise Refused(f"the constant '{label}' cannot be used in a model", hint="give it another name")
+def follows(model: str, trace: RawTrace, engine: str = "auto", limits: EngineLimits = EngineLimits()) -> bool:  # noqa: B008
+    """Whether the model has the run `trace`: a path from an initial state, or a fair lasso.
+
+    A run is given by the values of the model's VARs. An engine that simulates follows a path. Otherwise the model is
+    confined to the run, and asked whether it comes to the end of it.
+    """
+    checker = complete_engine(engine)
+    last = len(trace.steps) - 1
+    try:
+        if isinstance(checker, PynusmvEngine) and trace.loop is None:
+            checker.simulate_many(model, (), [trace.steps], (), limits=limits)
+            return True
+        query = Query("invar", f"{CLOCK} != {last}") if trace.loop is None else Query("ctl", f"!EF {CLOCK} = {last}")
+        return checker.check(Task(confine(model, trace), (query,)), limits).answers[0].truth is False
+    except EngineError:  # no state matches, or what is confined to them has no initial state or no way on
+        return False

@@ -141,7 +141,7 @@ class Rules:
         todo = dict(polynomial)
         while todo:
             monomial, factor = todo.popitem()
-            found = self._divisor(monomial)
+            found = self.divisor(monomial)
             if found is None:
                 accumulate(done, monomial, factor)
                 continue
@@ -154,11 +154,8 @@ class Rules:
                     accumulate(todo, product, factor * coefficient)
         return done
 
-    def apply_to(self, monomial: Monomial) -> bool:
-        """Whether a rule replaces this monomial."""
-        return self._divisor(monomial) is not None
-
-    def _divisor(self, monomial: Monomial) -> Monomial | None:
+    def divisor(self, monomial: Monomial) -> Monomial | None:
+        """The part of this monomial that a rule replaces; None if none does."""
         for length in range(1, min(len(monomial), self.LONGEST) + 1):
             for part in itertools.combinations(monomial, length):
                 if part in self.rules:

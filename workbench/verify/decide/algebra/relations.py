@@ -131,7 +131,7 @@ class Relations:
     def _at_first(self, over: CoefficientRing, kind: MonomialKind) -> list[Vector]:
         """What holds in the initial state."""
         replaced = Rules(self._generators, self._known.get(over, {}))
-        monomials = [monomial for monomial in self._monomials(over, kind) if not replaced.apply_to(monomial)]
+        monomials = [monomial for monomial in self._monomials(over, kind) if replaced.divisor(monomial) is None]
         if len(monomials) > MOST:
             raise Exhausted(f"{len(monomials)} monomials are more than the {MOST} that are looked at")
         return [self._difference(monomial) for monomial in monomials]

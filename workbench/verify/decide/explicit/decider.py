@@ -17,8 +17,8 @@ from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached
 from workbench.verify.decide.decision import Decision
 from workbench.verify.decide.explicit import machine
 from workbench.verify.decide.explicit.goals import Agenda, Goal, Never, Recurring, Soon
-from workbench.verify.decide.explicit.machine import CompiledSearch, MemoryLimitError
-from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch
+from workbench.verify.decide.explicit.machine import CompiledSearch
+from workbench.verify.decide.explicit.search import Edge, Exploration, PlainSearch, Stopped
 from workbench.verify.decide.explicit.space import Space
 from workbench.verify.decide.part import Part
 
@@ -63,10 +63,6 @@ class ExplicitDecider:
             time.monotonic() - begin,
             run.count if count_states else None,
         )
-
-
-class _Stopped(Exception):
-    """A limit was met; the text says which."""
 
 
 class _Run:
@@ -123,7 +119,7 @@ class _Run:
         try:
             while not self.search.complete and (whole or not self._seen(goals.values())):
                 self._advance()
-        except (_Stopped, MemoryLimitError) as stop:
+        except Stopped as stop:
             reason = str(stop)
         return {role: self._answer(goal, reason) for role, goal in goals.items()}
 
@@ -134,7 +130,7 @@ class _Run:
         """Some more states, and a look at the limits."""
         now = time.monotonic()
         if self.deadline is not None and now > self.deadline:
-            raise _Stopped(self.too_late)
+            raise Stopped(self.too_late)
         if isinstance(self.search, CompiledSearch):
             self.search.advance(self._pace(2_000_000))
             return
@@ -143,7 +139,7 @@ class _Run:
             self.engine = f"explicit (numba {machine.version()})"
             return
         if self.search.size * PLAIN_BYTES > self.memory_mb * 2**20:
-            raise _Stopped(f"{self.search.size} states, and no memory for more")
+            raise Stopped(f"{self.search.size} states, and no memory for more")
         self.search.advance(self._pace(2000))
 
     def _compiles(self, now: float) -> bool:
@@ -163,7 +159,7 @@ class _Run:
             return Answer(None, reason=reason, reached=(Reached("explicit", f"states seen: {self.search.size:,}"),))
         try:
             return self._of_graph(goal)
-        except MemoryLimitError as error:
+        except Stopped as error:
             return Answer(None, reason=str(error))
 
     def _of_graph(self, goal: Goal) -> Answer:

@@ -12,7 +12,7 @@ import importlib.util
 from typing import Any
 
 from workbench.verify.decide.explicit.graph import Graph
-from workbench.verify.decide.explicit.search import Edge, Exploration
+from workbench.verify.decide.explicit.search import Edge, Exploration, Stopped
 from workbench.verify.decide.explicit.space import WORD, Space
 
 _BLOCK = 8192
@@ -25,10 +25,6 @@ _SMALL = 1 << 16
 """Size of a hash table at first."""
 _MOST = 2**31 - 1
 """Most states, and most edges: their numbers have 32 bits."""
-
-
-class MemoryLimitError(Exception):
-    """The next array does not fit into the memory that is left."""
 
 
 @functools.cache
@@ -80,7 +76,7 @@ class CompiledSearch(Exploration):
             size = (1 << bits) // WORD if self._bitmap else capacity
             self._reserve = np.zeros(1 << size.bit_length(), np.int64)
         except MemoryError as error:
-            raise MemoryLimitError("no memory for the states") from error
+            raise Stopped("no memory for the states") from error
         self._states[:, 0] = [_signed(space.initial >> WORD * i) for i in range(words)]
         self._parents[0] = 0
         self._size, self._done = 1, 0
@@ -103,7 +99,7 @@ class CompiledSearch(Exploration):
 
         Raises
         ------
-        MemoryLimitError: they do not fit into the memory.
+        Stopped: they do not fit into the memory.
         """
         last = self._done + states
         while self._done < min(last, self._size):
@@ -138,7 +134,7 @@ class CompiledSearch(Exploration):
     def _afford(self, size: int) -> None:
         """Refuse to take more memory than there may be."""
         if size > self._budget or self._size > _MOST - self._block * self._many:
-            raise MemoryLimitError(f"{self._size} states, and no memory for more")
+            raise Stopped(f"{self._size} states, and no memory for more")
 
     def hit(self, label: int) -> Edge | None:
         state, move = map(int, self._hits[label])
@@ -162,7 +158,7 @@ class CompiledSearch(Exploration):
 
         Raises
         ------
-        MemoryLimitError: the edges do not fit into the memory.
+        Stopped: the edges do not fit into the memory.
         """
         if self._graph is None:
             self._graph = self._edges()
@@ -179,7 +175,7 @@ class CompiledSearch(Exploration):
         used = self._table.nbytes + index.nbytes + self._size * (self._state_bytes + 4)
         most = min(steps, _MOST, (self._budget - used) // 12 - self._block * self._many)
         if most <= 0:
-            raise MemoryLimitError(f"{self._size} states, and no memory for the steps between them")
+            raise Stopped(f"{self._size} states, and no memory for the steps between them")
         starts = np.zeros(self._size + 1, np.int32)
         ends, flags = (np.empty(most + self._block * self._many, np.int32) for _ in range(2))
         edges = 0
@@ -190,7 +186,7 @@ class CompiledSearch(Exploration):
                 starts, ends, flags,
             )  # fmt: skip
             if edges > most:
-                raise MemoryLimitError(f"{self._size} states, and no memory for the steps between them")
+                raise Stopped(f"{self._size} states, and no memory for the steps between them")
         return Graph(starts, ends, flags, lambda n: np.zeros(n, np.int32), kernels.graphs, self.space.void)
 
     def state(self, number: int) -> int:

@@ -14,6 +14,10 @@ from workbench.verify.decide.explicit.graph import Graph
 from workbench.verify.decide.explicit.space import Space
 
 
+class Stopped(Exception):
+    """A limit was met; the text says which."""
+
+
 class Edge(NamedTuple):
     """A step: the number of the state, and of the move made in it."""
 
