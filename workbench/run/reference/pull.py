@@ -17,6 +17,8 @@ from workbench.core.processor import Emission, Processor, events_of
 from workbench.errors import DomainError
 from workbench.run.reference.cell import ABSENT, failure
 
+NO_MORE = (0, ABSENT)
+
 
 class PullPipe:
     """A pipe: the buffers of its readers, and whether its producer is done."""
@@ -45,7 +47,7 @@ class PullSource:
 
     def advance(self) -> Demand | None:
         """Take one event, or end."""
-        number, value = next(self.events, (0, ABSENT))
+        number, value = next(self.events, NO_MORE)
         if value is ABSENT:
             self.pipe.ended = True
         elif value in self.domain:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -44,9 +44,9 @@ class Token:
     number: int
     contents: list[list[Value]]
     ends: bool
+    queues: dict[str, int]
     overflow: Overflow | None = None
     """Told after everything else that happens in the step, as by the reference executor."""
-    queues: dict[str, int] = field(default_factory=dict)
     results: Pending[Results] | None = None
 
 
@@ -217,7 +217,7 @@ class Threaded(Reference):
         for name, value in events.items():
             position = self.flat.ports.position(name)
             contents[position] = [self._admitted(position, value)]
-        token = Token(self.steps, contents, ends=events is END)
+        token = Token(self.steps, contents, events is END, {})
         self.steps += 1
         return token
 
