@@ -59,12 +59,23 @@ class WorkbenchError(Exception):
     exit_code = 2
     others: tuple[WorkbenchError, ...] = ()
     """Further mistakes of the same text, which have nothing to do with this one."""
+    step: int | None = None
+    """The step of a run in which it came up, and of several runs the trace: where that is known."""
+    trace: int | None = None
+    beyond_words: bool = False
+    """Whether a number that has more than 64 bits is all that is wrong."""
 
     def __init__(self, what: str, *, where: Location | str = "", hint: str = "") -> None:
         self.what = what
         self.where = where
         self.hint = hint
         super().__init__(self.message)
+
+    def at(self, *, step: int | None = None, trace: int | None = None) -> Self:
+        """This, which came up in a step, or in one of several traces; its text says so already."""
+        self.step = self.step if step is None else step
+        self.trace = self.trace if trace is None else trace
+        return self
 
     def retold(self, what: str = "", *, where: Location | str) -> Self:
         """The same error with another text or place; its other fields are kept."""

@@ -376,9 +376,11 @@ def test_floats_may_be_regrouped_where_contract_and_backend_say_so() -> None:
 def test_a_search_goes_on_from_its_seed() -> None:
     assert list(Search(examples=250, seed=7).rounds()) == [(7, ROUND), (8, ROUND), (9, 50)]
     assert list(Search(examples=100).rounds(0.1)) == [(0, 10)]
-    told: list[str] = []
-    conform(sums, ["pull"], Search(examples=101, seed=3, steps=3), told.append)
-    assert [re.search(r"seed (\d+), (\d+)", text).groups() for text in told] == [("3", "0"), ("4", "100")]
+    told: list[tuple[int, str]] = []
+    conform(sums, ["pull"], Search(examples=101, seed=3, steps=3), lambda text, seed: told.append((seed, text)))
+    assert [(seed, re.search(r"seed (\d+), (\d+)", text).groups()) for seed, text in told] == [
+        (3, ("3", "0")), (4, ("4", "100"))
+    ]  # fmt: skip
 
 
 def test_one_seed_one_failure() -> None:

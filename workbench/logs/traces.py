@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +45,11 @@ def run_traces(pipeline: Program, make: Callable[[Program], Batch], start: Start
         with capacities.told(pipeline):
             found = batch.events(list(traces.values()))
     except WorkbenchError as error:  # it counts the traces
-        what = re.sub(r"^trace (\d+)", lambda number: f"{key} {list(traces)[int(number[1])]!r}", error.what)
-        raise type(error)(what, hint=error.hint) from error
+        if error.trace is None:
+            raise
+        whose = f"{key} {list(traces)[error.trace]!r}"
+        what = error.what.removeprefix(f"trace {error.trace}")
+        raise error.retold(whose + what, where=error.where) from error
     with write_events(args.output, rows, format=written) as writer:
         for value, made in zip(traces, found, strict=True):
             for i in range(max(map(len, made.values()), default=0)):

@@ -96,3 +96,20 @@ def test_what_a_step_gives_is_shown_where_it_is_no_state_and_emissions():
             list(pipelined.connect(x=[7]))
     with pytest.raises(WorkbenchError, match="failed: ValueError: invalid literal"):
         Reference(around(Fails())).push(7)
+
+
+@pytest.mark.parametrize("backend", [wb.Reference, wb.Compiled])
+def test_the_step_of_an_error_is_a_field(backend):
+    """So nobody reads it out of the message, and it stays when the error is told again."""
+    source = wb.parse("pipeline p(x: int) -> int { s = x + trim(x, 2)\n capacity queue(s.left) = 1\n return s }")
+    running = backend(source.get().pipeline)
+    with pytest.raises(Overflow, match=r"^step 1: ") as full:
+        for step in range(3):
+            running.step({"x": step})
+    assert full.value.step == 1
+    assert full.value.retold("elsewhere", where="there").step == 1
+    running.reset()
+    running.step({"x": 1})
+    with pytest.raises(DomainError, match=r"^step 1: ") as wrong:
+        running.step({"x": "one"})
+    assert wrong.value.step == 1

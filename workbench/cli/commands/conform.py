@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 import shlex
 import sys
 import textwrap
@@ -113,9 +112,8 @@ def _outcomes(
 
     reached = [search.seed]
 
-    def tell(text: str) -> None:
-        progress.text = text
-        reached[0] = int(re.search(r"seed (-?\d+)", text)[1])  # type: ignore[index]
+    def tell(text: str, seed: int) -> None:
+        progress.text, reached[0] = text, seed
 
     what = ""
     try:

@@ -93,7 +93,7 @@ def conform(
     pipeline: Program,
     backends: Sequence[str | Contender] = (),
     search: Search | None = None,
-    progress: Callable[[str], object] = lambda _: None,
+    progress: Callable[[str, int], object] = lambda _, __: None,
 ) -> list[Conformity]:
     """Compare a pipeline on every backend with the reference executor: an outcome for each.
 
@@ -103,14 +103,15 @@ def conform(
     Parameters
     ----------
     backends: names (see `workbench.run.table`), or contenders of your own; all, where none is given.
-    progress: told what is being done.
+    progress: told what is being done, and the seed of the round: where to go on after an interrupt.
     """
     search, found = search or Search(), []
     pipeline = pipeline.pipeline
     for contender in contenders(backends, pipeline.kind):
         outcome = begin(pipeline, contender, search)
         for number, count in search.rounds(contender.share):
-            progress(f"{pipeline.name} on {contender.name}: seed {number}, {outcome.agreements} traces agree")
+            done = f"{pipeline.name} on {contender.name}: seed {number}, {outcome.agreements} traces agree"
+            progress(done, number)
             outcome = go_on(pipeline, contender, outcome, search, number, count)
         found.append(outcome)
     return found
@@ -206,7 +207,7 @@ def _drawn(draw: st.DrawFn, /, among: Sequence[Contender], search: Search) -> _D
 def conform_random(
     backends: Sequence[str | Contender] = (),
     search: Search | None = None,
-    progress: Callable[[str], object] = lambda _: None,
+    progress: Callable[[str, int], object] = lambda _, __: None,
 ) -> Conformity:
     """Compare random pipelines on random backends: one outcome, whose failure is small in all that was drawn.
 
@@ -216,7 +217,7 @@ def conform_random(
     quick = [each.quick or each for each in contenders(backends) if each.share == 1]
     outcome = Conformity("random pipelines", ", ".join(each.name for each in quick))
     for number, count in search.rounds():
-        progress(f"random pipelines: seed {number}, {outcome.agreements} agree")
+        progress(f"random pipelines: seed {number}, {outcome.agreements} agree", number)
         outcome = go_on_randomly(quick, outcome, search, number, count)
     return outcome
 

@@ -195,7 +195,7 @@ def excused(error: Exception) -> bool:
 
     They say so of a result (Overflow), and of an event that comes in (DomainError).
     """
-    return isinstance(error, Overflow | DomainError) and "64 bits" in error.what
+    return isinstance(error, Overflow | DomainError) and error.beyond_words
 
 
 def chosen(names: Sequence[str], kind: str) -> tuple[Contender, ...]:

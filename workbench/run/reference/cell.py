@@ -221,6 +221,11 @@ def failure(
     when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any = ABSENT
 ) -> WorkbenchError:
     """An error in a processor's step, saying when, where and on which events; `found` is what it gave, if it did."""
+    told = _told(when, node, front, error, found)
+    return told.at(step=when) if isinstance(when, int) else told
+
+
+def _told(when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any) -> WorkbenchError:
     shown = ", ".join(f"{port} = {value!r}" for port, value in zip(node.processor.ports, front, strict=False))
     start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
     if isinstance(error, Overflow) and error.queue and isinstance(node.processor, Deferring):

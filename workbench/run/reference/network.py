@@ -122,7 +122,7 @@ class Network:
                 hint="True and False are not numbers: use 1 and 0"
                 if isinstance(value, bool)
                 else "declare the input with a domain that has it",
-            )
+            ).at(step=self.steps)
         return value
 
     def _check_open(self, position: int) -> None:
@@ -131,7 +131,7 @@ class Network:
             raise PipelineError(
                 f"step {self.steps}: input '{name}' has ended",
                 hint="call reset() to start afresh",
-            )
+            ).at(step=self.steps)
 
     def _close_inputs(self, name: str | None) -> None:
         """Take no more events on one input, or on all that are still open."""
@@ -260,7 +260,7 @@ class Network:
             f"its capacity is {self.capacities[queue]} and {length} events would wait",
             hint="give it a larger capacity",
             queue=queue,
-        )
+        ).at(step=step)
 
     # --- the end of streams ---------------------------------------------------------------------------------
 

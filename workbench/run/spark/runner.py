@@ -6,7 +6,6 @@ The rule of this module: the rows of a key come together and in order, and that 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +15,6 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.run.spark.carry import carried
 from workbench.run.spark.columns import STEP, InputColumn
 from workbench.run.spark.executors import Choice, Executor, Made
-
-_STEP = re.compile(r"^step (\d+): ")
 
 
 @dataclass(frozen=True)
@@ -195,9 +192,8 @@ class KeyStreams:
         try:
             made = make()
         except WorkbenchError as error:
-            step = _STEP.match(error.what)
-            where = (row(int(step[1])) if step else "") or error.where
-            raise type(error)(f"key {self.key!r}: {error.what}", where=where, hint=error.hint) from error
+            where = ("" if error.step is None else row(error.step)) or error.where
+            raise error.retold(f"key {self.key!r}: {error.what}", where=where) from error
         assert self.rows is not None
         self.rows.add(self.key, made, start, count)
 

@@ -187,10 +187,10 @@ def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
         return _not_a_value(name, domain, value)
     for (_, part), leaf in zip(scalars(domain), split(domain, value), strict=True):
         if isinstance(part, Integers) and not -(2**63) <= leaf < 2**63:
-            return DomainError(
-                f"{leaf!r} on input '{name}' is no integer of 64 bits, which compiled code has for int",
-                hint="the reference executor takes it",
-            )
+            what = f"{leaf!r} on input '{name}' is no integer of 64 bits, which compiled code has for int"
+            error = DomainError(what, hint="the reference executor takes it")
+            error.beyond_words = True
+            return error
     return None
 
 

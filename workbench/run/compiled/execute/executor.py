@@ -180,7 +180,7 @@ class Compiled(Stepping):
         try:
             made = self._run(columns, count if wrong is None else wrong[0], places, kind, reuse, saved)
             if wrong is not None:
-                raise type(wrong[1])(f"step {self.steps}: {wrong[1].what}", hint=wrong[1].hint)
+                raise wrong[1].retold(f"step {self.steps}: {wrong[1].what}", where="").at(step=self.steps)
         except BaseException:
             self._state.restore(saved)
             self.steps = before
@@ -325,7 +325,9 @@ class Compiled(Stepping):
         found = hazards(self.system)
         happens = Observer(self.system, self.form, self.state, [hazard.happens for hazard in found])(given)
         hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
-        return Overflow(f"step {step}: {hazard.what}", hint=hazard.hint, queue=hazard.queue)
+        found_there = Overflow(f"step {step}: {hazard.what}", hint=hazard.hint, queue=hazard.queue).at(step=step)
+        found_there.beyond_words = hazard.beyond_words
+        return found_there
 
     def check_open(self, name: str | None = None) -> None:
         """Refuse to go on where an input has ended, or all of them."""
@@ -333,7 +335,7 @@ class Compiled(Stepping):
             return
         several = len(self._ended) == len(self.flat.inputs)
         what = f"the inputs of {self.flat.ports.of} have" if several else f"input '{name}' has"
-        raise PipelineError(f"step {self.steps}: {what} ended", hint="call reset() to start afresh")
+        raise PipelineError(f"step {self.steps}: {what} ended", hint="call reset() to start afresh").at(step=self.steps)
 
     def snapshot(self) -> bytes:
         """The state between two steps, for `restore` of an executor of the same pipeline; `run/snapshot.py`.

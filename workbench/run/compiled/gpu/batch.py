@@ -167,7 +167,8 @@ class Batch:
                 column = self._columns.column(name, domain, [step.get(name) for step in trace], there)
                 if column.wrong is not None:
                     step, error = column.wrong
-                    raise error.retold(f"trace {number}, step {step}: {error.what}", where=error.where)
+                    told = error.retold(f"trace {number}, step {step}: {error.what}", where=error.where)
+                    raise told.at(step=step, trace=number)
                 here[: len(trace), number] = there
                 for field, values in zip(fields, column.fields, strict=True):
                     field[: len(trace), number] = values
@@ -208,7 +209,7 @@ class Batch:
         try:
             made = [self._one.feed(single, flags)] + ([self._one.finish()] if work.end else [])
         except WorkbenchError as error:
-            raise error.retold(f"trace {trace}, {error.what}", where=error.where) from error
+            raise error.retold(f"trace {trace}, {error.what}", where=error.where).at(trace=trace) from error
         return {name: [piece[name] for piece in made] for name, _, _ in self._one.results}
 
     # --- the GPU --------------------------------------------------------------------------------------------
@@ -314,8 +315,9 @@ class Batch:
         flat = self._columns.column(name, domain, tuple(part.reshape(-1) for part in parts))
         if flat.wrong is not None:
             position, error = flat.wrong
-            what = f"trace {position % shape[1]}, step {position // shape[1]}: {error.what}"
-            raise error.retold(what, where=error.where)
+            step, trace = divmod(position, shape[1])
+            told = error.retold(f"trace {trace}, step {step}: {error.what}", where=error.where)
+            raise told.at(step=step, trace=trace)
         return tuple(field.reshape(shape) for field in flat.fields)
 
     def _bytes(self, steps: int) -> int:

@@ -37,6 +37,8 @@ class Hazard(NamedTuple):
     happens: Term
     queue: str = ""
     """The one that overflows."""
+    beyond_words: bool = False
+    """Whether a number leaves the words of compiled code, and nothing else is wrong."""
 
 
 def translate(pipeline: Program, backend: str, capacities: Mapping[str, int] | None = None) -> System:
@@ -159,6 +161,7 @@ def hazards(system: System) -> tuple[Hazard, ...]:
                 if pipe.rows is not None and instance_of(pipe.slots[0].present.name) == instance:
                     escapes = disjunction([escapes, _escaping_in(pipe.rows, kind)])
             if escapes is not FALSE:
-                found.append(Hazard(f"processor '{instance}': a result {what}", hint, escapes))
+                told = f"processor '{instance}': a result {what}"
+                found.append(Hazard(told, hint, escapes, beyond_words=kind is Integers))
     happening = zip(found, system.inlined(tuple(h.happens for h in found)), strict=True)
     return tuple(h._replace(happens=happens) for h, happens in happening if happens is not FALSE)
