@@ -102,10 +102,10 @@ def test_what_a_step_gives_is_shown_where_it_is_no_state_and_emissions():
 def test_the_step_of_an_error_is_a_field(backend):
     """So nobody reads it out of the message, and it stays when the error is told again."""
     source = wb.parse("pipeline p(x: int) -> int { s = x + trim(x, 2)\n capacity queue(s.left) = 1\n return s }")
-    running = backend(source.get().pipeline)
+    running = backend(source.get().pipeline.with_capacities({"s.left": 1, "s.right": 0}))
+    running.step({"x": 0})
     with pytest.raises(Overflow, match=r"^step 1: ") as full:
-        for step in range(3):
-            running.step({"x": step})
+        running.step({"x": 1})
     assert full.value.step == 1
     assert full.value.retold("elsewhere", where="there").step == 1
     running.reset()
