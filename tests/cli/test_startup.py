@@ -87,3 +87,12 @@ def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> No
     assert not packages(modules) & HEAVY
     unused = {"workbench.verify.decide.algebra", "workbench.run.reference.executor", "workbench.verify.answer.examine"}
     assert not modules & (unused | ({"workbench.verify.decide.explicit"} if engine == "auto" else set()))
+
+
+def test_a_small_run_needs_no_large_package(tmp_path: Path) -> None:
+    path, log = tmp_path / "small.pipe", tmp_path / "log.csv"
+    path.write_text("pipeline p(x: bool) -> bool { return not x }")
+    log.write_text("x\ntrue\n")
+    ((code, modules),) = after(["run", str(path), "--input", str(log)]).values()
+    assert code == 0
+    assert not packages(modules) & HEAVY

@@ -34,10 +34,10 @@ def ports(*domains) -> Ports:
 def rows_of(block, program: Ports) -> list[dict]:
     """The steps that the columns of a block hold."""
     names = list(program.domains)
-    count = len(block.columns[names[0]].events)
+    count = len(block.columns()[names[0]].events)
     found: list[dict] = [{} for _ in range(count)]
     for name, domain in program.domains.items():
-        events, present = block.columns[name]
+        events, present = block.columns()[name]
         for i in range(count):
             if present is None or present[i]:
                 value = events[i].item()
@@ -58,7 +58,7 @@ def told(read) -> tuple[list, str]:
 
 def by_blocks(path: Path, program: Ports, taken: list):
     for block in read_blocks(path, program):
-        if block.columns is None:
+        if block.columns() is None:
             yield from block.steps()
         else:
             taken.append(block)
@@ -97,7 +97,7 @@ def test_plain_logs_are_read_as_columns(tmp_path):
         assert found[1] == {"x0": -2, "x1": 1e-5, "x2": False}
         assert len(found) == 3
     assert len(taken) == 2
-    assert taken[0].columns["x1"].present is None
+    assert taken[0].columns()["x1"].present is None
 
 
 def test_parquet_has_columns(tmp_path):

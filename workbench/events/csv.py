@@ -59,7 +59,7 @@ class CsvReader(LineReader):
                     rest = data
                     break
                 if whole:
-                    yield LogBlock(partial(self._steps, io.BytesIO(whole), shown, first), self._columns(whole))
+                    yield LogBlock(partial(self._steps, io.BytesIO(whole), shown, first), partial(self._columns, whole))
                     first += whole.count(b"\n")
             else:  # nothing comes any more, and is not asked for again
                 if rest:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
@@ -56,14 +57,17 @@ class ParquetReader(RowReader):
         if not self.plain:
             yield from super().blocks(lines, shown)
             return
+        for first, columns in self._batches(lines, shown, LARGE):
+            yield LogBlock(
+                lambda: self.located(_numbered(first, columns), shown),  # noqa: B023 - read before the next ones are
+                partial(self._arrays, columns),
+            )
+
+    def _arrays(self, columns: Sequence[Any]) -> dict[str, EventArray] | None:
         from workbench.events.arrays import given_array
 
-        for first, columns in self._batches(lines, shown, LARGE):
-            given = {
-                name: given_array(domain, column) for (name, domain), column in zip(self.header, columns, strict=True)
-            }
-            taken = None if None in given.values() else cast("dict[str, EventArray]", given)
-            yield LogBlock(lambda: self.located(_numbered(first, columns), shown), taken)  # noqa: B023 - read at once
+        given = {name: given_array(domain, column) for (name, domain), column in zip(self.header, columns, strict=True)}
+        return None if None in given.values() else cast("dict[str, EventArray]", given)
 
     def _batches(self, lines: io.TextIOWrapper, shown: str, size: int) -> Iterator[tuple[int, list[Any]]]:
         """The Arrow columns of the inputs in successive rows, with the number of the first one."""

@@ -32,11 +32,11 @@ class LogBlock:
     Attributes
     ----------
     steps: reads them one by one, with every rule and message that there is.
-    columns: the events of every input, where each cell is plainly an event or none; None where rows must tell.
+    columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
-    columns: Mapping[str, EventArray] | None = None
+    columns: Callable[[], Mapping[str, EventArray] | None] = lambda: None
 
 
 class RowReader(ABC):

@@ -160,12 +160,15 @@ def _step_by_step(
 
 def _columns(backend: Any, block: LogBlock, shown: Mapping[str, Domain]) -> Any:
     """What comes out of a block of columns, as an Arrow table; None where it has to go row by row."""
-    if block.columns is None or not hasattr(backend, "feed") or not all(map(has_array, shown.values())):
+    if not hasattr(backend, "feed") or not all(map(has_array, shown.values())):
+        return None
+    columns = block.columns()
+    if columns is None:
         return None
     from workbench.events.arrays import shown_table
 
-    events = {name: given.events for name, given in block.columns.items()}
-    present = {name: given.present for name, given in block.columns.items() if given.present is not None}
+    events = {name: given.events for name, given in columns.items()}
+    present = {name: given.present for name, given in columns.items() if given.present is not None}
     try:
         return shown_table(backend.feed(events, present, steps=len(shown) > 1, reuse=True), shown)
     except WorkbenchError:  # nothing has happened: the row in which it does is found
