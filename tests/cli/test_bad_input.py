@@ -152,7 +152,7 @@ def test_a_map_that_is_refused_for_its_own_reason(
     ("args", "phrase"),
     [
         ([], "COMMAND"),
-        (["chek"], "invalid choice"),
+        (["chek"], "there is no 'chek'\n  hint: did you mean 'check'?"),
         (["check"], "FILE[:NAME]"),
         (["check", GOOD, "-Q", "two"], "no capacity"),
         (["check", GOOD, "-Q", "-1"], "-Q"),
@@ -161,9 +161,9 @@ def test_a_map_that_is_refused_for_its_own_reason(
         (["check", GOOD, "-N", "0"], "N >= 1"),
         (["check", GOOD, "--timeout", "-3"], "no number of seconds"),
         (["check", GOOD, "--memory", "0"], "no positive number"),
-        (["check", GOOD, "--engine", "spin"], "invalid choice"),
+        (["check", GOOD, "--engine", "pynusvm"], "did you mean 'pynusmv'?"),
         (["run", GOOD], "--input"),
-        (["run", GOOD, "--input", "-", "--backend", "gpuu"], "invalid choice"),
+        (["run", GOOD, "--input", "-", "--backend", "gpuu"], "did you mean 'gpu'?"),
         (["demo", "--models", "no/such/folder"], "no .pipe file"),
     ],
 )

@@ -178,7 +178,7 @@ def test_what_does_not_end_well_is_told_once_with_what_to_do(lab, tmp_path):
         (["list", "--experiments", "nowhere"], "no such folder"),
         (["show", "abc"], "no measurement 'abc'"),
         (["compare", "a", "b"], "no run, code version or commit begins with"),
-        (["frobnicate"], "invalid choice"),
+        (["reprot"], "did you mean 'report'?"),
         ([], "ACTION"),
     ],
 )

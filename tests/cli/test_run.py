@@ -6,6 +6,7 @@ import re
 import resource
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -46,6 +47,17 @@ def test_a_full_device_is_told_by_its_name(workbench: Run, tmp_path: Path) -> No
     (tmp_path / "x.csv").write_text("x\n1\n2\n")
     done = workbench("run", SQUARES, "--input", tmp_path / "x.csv", "--output", "/dev/full")
     assert (done.code, done.err) == (2, "workbench: /dev/full: cannot write there: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+def test_a_full_standard_output_is_named(backend, tmp_path):
+    (tmp_path / "x.csv").write_text("x\n1\n")
+    asked = [sys.executable, "-m", "workbench.cli.main", "run", SQUARES, "--backend", backend]
+    asked += ["--input", tmp_path / "x.csv"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "workbench: standard output: No space left on device\n")
 
 
 def test_csv_to_the_standard_output(workbench: Run, events: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import gc
 import importlib
 import json
@@ -25,7 +26,7 @@ from workbench import __version__
 from workbench.budget import Budget, Interrupt, phase
 from workbench.cli import attended
 from workbench.cli.commands import helps
-from workbench.errors import LimitMet, Location, WorkbenchError
+from workbench.errors import LimitMet, Location, WorkbenchError, did_you_mean
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -45,6 +46,13 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"see {self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """A word that is none of the choices gets the closest one, as all misspelt names do."""
+        if action.choices is not None and value not in action.choices:
+            name = "/".join(action.option_strings) or action.metavar or action.dest
+            likely = did_you_mean(str(value), map(str, action.choices))
+            raise UsageError(f"argument {name}: there is no {value!r}", hint=f"{likely}; see {self.prog} --help")
 
 
 def command(name: str) -> ModuleType:
@@ -103,7 +111,8 @@ def _ended(argv: list[str], *, program: bool) -> int:
     except WorkbenchError as error:
         return _fail(error, argv)
     except OSError as error:
-        place = str(error.filename or "")
+        full = "standard output" if error.errno == errno.ENOSPC else ""
+        place = str(error.filename or full)
         return _fail(WorkbenchError(error.strerror or str(error), where=place), argv)
     except Exception as error:
         told = WorkbenchError(

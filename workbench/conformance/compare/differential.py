@@ -105,7 +105,7 @@ def agree(
             return None
         found = _difference(pipeline, ours, theirs, terms)
         if not failures:
-            shown.append((ours, theirs))  # type: ignore[arg-type]
+            shown.append((ours, theirs))  # type: ignore[arg-type]  # neither is an error
         if found is not None:
             what, a, b = found
             made = source_of(left), source_of(right)
