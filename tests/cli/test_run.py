@@ -6,7 +6,6 @@ import re
 import resource
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -53,8 +52,7 @@ def test_a_full_device_is_told_by_its_name(workbench: Run, tmp_path: Path) -> No
 @pytest.mark.parametrize("backend", ["reference", "numba"])
 def test_a_full_standard_output_is_named(backend, tmp_path):
     (tmp_path / "x.csv").write_text("x\n1\n")
-    asked = [sys.executable, "-m", "workbench.cli.main", "run", SQUARES, "--backend", backend]
-    asked += ["--input", tmp_path / "x.csv"]
+    asked = command(["run", SQUARES, "--backend", backend, "--input", tmp_path / "x.csv"])
     with open("/dev/full", "w") as full:
         done = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "workbench: standard output: No space left on device\n")
