@@ -28,10 +28,10 @@ from bench_run_cases import text_of
 from numba import cuda
 
 import workbench as wb
-from workbench.run.compiled.code.loop import dense, loop_source
-from workbench.run.compiled.gpu.batch import Batch
-from workbench.run.compiled.gpu.cuda import found, reads_of
-from workbench.run.compiled.lower.tape import taped
+from workbench.executors.compiled.code.loop import dense, loop_source
+from workbench.executors.compiled.gpu.batch import Batch
+from workbench.executors.compiled.gpu.cuda import found, reads_of
+from workbench.executors.compiled.lower.tape import taped
 
 ROOT = Path(__file__).resolve().parent.parent
 REPEAT = 5

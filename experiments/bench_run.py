@@ -31,8 +31,8 @@ from bench_run_cases import CASES, SOURCE, TRACE, Case, hand_figure_5a
 import workbench as wb
 from workbench.core.domain import BOOL
 from workbench.core.pipeline import Pipeline
-from workbench.run.compiled.execute import columns
-from workbench.run.compiled.execute.executor import Compiled
+from workbench.executors.compiled.execute import columns
+from workbench.executors.compiled.execute.executor import Compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 REPEAT = 15

@@ -33,11 +33,11 @@ import pyarrow.parquet
 
 import workbench as wb
 from workbench.core.pipeline import Pipeline
+from workbench.executors.spark.executors import choose
+from workbench.executors.spark.keyed import run_located
+from workbench.executors.spark.logs import read_log
+from workbench.executors.spark.session import session
 from workbench.lab.measure.tree import own_cpu
-from workbench.run.spark.executors import choose
-from workbench.run.spark.keyed import run_located
-from workbench.run.spark.logs import read_log
-from workbench.run.spark.session import session
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = """

@@ -22,7 +22,7 @@ def commands() -> list[Sequence[str]]:
 
 def backends() -> list[Sequence[str]]:
     """What runs pipelines, with the options that are its own."""
-    from workbench.run.table import backend_rows
+    from workbench.executors.table import backend_rows
 
     rows = [row for row in backend_rows().values() if row.runs]
     return [
@@ -34,7 +34,7 @@ def backends() -> list[Sequence[str]]:
 def contenders() -> list[Sequence[str]]:
     """What `conform` compares."""
     from workbench.conformance.compare.contenders import contenders
-    from workbench.run.table import backend_row
+    from workbench.executors.table import backend_row
 
     head = ("backend", "what is compared with the reference executor")
     return [head, *((f"`{name}`", backend_row(name).compared) for name in contenders())]

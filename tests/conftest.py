@@ -47,7 +47,7 @@ TOGETHER = {
     "tests/lab/test_report.py": "browser",
     "tests/lab/test_serve.py": "browser",
     "tests/lab/test_spark.py": "spark",
-    "tests/run/spark/test_spark.py": "spark",
+    "tests/executors/spark/test_spark.py": "spark",
     "tests/verify/explicit/test_explicit.py": "machine code of the explicit engine",
     "tests/show/test_explorer.py": "browser",
 }
@@ -73,7 +73,7 @@ def spark_session() -> Iterator[Any]:
 
     if shutil.which("java") is None:
         pytest.skip("there is no Java")
-    made = session("local[2]", **{"run/spark.python.daemon.module": "tests.run.spark.daemon"})
+    made = session("local[2]", **{"spark.python.daemon.module": "tests.executors.spark.daemon"})
     made.sparkContext.setLogLevel("OFF")
     yield made
     made.stop()

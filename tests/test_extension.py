@@ -49,8 +49,8 @@ class Alternate(Processor):
 from workbench.core.processor import END, Maybe
 from workbench.core.unfolding import Unfolding
 from workbench.processors.held.group import flatten
-from workbench.run.backend import StepRecord
-from workbench.run.table import BackendOption, BackendRow
+from workbench.executors.backend import StepRecord
+from workbench.executors.table import BackendOption, BackendRow
 
 
 class Meaning:
@@ -84,8 +84,8 @@ ROW = BackendRow(
 from dataclasses import replace
 
 from workbench.core.processor import Maybe
-from workbench.run.reference.executor import Reference
-from workbench.run.table import BackendRow
+from workbench.executors.reference.executor import Reference
+from workbench.executors.table import BackendRow
 
 
 class Forgetful(Reference):

@@ -18,7 +18,7 @@ MODULES = sorted(path for path in ROOT.rglob("*.py"))
 PACKAGES = sorted(path.parent.relative_to(ROOT).as_posix().strip(".") for path in ROOT.rglob("__init__.py"))
 
 LAYERS = [
-    "errors", "core", "faults", "processors", "language", "ir", "events", "run", "smv", "verify", "show",
+    "errors", "core", "faults", "processors", "language", "ir", "events", "executors", "smv", "verify", "show",
     "conformance", "lab", "cli",
 ]  # fmt: skip
 """From the bottom up; a module imports only from its own layer and those below."""
@@ -35,11 +35,11 @@ PLACES = {
 
 BELOW: dict[str, dict[str, set[str]]] = {
     "processors": {"held": set(), "slices": {"held"}},
-    "run": {
+    "executors": {
         "reference": set(), "threaded": {"reference"}, "compiled": {"threaded"}, "spark": {"reference", "compiled"},
         "backends": {"reference", "threaded", "compiled", "spark"},
     },
-    "run/compiled": {
+    "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
         "gpu": {"lower", "code", "execute", "parallel"},
     },
@@ -57,12 +57,12 @@ OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "
 AT_MODULE_LEVEL = {
     ("events/arrays.py", "numpy"),
     ("events/arrays.py", "pyarrow"),
-    ("run/compiled/gpu/parallel.py", "numpy"),
-    ("run/compiled/execute/columns.py", "numpy"),
-    ("run/compiled/gpu/cuda.py", "numba"),
-    ("run/compiled/gpu/cuda.py", "numpy"),
-    ("run/compiled/code/kernels.py", "numba"),
-    ("run/compiled/code/kernels.py", "numpy"),
+    ("executors/compiled/gpu/parallel.py", "numpy"),
+    ("executors/compiled/execute/columns.py", "numpy"),
+    ("executors/compiled/gpu/cuda.py", "numba"),
+    ("executors/compiled/gpu/cuda.py", "numpy"),
+    ("executors/compiled/code/kernels.py", "numba"),
+    ("executors/compiled/code/kernels.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
     ("conformance/compare/plans.py", "hypothesis"),
     ("conformance/generate/domains.py", "hypothesis"),
@@ -71,7 +71,7 @@ AT_MODULE_LEVEL = {
     ("conformance/generate/pipelines.py", "hypothesis"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
-    ("run/compiled/code/llvm.py", "llvmlite"),
+    ("executors/compiled/code/llvm.py", "llvmlite"),
     ("verify/decide/explicit/kernels.py", "llvmlite"),
     ("verify/decide/explicit/kernels.py", "numba"),
     ("verify/decide/explicit/kernels.py", "numpy"),
@@ -232,7 +232,7 @@ def test_optional_packages_are_imported_where_they_are_used():
     assert wrong == []
 
 
-@pytest.mark.parametrize("module", ["workbench", "workbench.conformance", "workbench.run.reference.executor"])
+@pytest.mark.parametrize("module", ["workbench", "workbench.conformance", "workbench.executors.reference.executor"])
 def test_importing_is_light(module):
     code = f"import sys, {module}; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,10 +13,10 @@ from workbench.cli.commands import helps
 HEAVY = {"networkx", "numpy", "numba", "llvmlite", "pandas", "pyarrow", "matplotlib", "duckdb", "pyspark", "hypothesis",
          "jinja2", "pynusmv", "pyparsing"}  # fmt: skip
 """Packages that take a tenth of a second and more."""
-MEANING = {"core", "processors", "ir", "run", "smv", "verify", "show", "conformance", "lab"}
+MEANING = {"core", "processors", "ir", "executors", "smv", "verify", "show", "conformance", "lab"}
 """What a text that cannot be read has no use for."""
 LIGHT = re.compile(
-    r"workbench\.(events(\.files)?|run(\.table|\.backends.*)?"
+    r"workbench\.(events(\.files)?|executors(\.table|\.backends.*)?"
     r"|verify(\.decide(\.table|\.engines.*)?|\.certify|\.equivalence)?)"
 )
 """What writes files, the tables of which options are made (rows import what they are about at use), and names of
@@ -85,7 +85,11 @@ def test_a_small_check_needs_no_large_package(engine: str, tmp_path: Path) -> No
     ((code, modules),) = after(["check", str(path), "--engine", engine]).values()
     assert code == 0
     assert not packages(modules) & HEAVY
-    unused = {"workbench.verify.decide.algebra", "workbench.run.reference.executor", "workbench.verify.answer.examine"}
+    unused = {
+        "workbench.verify.decide.algebra",
+        "workbench.executors.reference.executor",
+        "workbench.verify.answer.examine",
+    }
     assert not modules & (unused | ({"workbench.verify.decide.explicit"} if engine == "auto" else set()))
 
 

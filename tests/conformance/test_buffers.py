@@ -23,11 +23,11 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.term import FALSE
 from workbench.errors import Overflow
+from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
 from workbench.ir.simulate import Simulator
 from workbench.processors.held.group import flatten, with_room
-from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check
 from workbench.verify.ask.environment import Environment

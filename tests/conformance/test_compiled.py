@@ -20,10 +20,10 @@ from workbench.core.fields import FrozenMap
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.reference.executor import Reference
 from workbench.processors.held.group import flatten
 from workbench.processors.insert import Insert
-from workbench.run.compiled.execute.executor import Compiled
-from workbench.run.reference.executor import Reference
 
 Made = tuple[list[dict[str, list[Any]]], bool]
 """What came out in each step, and whether the run ended with an overflow."""

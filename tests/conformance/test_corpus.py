@@ -11,7 +11,7 @@ from workbench.conformance.compare.executables import InputSequence, Running, Se
 from workbench.conformance.compare.threaded import Plan
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Refused
-from workbench.run.threaded.placement import balanced
+from workbench.executors.threaded.placement import balanced
 
 CASES = cases()
 N = 256

@@ -21,9 +21,9 @@ from workbench.core.ops import disjunction, either, negate
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import Term
 from workbench.errors import Overflow
+from workbench.executors.reference.executor import Reference
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as decide
 from workbench.verify.answer.verdict import Outcome

@@ -15,8 +15,8 @@ from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import CompiledRun, Running
 from workbench.core.fields import Map
 from workbench.core.pipeline import Pipeline
+from workbench.executors.compiled.execute.executor import Compiled
 from workbench.processors.held.group import flatten
-from workbench.run.compiled.execute.executor import Compiled
 
 
 def capacities(pipeline: Pipeline) -> dict[str, int]:
@@ -29,7 +29,7 @@ def capacities(pipeline: Pipeline) -> dict[str, int]:
 @pytest.fixture(params=[1, 8], autouse=True)
 def rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many slices a table has room for at first: growing is tested with few of them."""
-    monkeypatch.setattr("workbench.run.compiled.lower.tables.FIRST", request.param)
+    monkeypatch.setattr("workbench.executors.compiled.lower.tables.FIRST", request.param)
 
 
 @given(pipeline=unbounded(), steps=steps_of())

@@ -120,8 +120,8 @@ def test_contracts_have_names():
 
 def test_floats_stay_floats():
     """A literal beside floats, and a quotient by zero, are floats in every executor."""
+    from workbench.executors.reference.executor import Reference
     from workbench.language import parse
-    from workbench.run.reference.executor import Reference
 
     text = "pipeline p(x: float) -> float, float { return if x < 1 then 0 else x, x div 0.0 }"
     pipeline = parse(text).get().pipeline

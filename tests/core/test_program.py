@@ -17,10 +17,10 @@ from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, LanguageError, PipelineError, Refused
 from workbench.events.read import read_events
 from workbench.events.write import write_events
+from workbench.executors.backend import Backend, StepRecord
+from workbench.executors.table import BackendRow, backend_rows
 from workbench.processors.held.group import flatten
 from workbench.processors.passthrough import Passthrough
-from workbench.run.backend import Backend, StepRecord
-from workbench.run.table import BackendRow, backend_rows
 from workbench.show.draw import draw
 
 

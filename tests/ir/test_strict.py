@@ -7,8 +7,8 @@ from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core.domain import Integer, Overflowing
 from workbench.core.ops import IMPLIES
 from workbench.errors import Overflow
+from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
-from workbench.run.reference.executor import Reference
 from workbench.verify.answer.verdict import Outcome
 from workbench.verify.ask.properties import always
 

@@ -4,8 +4,8 @@ import pytest
 
 from workbench import Reference, parse
 from workbench.errors import LanguageError
+from workbench.executors.compiled.execute.executor import Compiled
 from workbench.ir.compose import compose
-from workbench.run.compiled.execute.executor import Compiled
 
 SALES = """
 function item(e) = e.item

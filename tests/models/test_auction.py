@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from experiments import auction_trace
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.reference.executor import Reference
 from workbench.language import read_file
-from workbench.run.compiled.execute.executor import Compiled
-from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.ask.from_syntax import property_from

@@ -13,8 +13,8 @@ from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range
 from workbench.core.fields import Tuple
 from workbench.core.pipeline import Pipeline
 from workbench.errors import Overflow, Refused, WorkbenchError
+from workbench.executors.compiled.execute.executor import Compiled
 from workbench.processors.held.group import flatten
-from workbench.run.compiled.execute.executor import Compiled
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 

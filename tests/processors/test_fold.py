@@ -15,12 +15,12 @@ from workbench.builder import Builder
 from workbench.core import function as f
 from workbench.core.domain import BOOL, FLOAT, INT, Domain, Integer, Overflowing, Range
 from workbench.core.pipeline import Pipeline
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.reference.executor import Reference
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.held.group import Group
 from workbench.processors.held.sliding import NARROW, sliding
 from workbench.processors.held.window import Window
-from workbench.run.compiled.execute.executor import Compiled
-from workbench.run.reference.executor import Reference
 
 CASES: tuple[tuple[f.Function, Domain], ...] = (
     (f.ADD, INT), (f.MUL, INT), (f.MIN, INT), (f.MAX, INT), (f.ADD, Integer(7)), (f.MUL, Integer(7)),

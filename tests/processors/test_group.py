@@ -10,12 +10,12 @@ from workbench.core import function as f
 from workbench.core.domain import BOOL, INT, Integer, Range
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import Overflow, Refused, TypingError
+from workbench.executors.reference.executor import Reference
 from workbench.processors.apply import ApplyFunction
 from workbench.processors.cumulate import Cumulate
 from workbench.processors.filter import Filter
 from workbench.processors.held.group import Group, flatten
 from workbench.processors.trim import Trim
-from workbench.run.reference.executor import Reference
 
 
 @pipeline(x=INT, y=INT)

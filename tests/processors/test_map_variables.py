@@ -9,7 +9,7 @@ from workbench.conformance.compare.differential import check
 from workbench.conformance.compare.executables import CompiledRun, Denoting, Running
 from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.errors import LanguageError, Refused, TypingError
-from workbench.run.compiled.execute.executor import Compiled
+from workbench.executors.compiled.execute.executor import Compiled
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.ask.from_syntax import property_from

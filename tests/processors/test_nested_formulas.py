@@ -13,7 +13,7 @@ from tests.examples import examples
 from workbench import Reference, parse
 from workbench.conformance.compare.models import Evaluated
 from workbench.errors import Refused
-from workbench.run.compiled.execute.executor import Compiled
+from workbench.executors.compiled.execute.executor import Compiled
 
 WRITTEN = {"G": "globally", "F": "eventually", "U": "until", "R": "release", "X": "next", "O": "once",
            "H": "historically", "S": "since", "Y": "yesterday"}  # fmt: skip

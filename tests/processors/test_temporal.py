@@ -15,6 +15,7 @@ from workbench.conformance.compare.models import Evaluated, Simulated
 from workbench.core import function as f
 from workbench.core.domain import ANY, BOOL, INT, Integer
 from workbench.errors import Overflow, PipelineError, Refused, TypingError
+from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
 from workbench.language import parse
 from workbench.processors.apply import ApplyFunction
@@ -35,7 +36,6 @@ from workbench.processors.temporal import (
     Until3,
 )
 from workbench.processors.trim import Trim
-from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import check as verify
 from workbench.verify.ask.from_syntax import property_from

@@ -14,9 +14,9 @@ from workbench.core.domain import INT
 from workbench.core.fields import Record
 from workbench.core.readable import show_value
 from workbench.errors import WorkbenchError
+from workbench.executors.reference.executor import Reference
 from workbench.faults.struck import place
 from workbench.processors.held.group import flatten
-from workbench.run.reference.executor import Reference
 from workbench.show.explorer import MOST_SLOTS, explorer
 from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict, buffered
 

@@ -9,9 +9,9 @@ import pytest
 import workbench as wb
 from workbench.core.processor import END
 from workbench.errors import Overflow, PipelineError
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.reference.executor import Reference
 from workbench.processors.held.group import flatten, with_room
-from workbench.run.compiled.execute.executor import Compiled
-from workbench.run.reference.executor import Reference
 from workbench.verify.buffers.buffers import QueueStatus
 
 TOGETHER = wb.Environment(arrivals="synchronised")

@@ -11,9 +11,9 @@ import workbench as wb
 from tests.examples import examples
 from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.errors import Overflow
+from workbench.executors.reference.executor import Reference
 from workbench.ir.simulate import Simulator
 from workbench.processors.held.group import flatten
-from workbench.run.reference.executor import Reference
 from workbench.show.explorer import explorer
 from workbench.verify.answer import replay
 from workbench.verify.answer.replay import contents, events_of

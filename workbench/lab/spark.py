@@ -19,6 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import LabError, SuiteError
+from workbench.executors.spark.carry import carried, found_in, told
+from workbench.executors.spark.session import JAVA_OPTIONS
+from workbench.executors.spark.session import LOCAL as LOCAL
+from workbench.executors.spark.session import session as start
 from workbench.lab import sql
 from workbench.lab.data import Data, number, wanted_table
 from workbench.lab.experiment import digest
@@ -29,10 +33,6 @@ from workbench.lab.result import Result
 from workbench.lab.rows import arrow, as_text, schema, sound, unflat
 from workbench.lab.store import ResultStore, read
 from workbench.lab.suite import Suite
-from workbench.run.spark.carry import carried, found_in, told
-from workbench.run.spark.session import JAVA_OPTIONS
-from workbench.run.spark.session import LOCAL as LOCAL
-from workbench.run.spark.session import session as start
 
 BATCHES_PER_CORE = 4
 MOST_IN_A_BATCH = 250

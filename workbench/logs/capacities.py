@@ -15,7 +15,7 @@ from workbench.errors import NoCapacity, Overflow, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
-    from workbench.run.table import Start
+    from workbench.executors.table import Start
     from workbench.verify.buffers.buffers import Buffer
 
 T = TypeVar("T")

@@ -19,13 +19,13 @@ from workbench.core.program import Program
 from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.events.columns import has_array
 from workbench.events.rows import LogBlock
+from workbench.executors.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
 from workbench.logs import capacities
-from workbench.run.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
 
 if TYPE_CHECKING:
-    from workbench.run.backend import Backend, StepRecord
-    from workbench.run.reference.executor import Reference
-    from workbench.run.reference.random_faults import RandomFaults
+    from workbench.executors.backend import Backend, StepRecord
+    from workbench.executors.reference.executor import Reference
+    from workbench.executors.reference.random_faults import RandomFaults
 
 RATE = 0.1
 BATCH = 4096
@@ -225,7 +225,7 @@ def _faults(options: argparse.Namespace, pipeline: Program) -> RandomFaults | No
     """What makes faults strike, where the options ask for that."""
     if not options.fault and options.seed is None and options.rate is None:
         return None
-    from workbench.run.reference.random_faults import RandomFaults
+    from workbench.executors.reference.random_faults import RandomFaults
 
     return RandomFaults(pipeline, options.seed or 0, RATE if options.rate is None else options.rate)
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.executors.table import Start, given
 from workbench.logs import capacities
-from workbench.run.table import Start, given
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer
     from workbench.core.program import Program
-    from workbench.run.compiled.gpu.batch import Batch
+    from workbench.executors.compiled.gpu.batch import Batch
 
 
 def run_traces(pipeline: Program, make: Callable[[Program], Batch], start: Start, integers: Integer | None) -> None:

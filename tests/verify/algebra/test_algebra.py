@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.conformance.generate.pipelines import pipelines, traces
+from workbench.executors.compiled.code.step import encode
 from workbench.ir.compose import compose
 from workbench.ir.simulate import Simulator
 from workbench.ir.system import System
 from workbench.processors.held.group import flatten
-from workbench.run.compiled.code.step import encode
 from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.check import Settings, prepare
 from workbench.verify.ask.properties import Property, bounded_liveness, liveness, no_overflow

@@ -14,7 +14,7 @@ from workbench.cli.progress import Progress
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.run.threaded.advise import Advised, Gain
+    from workbench.executors.threaded.advise import Advised, Gain
 
 SAMPLE = 2000
 """Steps that are run."""
@@ -34,7 +34,7 @@ def execute(args: argparse.Namespace) -> int:
     """Measure and print."""
     pipeline = o.load(args.file, args.param).pipeline
     from workbench.events.read import read_events
-    from workbench.run.threaded.advise import advise
+    from workbench.executors.threaded.advise import advise
     from workbench.verify.analyses.certify import certify_nodes
 
     threads = os.cpu_count() or 1 if args.threads is None else args.threads

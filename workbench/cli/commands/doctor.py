@@ -96,7 +96,7 @@ def _engines() -> Iterator[Item]:
 def _backends() -> Iterator[Item]:
     from importlib.util import find_spec
 
-    from workbench.run.table import backend_rows
+    from workbench.executors.table import backend_rows
 
     for row in backend_rows().values():
         missing = [name for name in row.needs if find_spec(name) is None and shutil.which(name) is None]

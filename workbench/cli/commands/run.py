@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.run.table import Start, backend_options
+from workbench.executors.table import Start, backend_options
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer

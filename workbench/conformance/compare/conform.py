@@ -102,7 +102,7 @@ def conform(
 
     Parameters
     ----------
-    backends: names (see `workbench.run.table`), or contenders of your own; all, where none is given.
+    backends: names (see `workbench.executors.table`), or contenders of your own; all, where none is given.
     progress: told what is being done, and the seed of the round: where to go on after an interrupt.
     """
     search, found = search or Search(), []

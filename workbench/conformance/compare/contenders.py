@@ -32,9 +32,9 @@ from workbench.core.determinism import Determinism, contracts
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Pipeline
 from workbench.errors import DomainError, EngineMissing, Overflow, Refused, TypingError, WorkbenchError
+from workbench.executors.table import backend_row, backend_rows
+from workbench.executors.threaded.certificate import Certificate
 from workbench.processors.held.group import flatten
-from workbench.run.table import backend_row, backend_rows
-from workbench.run.threaded.certificate import Certificate
 from workbench.verify.analyses.certify import certify_nodes
 
 Capacities = Mapping[str, int]

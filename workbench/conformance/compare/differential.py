@@ -27,8 +27,8 @@ from workbench.core.determinism import EXACT, Determinism, same
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import Overflow
+from workbench.executors.reference.executor import Reference
 from workbench.processors.held.group import flatten
-from workbench.run.reference.executor import Reference
 
 
 @dataclass(frozen=True)

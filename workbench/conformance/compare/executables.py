@@ -16,13 +16,13 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, carried
 from workbench.core.unfolding import Unfolding
 from workbench.errors import WorkbenchError
+from workbench.executors.backend import StepRecord
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.gpu.batch import Batch
+from workbench.executors.compiled.parallel.executor import Parallel
+from workbench.executors.reference.executor import Reference
+from workbench.executors.table import Start, backend_row, refuse_kind
 from workbench.processors.held.group import flatten
-from workbench.run.backend import StepRecord
-from workbench.run.compiled.execute.executor import Compiled
-from workbench.run.compiled.gpu.batch import Batch
-from workbench.run.compiled.parallel.executor import Parallel
-from workbench.run.reference.executor import Reference
-from workbench.run.table import Start, backend_row, refuse_kind
 
 InputSequence = Sequence[Mapping[str, Value]]
 OutputStreams = Mapping[str, Sequence[Value]]
@@ -283,7 +283,7 @@ class OnGpu(Streams):
 
     def streams(self, steps: InputSequence) -> OutputStreams:
         """All that comes out, by the pipe that carries it."""
-        from workbench.run.compiled.execute.columns import column
+        from workbench.executors.compiled.execute.columns import column
 
         ends = bool(steps) and steps[-1] is END
         events = steps[:-1] if ends else steps

@@ -12,12 +12,12 @@ from workbench.conformance.compare.schedules import Schedule, Switches
 from workbench.core.kinds import Push
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import State, Stepped
+from workbench.executors.reference.cell import Cell
+from workbench.executors.threaded.certificate import Certificate
+from workbench.executors.threaded.executor import Threaded, default_placement
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.threaded.placement import Placement
 from workbench.processors.held.group import flatten
-from workbench.run.reference.cell import Cell
-from workbench.run.threaded.certificate import Certificate
-from workbench.run.threaded.executor import Threaded, default_placement
-from workbench.run.threaded.manager import ThreadManager
-from workbench.run.threaded.placement import Placement
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from workbench.conformance.written_tests.recipe import written
 from workbench.core.domain import Value
 from workbench.core.processor import END
 from workbench.errors import Overflow, WorkbenchError
+from workbench.executors.reference.executor import Reference
 from workbench.language import parse_property
 from workbench.language.syntax import Expression, PropertySyntax
 from workbench.processors.held.group import Group
-from workbench.run.reference.executor import Reference
 from workbench.verify.answer.replay import events_of
 from workbench.verify.answer.verdict import Trace, TraceStep
 from workbench.verify.ask.equivalence import EquivalenceMode

@@ -19,11 +19,11 @@ from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import PipelineError, Refused, WorkbenchError
+from workbench.executors.threaded.certificate import Certificate, by_structure, domains_of
+from workbench.executors.threaded.pipelined import as_processor, shown
+from workbench.executors.threaded.pulled import graph_of
 from workbench.processors.held.group import flatten
 from workbench.processors.held.history import History
-from workbench.run.threaded.certificate import Certificate, by_structure, domains_of
-from workbench.run.threaded.pipelined import as_processor, shown
-from workbench.run.threaded.pulled import graph_of
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Outcome, Trace, TraceStep, Verdict

@@ -17,13 +17,13 @@ from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.core.term import FALSE
 from workbench.errors import Overflow
+from workbench.executors.backend import StepRecord
+from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import outline
 from workbench.ir.reduce import Model, escape_in
 from workbench.ir.simulate import Simulator, Step
 from workbench.ir.system import System, instance_of
 from workbench.processors.held.group import flatten
-from workbench.run.backend import StepRecord
-from workbench.run.reference.executor import Reference
 from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel
 from workbench.verify.answer.verdict import Trace, TraceStep

@@ -21,8 +21,8 @@ from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.core.program import Program
 from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
+from workbench.executors.reference.executor import Reference
 from workbench.processors.held.group import flatten, with_room
-from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import CONFIRMED, contents, heard
 from workbench.verify.answer.rests_on import FOR_EVERY_N, ending, explain_numbers, misfortunes

@@ -17,9 +17,9 @@ from functools import cached_property
 from workbench.core.domain import Integer
 from workbench.core.pipeline import Node, Pipeline
 from workbench.errors import Overflow
+from workbench.executors.reference.executor import Reference
 from workbench.ir.compose import compose
 from workbench.ir.system import System
-from workbench.run.reference.executor import Reference
 from workbench.verify.answer.check import Settings
 from workbench.verify.ask.environment import Environment
 from workbench.verify.buffers.search import Found, InputSteps, QueueSearch, upstream

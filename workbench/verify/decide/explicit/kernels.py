@@ -26,7 +26,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from workbench.run.compiled.code.llvm import LANES
+from workbench.executors.compiled.code.llvm import LANES
 from workbench.verify.decide.explicit import graph
 
 BITMAP, WORDS, INDEX = 0, 1, 2

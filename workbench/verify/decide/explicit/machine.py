@@ -52,7 +52,7 @@ class CompiledSearch(Exploration):
     def __init__(self, space: Space, memory_mb: float, *, bitmap: bool = True) -> None:
         import numpy
 
-        from workbench.run.compiled.code.llvm import LANES
+        from workbench.executors.compiled.code.llvm import LANES
         from workbench.verify.decide.explicit import kernels, native
 
         self._np: Any = numpy

@@ -14,8 +14,8 @@ from workbench.core.fold import variables
 from workbench.core.ops import as_term, conjunction
 from workbench.core.term import Term, leaves, var
 from workbench.errors import Refused
+from workbench.executors.compiled.code.step import encode
 from workbench.ir.system import System
-from workbench.run.compiled.code.step import encode
 
 MOST_MOVES = 2**16
 """Most moves per state; with more of them, sets of states (BDDs) are the better means."""

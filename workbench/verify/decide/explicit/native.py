@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from workbench.core.term import Term, var
-from workbench.run.compiled.code.llvm import (
+from workbench.executors.compiled.code.llvm import (
     LANES,
     NUMBER,
     VECTOR,

@@ -17,8 +17,8 @@ from workbench.core.domain import BOOL, Domain, Range, Value
 from workbench.core.fold import variables
 from workbench.core.ops import AND, NOT, as_term, conjunction, ite
 from workbench.core.term import FALSE, Term, var
+from workbench.executors.compiled.code.step import StepCode, decode, encode, step_code
 from workbench.ir.system import StateVariable, System
-from workbench.run.compiled.code.step import StepCode, decode, encode, step_code
 from workbench.verify.decide.explicit.moves import Moves, moves
 
 WORD = 64

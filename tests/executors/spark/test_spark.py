@@ -1,0 +1,337 @@
+"""Pipelines per key on Spark itself: in batch, as a stream that is interrupted, and on the command line."""
+
+import contextlib
+import datetime
+import doctest
+import gzip
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import workbench as wb
+from tests.cli.conftest import ROOT
+from tests.executors.spark.logs import SUMS, expected, pipeline, rows_of, write_csv, write_jsonl
+from tests.lab.spark_cluster import QUICK_JAVA, cluster, free_port, wait_for
+from workbench.cli.main import main
+from workbench.errors import DomainError, InputError, SparkError, StateError
+from workbench.language import parse
+
+pytest.importorskip("pyspark")
+pytest.importorskip("numba")
+
+from workbench.executors.spark.carry import brought_back
+from workbench.executors.spark.executors import choose
+from workbench.executors.spark.keyed import run_located
+from workbench.executors.spark.logs import follow_log, read_log
+from workbench.executors.spark.output import write_rows
+from workbench.executors.spark.stream import start
+
+needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
+ROWS = rows_of(400)
+
+
+@pytest.fixture(scope="module")
+def session(spark_session):
+    """With files of several blocks."""
+    spark_session.conf.set("spark.sql.files.maxPartitionBytes", "3000")
+    yield spark_session
+    spark_session.conf.unset("spark.sql.files.maxPartitionBytes")
+
+
+def sorted_rows(frame):
+    return sorted(map(tuple, frame.collect()), key=str)
+
+
+def run_log(session, path, format, order=None, backend="auto"):
+    log = read_log(session, str(path), pipeline(), key="k", order=order, format=format)
+    with brought_back():
+        return sorted_rows(run_located(choose(pipeline(), backend), log))
+
+
+def test_a_log_of_several_files_and_blocks(session, tmp_path):
+    """Its own order: files by their names, blocks by their places, though the larger ones are read first."""
+    folder = tmp_path / "the log"
+    folder.mkdir()
+    write_csv(folder / "a.csv", ROWS[:50])
+    write_csv(folder / "b.csv", ROWS[50:])
+    assert session.read.text(str(folder)).rdd.getNumPartitions() > 2
+    assert run_log(session, folder, "csv") == expected(ROWS, pipeline())
+
+
+def test_rows_out_of_order_and_compressed(session, tmp_path):
+    shuffled = ROWS[1::2] + ROWS[::2]
+    write_csv(tmp_path / "a.csv", shuffled)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    assert run_log(session, tmp_path / "a.csv.gz", "csv", "t", "reference") == expected(ROWS, pipeline())
+    assert run_log(session, tmp_path / "a.csv.gz", "csv") == expected(shuffled, pipeline())
+
+
+def test_lines_that_are_not_utf8(session, tmp_path):
+    (tmp_path / "a.csv").write_bytes("k,t,x,q\nbä,1,2,\n".encode() + b"b\xe4r,2,3,\n")
+    with pytest.raises(InputError, match="not UTF-8") as caught:
+        run_log(session, tmp_path / "a.csv", "csv")
+    assert str(caught.value.where) == f"{tmp_path}/a.csv:3"
+
+
+def test_json_to_parquet_and_back(session, tmp_path):
+    write_jsonl(tmp_path / "a.jsonl", ROWS)
+    log = read_log(session, str(tmp_path / "a.jsonl"), pipeline(), key="k", format="jsonl")
+    made = run_located(choose(pipeline()), log)
+    for format, read in (("parquet", session.read.parquet), ("jsonl", session.read.schema(made.schema).json)):
+        write_rows(made, str(tmp_path / format), format)
+        assert sorted_rows(read(str(tmp_path / format))) == expected(ROWS, pipeline())
+    with pytest.raises(InputError, match="something already"):
+        write_rows(made, str(tmp_path / "parquet"), "parquet")
+    session.createDataFrame(ROWS, "k string, t int, x int, q boolean").write.parquet(str(tmp_path / "in"))
+    assert run_log(session, tmp_path / "in", "parquet", "t") == expected(ROWS, pipeline())
+
+
+def test_a_dataframe_of_ones_own(session):
+    day = datetime.datetime(2024, 1, 1)
+    rows = [(k, day + datetime.timedelta(minutes=t), x, q) for k, t, x, q in ROWS]
+    frame = session.createDataFrame(rows, "`the key` string, t timestamp, x int, q boolean").repartition(3)
+    assert sorted_rows(wb.run_keyed(pipeline(), frame, key="the key", order="t")) == expected(ROWS, pipeline())
+    for key, order, what in (
+        ("k", "t", "no column 'k'"), ("the key", "time", "no column 'time'"), ("the key", [], "no order of its own"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=what):
+            wb.run_keyed(pipeline(), frame, key=key, order=order)
+    with pytest.raises(InputError, match="column 'x' is of type string, and input 'x' carries int"):
+        wb.run_keyed(pipeline(), frame.withColumn("x", frame.x.cast("string")), key="the key", order="t")
+    with pytest.raises(InputError, match="does not order rows"):
+        wb.run_keyed(pipeline(), frame, key="the key", order="q")
+    with pytest.raises(InputError, match="the key 'x' is of type double"):
+        wb.run_keyed(pipeline(), frame.withColumn("x", frame.x.cast("double")), key="x", order="t")
+    with pytest.raises(InputError, match="output 'y' would have the name of the column for the key"):
+        wb.run_keyed(pipeline(), frame.withColumnRenamed("the key", "y"), key="y", order="t")
+
+
+def test_records_are_structs(session):
+    text = "pipeline p(e: {kind: {a, b}, n: int}) -> y: int { return cumulate(e.n, +) }"
+    rows = [("k", 1, ("a", 5)), ("k", 2, ("b", 6)), ("k", 3, None), ("k", 4, ("a", 7))]
+    frame = session.createDataFrame(rows, "k string, t int, e struct<kind: string, n: int>")
+    made = wb.run_keyed(parse(text).get().pipeline, frame, key="k", order="t")
+    assert sorted_rows(made) == [("k", 0, 5), ("k", 1, 11), ("k", 3, 18)]
+    bad = session.createDataFrame([("k", 1, ("c", 5))], frame.schema)
+    with pytest.raises(DomainError, match="key 'k': input 'e': expected one of a, b"), brought_back():
+        wb.run_keyed(parse(text).get().pipeline, bad, key="k", order="t").collect()
+
+
+def test_errors_of_workers_and_files(session, tmp_path):
+    write_csv(tmp_path / "a.csv", ROWS)
+    text = (tmp_path / "a.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "a.csv").write_text("".join([*text[:20], "u1,-,20,x7,\n", *text[21:]]))
+    with pytest.raises(InputError, match="column 'x': expected a whole number, not 'x7'") as caught:
+        run_log(session, tmp_path / "a.csv", "csv")
+    assert str(caught.value.where) == f"{tmp_path}/a.csv:21"
+    with pytest.raises(InputError, match="no such file"):
+        run_log(session, tmp_path / "b.csv", "csv")
+    (tmp_path / "c.csv").write_text("")
+    with pytest.raises(InputError, match="file is empty"):
+        run_log(session, tmp_path / "c.csv", "csv")
+    session.range(3).selectExpr("id k", "id x", "true q").write.parquet(str(tmp_path / "e"))
+    with pytest.raises(InputError, match="no column 't'"):
+        run_log(session, tmp_path / "e", "parquet", "t")
+
+
+class Killed(Exception):
+    """What stands for the end of the driver, in mid-batch."""
+
+
+def drop_files(folder, rows, size):
+    """The rows in files, one after the other."""
+    for i in range(0, len(rows), size):
+        write_csv(folder / f"f{i:05}.csv", rows[i : i + size], time=1_000_000_000 + i)
+
+
+def test_a_query_that_is_interrupted_goes_on(session, tmp_path):
+    """It dies after the outputs of a micro-batch are there and before Spark has noted it: that batch is done again."""
+    (tmp_path / "in").mkdir()
+    drop_files(tmp_path / "in", ROWS[:300], 100)
+    batches = []
+
+    def go(stop_at=None, order="t", text=SUMS):
+        def wrote(number):
+            batches.append(number)
+            if number == stop_at:
+                raise Killed
+
+        runs = pipeline(text)
+        log = follow_log(session, str(tmp_path / "in"), runs, key="k", order=order, format="csv", files=1)
+        with brought_back():
+            start(
+                log, choose(runs), output=str(tmp_path / "out"), checkpoint=str(tmp_path / "ck"), format="jsonl",
+                once=True, wrote=wrote,
+            ).awaitTermination()  # fmt: skip
+
+    with pytest.raises(SparkError, match="Killed"):
+        go(stop_at=1)
+    go()
+    drop_files(tmp_path / "in", ROWS, 100)
+    go()
+    assert batches == [0, 1, 1, 2, 3]
+
+    def stored():
+        schema = "k string, step long, y long, z boolean"
+        return sorted_rows(session.read.schema(schema).json(str(tmp_path / "out")).drop("batch"))
+
+    assert stored() == expected(ROWS, pipeline(), end=False)
+
+    with pytest.raises(StateError, match="another code"):
+        go(text=SUMS.replace("3)", "4)"))
+    # a row that comes late stops the query; with the file corrected, the batch is done anew
+    write_csv(tmp_path / "in" / "late.csv", [("u1", 50, 1, True)])
+    with pytest.raises(InputError, match="key 'u1': a row with t = 50 comes late") as caught:
+        go()
+    assert str(caught.value.where) == f"{tmp_path}/in/late.csv:2"
+    write_csv(tmp_path / "in" / "late.csv", [("u1", 500, 1, True)])
+    go()
+    more = [*ROWS, ("u1", 500, 1, True)]
+    assert stored() == expected(more, pipeline(), end=False)
+    for path in (tmp_path / "ck" / "state").rglob("*.delta"):
+        path.unlink()
+    write_csv(tmp_path / "in" / "last.csv", [("u1", 501, 1, True)])
+    with pytest.raises(StateError, match=r"the checkpoint is damaged: .*\.delta does not exist") as damaged:
+        go()
+    assert "a new --checkpoint and a new --output" in damaged.value.hint
+    (tmp_path / "ck").rename(tmp_path / "old")
+    with pytest.raises(StateError, match="does not come from the checkpoint"):
+        go()
+    assert stored() == expected(more, pipeline(), end=False)
+
+
+def test_the_examples_of_the_guide(session):
+    page = ROOT / "docs" / "spark.md"
+    names = {"spark": session}
+    for text in re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        example = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
+        told: list[str] = []
+        assert not doctest.DocTestRunner().run(example, out=told.append, clear_globs=False).failed, "".join(told)
+        names = example.globs
+
+
+# --- the command ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "p.pipe").write_text(SUMS)
+    (tmp_path / "in").mkdir()
+    write_csv(tmp_path / "in" / "a.csv", ROWS[:50])
+    return tmp_path
+
+
+def command(files, *more):
+    given = ["run", str(files / "p.pipe"), "--input", str(files / "in"), "--backend", "spark", *map(str, more)]
+    return [each for each in given if each != "None"]
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ([], "--key user"), (["--key", "k", "--seed", "1"], "not for the spark backend: --seed"),
+        (["--key", "k", "--steps"], "not for the spark backend: --steps"),
+        (["--key", "k", "--once"], "for a stream only: --once"),
+        (["--key", "k", "--stream"], "add --checkpoint DIR"),
+        (["--key", "k", "--stream", "--checkpoint", "ck"], "add --output DIR"),
+        (["--key", "k", "--input", "-"], "not the standard input"),
+        (["--key", "k", "--input", "x.log"], "add --format csv"),
+        (["--order", "t", "--backend", "numba"], "add --backend spark"),
+        (["--key", "k", "--master", f"spark://127.0.0.1:{free_port()}"], "no Spark master answers"),
+    ],
+)  # fmt: skip
+def test_options_that_do_not_go_together(files, capsys, more, what):
+    if shutil.which("java") is None and "--master" in more:
+        pytest.skip("there is no Java")
+    assert main(command(files, *more)) == 2
+    shown = capsys.readouterr()
+    assert what in shown.err
+    assert shown.out == ""
+
+
+def test_without_java_it_says_what_else_can_be_done(files, capsys, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert main(command(files, "--key", "k")) == 2
+    said = capsys.readouterr().err
+    assert "Spark needs Java" in said
+    assert "or use --backend numba" in said
+
+
+def program(files, *more):
+    (files / "spark-defaults.conf").write_text("spark.executor.memory 512m\n")  # what the workers of tests have
+    return subprocess.Popen(
+        [sys.executable, "-m", "workbench.cli.main", *command(files, *more)], cwd=files, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "JDK_JAVA_OPTIONS": QUICK_JAVA, "SPARK_CONF_DIR": str(files)},
+    )  # fmt: skip
+
+
+def rows_in(folder):
+    """What any reader finds in the files of a stream's output."""
+    import pyarrow.parquet as pq
+
+    tables = [pq.ParquetFile(path).read() for path in sorted(folder.glob("batch=*/part-*.parquet"))]
+    return sorted((tuple(row.values()) for table in tables for row in table.to_pylist()), key=str)
+
+
+@needs_java
+@pytest.mark.slow  # several Java processes start, one after the other
+@pytest.mark.timeout(900)
+def test_the_command_is_killed_and_started_again(files):
+    """SIGKILL to the driver and all its processes, twice, at any moment: nothing is lost, nothing is there twice."""
+    (files / "in" / "a.csv").unlink()
+    rows = rows_of(3000)
+    drop_files(files / "in", rows, 100)
+    given = ("--key", "k", "--stream", "--checkpoint", "ck", "--output", "out.parquet", "--files", 1)
+    out = files / "out.parquet"
+    for least in (4, 12):
+        process = program(files, *given)
+        try:
+            wait_for(lambda n=least: len(list(out.glob("batch=*/_SUCCESS"))) >= n, 300)
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.15)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    process = program(files, *given, "--once")
+    said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    # one file each, but for what Spark had planned and not begun when it was killed: that joins the batch after it
+    assert 28 <= len(list(out.glob("batch=*"))) <= 30
+    assert rows_in(out) == expected(rows, pipeline(), end=False)
+
+
+@needs_java
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_command_on_a_cluster_and_ctrl_c(files):
+    with cluster(files, workers=1) as made:
+        process = program(files, "--key", "k", "--order", "t", "--master", made.url, None)
+        out, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        assert out.splitlines()[0] == "k,step,y,z"
+        shown = [tuple(line.split(",")) for line in out.splitlines()[1:]]
+        wanted = expected(ROWS[:50], pipeline())
+        assert sorted(shown) == sorted(
+            (k, str(s), "" if y is None else str(y), "" if z is None else str(z).lower()) for k, s, y, z in wanted
+        )
+    process = program(
+        files, "--key", "k", "--stream", "--checkpoint", "ck", "--output", "o.jsonl", "--master", "local[2]"
+    )
+    try:
+        wait_for(lambda: process.poll() is not None or list((files / "o.jsonl").glob("batch=*/_SUCCESS")), 300)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=100)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 130, said
+    assert "the same command goes on from there" in said[1]
+    assert "at org.apache" not in said[1]

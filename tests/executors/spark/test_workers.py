@@ -1,0 +1,542 @@
+"""What Spark's workers do, without Spark: lines to rows, rows to outputs, states from one micro-batch to the next."""
+
+import base64
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.executors.spark.logs import LAST, SUMS, expected, pipeline, rows_of
+from workbench.core.program import Port, Ports
+from workbench.errors import DomainError, InputError, Overflow, Refused, SparkError, StateError
+from workbench.language import parse
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("numba")
+Py4JError = pytest.importorskip("py4j.protocol").Py4JError
+
+from workbench.executors.spark.carry import CarriedError, brought_back, found_in  # noqa: E402
+from workbench.executors.spark.executors import choose  # noqa: E402
+from workbench.executors.spark.output import write_rows  # noqa: E402
+from workbench.executors.spark.parse import Parser  # noqa: E402
+from workbench.executors.spark.runner import Layout, Runner  # noqa: E402
+from workbench.executors.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
+from workbench.stored import FORM  # noqa: E402
+
+PLACED = Layout("k", (), located=True, files=("/logs/a.csv", "/logs/b.csv"))
+BY_TIME = Layout("k", ("t",))
+
+
+def tuples(batches):
+    return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+
+
+def ours(function, *given):
+    """The error that a worker raises, as the driver gets it."""
+    with pytest.raises(CarriedError) as caught:
+        list(function(*given))
+    return found_in(RuntimeError(f"Java says: {caught.value}\n at org.apache.spark"))
+
+
+def batches(rows, size, order=lambda i, row: [row[1]]):
+    """Rows as Spark brings them: sorted by key, in batches that do not care about keys."""
+    ordered = sorted(rows, key=lambda row: row[0])
+    orders = [order(i, row) for i, row in enumerate(ordered)]
+    columns = [pa.array([r[0] for r in ordered]), *(pa.array(c) for c in zip(*orders, strict=True))]
+    columns += [pa.array([r[2] for r in ordered], pa.int64()), pa.array([r[3] for r in ordered], pa.bool_())]
+    names = [str(i) for i in range(len(columns))]
+    whole = pa.RecordBatch.from_arrays(columns, names=names)
+    return (whole.slice(i, size) for i in range(0, len(rows), size))
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("text", [SUMS, LAST])
+@pytest.mark.parametrize("size", [1, 7, 100, 5000])
+def test_each_key_is_a_run_of_its_own(text, backend, size):
+    rows = rows_of(300)
+    runs = pipeline(text)
+    made = Runner(choose(runs, backend), BY_TIME)(batches(rows, size))
+    assert sorted(tuples(made), key=str) == expected(rows, runs)
+
+
+def test_keys_of_other_kinds():
+    runs = parse("pipeline p(x: int) -> y: int { return cumulate(x, +) }").get().pipeline
+    for keys in ([1, 1, 2], [1.5, math.inf, math.inf], [b"a", b"b", b"b"], [True, True, False]):
+        batch = pa.RecordBatch.from_arrays(
+            [pa.array(keys), pa.array([1, 2, 3]), pa.array([5, 6, 7])], names=list("abc")
+        )
+        made = tuples(Runner(choose(runs), BY_TIME)(iter([batch])))
+        assert [row[0] for row in made] == keys
+        assert [row[2] for row in made] == ([5, 11, 7] if keys[0] == keys[1] else [5, 6, 13])
+
+
+VALUES = {
+    "{a, b}": (pa.array(["a", "b", None, "b"]), ["a", "b", "b"]),
+    "float": (pa.array([0.5, None, math.inf, -0.0]), [0.5, math.inf, -0.0]),
+    "bool": (pa.array([True, False, None, True]), [True, False, True]),
+    "{n: int, on: bool}": (pa.array(['{"n": 1, "on": true}', None, '{"on": false, "n": 2}']),
+                           ['{"n": 1, "on": true}', '{"n": 2, "on": false}']),
+    "(int, int)": (pa.array(["[1, 2]", "[1, 2]", None]), ["[1, 2]", "[1, 2]"]),
+    "str": (pa.array(["", "é", None]), ["", "é"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("domain", VALUES)
+def test_values_of_every_kind_pass_through(domain):
+    given, wanted = VALUES[domain]
+    runs = parse(f"pipeline p(x: {domain}) -> y: {domain} {{ return trim(x, 0) }}").get().pipeline
+    rows = pa.RecordBatch.from_arrays(
+        [pa.array(["k"] * len(given)), pa.array(range(len(given))), given], names=list("abc")
+    )
+    for backend in ("reference", "auto"):
+        made = tuples(Runner(choose(runs, backend), BY_TIME)(iter([rows])))
+        assert [value for _, _, value in made] == wanted
+    assert choose(runs).backend == ("reference" if domain == "str" else "numba")
+
+
+def test_which_executor_is_said():
+    strings = parse("pipeline p(x: str) -> str { return trim(x, 1) }").get().pipeline
+    choice = choose(strings)
+    assert (choice.backend, "str" in choice.why) == ("reference", True)
+    with pytest.raises(Refused):
+        choose(strings, "numba")
+    assert choose(pipeline()).why == ""
+
+
+# --- rows that are not as they should be ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 50])
+def test_the_order_is_verified(size):
+    rows = [("a", t, 1, None) for t in (1, 2, 5, 4)]
+    error = ours(Runner(choose(pipeline()), BY_TIME), batches(rows, size))
+    assert isinstance(error, InputError)
+    assert error.what == "key 'a': the rows are not in the order of t at 4"
+    rows = [("a", 1, 1, None), ("b", 0, 1, None), ("b", 0, 2, None)]
+    error = ours(Runner(choose(pipeline()), BY_TIME), batches(rows, size))
+    assert "key 'b': two rows have the same t (0)" in error.what
+    assert "order=['time', 'number']" in error.hint
+
+
+def placed(i, row):
+    return [1, 0, row[1]]
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize("size", [3, 50])
+def test_an_error_names_key_step_file_and_row(backend, size):
+    checked = parse("pipeline p(x: 0..9, q: bool) -> y: 0..9 { return trim(x, 1) }").get().pipeline
+    rows = [("a", t, 1, None) for t in range(4)] + [("b", 10 + t, 12 if t == 2 else 3, None) for t in range(5)]
+    error = ours(Runner(choose(checked, backend), PLACED), batches(rows, size, placed))
+    assert isinstance(error, DomainError)
+    assert str(error.where) == "/logs/b.csv:13"
+    assert error.what == "key 'b': step 2: 12 on input 'x' is not a value of 0..9"
+    queue = parse("pipeline p(x: int, q: bool) -> y: bool { both = (x > 0) and q return both"
+                  " capacity queue(both.left) = 2 capacity queue(both.right) = 2 }").get().pipeline  # fmt: skip
+    error = ours(Runner(choose(queue, backend), PLACED), batches(rows, size, placed))
+    assert isinstance(error, Overflow)
+    assert error.what.startswith("key 'a': step 2: queue 'both.left'")
+    assert str(error.where) == "/logs/b.csv:3"
+
+
+def test_a_row_without_key_or_order():
+    rows = [("a", 1, 1, None), (None, 2, 1, None)]
+    columns = [pa.array(c) for c in zip(*[(*r[:2], r[2]) for r in rows], strict=True)]
+    batch = pa.RecordBatch.from_arrays([*columns, pa.nulls(2, pa.bool_())], names=list("abcd"))
+    assert ours(Runner(choose(pipeline()), BY_TIME), [batch]).what == "a row has no key 'k'"
+    columns[0], columns[1] = pa.array(["a", "a"]), pa.array([1, None])
+    batch = pa.RecordBatch.from_arrays([*columns, pa.nulls(2, pa.bool_())], names=list("abcd"))
+    assert ours(Runner(choose(pipeline()), BY_TIME), [batch]).what == "a row has no 't'"
+
+
+def test_json_in_a_column_that_is_none():
+    runs = parse("pipeline p(x: (int, int)) -> y: (int, int) { return trim(x, 0) }").get().pipeline
+    rows = pa.RecordBatch.from_arrays(
+        [pa.array(["k", "k"]), pa.array([1, 1]), pa.array([0, 0]), pa.array([7, 8]), pa.array(["[1, 2]", "[1]"])],
+        names=list("abcde"),
+    )
+    error = ours(Runner(choose(runs), PLACED), [rows])
+    assert error.what == "key 'k': input 'x': expected an array (int, int), not [1]"
+    assert str(error.where) == "/logs/b.csv:9"
+
+
+def test_integers_that_spark_has_not():
+    runs = parse("pipeline p(x: int) -> y: int { return cumulate(x, *) }").get().pipeline
+    rows = pa.RecordBatch.from_arrays(
+        [pa.array(["k"] * 3), pa.array([1, 2, 3]), pa.array([2**40] * 3)], names=list("abc")
+    )
+    assert "64 bits" in ours(Runner(choose(runs), BY_TIME), [rows]).what
+    assert "64 bits, which a column has for int" in ours(Runner(choose(runs, "reference"), BY_TIME), [rows]).what
+
+
+# --- lines ----------------------------------------------------------------------------------------------------
+
+
+def lines(text, file="/logs/a.csv", block=0):
+    given = text.split(b"\n" if isinstance(text, bytes) else "\n")
+    columns = [given, [file] * len(given), [0] * len(given), [block] * len(given)]
+    types = [pa.binary(), pa.string(), pa.int32(), pa.int64()]
+    return pa.RecordBatch.from_arrays([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=list("abcd"))
+
+
+INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
+OWN = Layout("k", (), located=True, files=("/logs/a.csv",))
+TIMED = Layout("k", ("t",), located=True, files=("/logs/a.csv",), parts=3)
+
+
+def test_lines_of_csv():
+    parser = Parser("csv", INPUTS, OWN)
+    made = tuples(parser(iter([lines('\ufeffx,k,q\n1,a,\n\n,"b, c",true\n007,d,0')])))
+    assert made == [("a", 0, 0, 1, 1, None), ("b, c", 0, 0, 3, None, True), ("d", 0, 0, 4, 7, False)]
+
+
+def test_lines_go_on_in_the_next_batch_and_block():
+    parser = Parser("csv", INPUTS, OWN, ["k", "x", "q"])
+    given = [
+        lines("k,x,q\na,1,"),
+        lines("a,2,"),
+        lines("a,3,\na,4,", block=90),
+        lines("k,x,q\nb,5,", file="/logs/b.csv"),
+    ]
+    assert [row[1:5] for row in tuples(parser(iter(given)))] == [
+        (0, 0, 1, 1), (0, 0, 2, 2), (0, 90, 0, 3), (0, 90, 1, 4), (0, 0, 1, 5)
+    ]  # fmt: skip
+
+
+def test_a_block_of_a_file_whose_columns_are_not_known():
+    error = ours(Parser("csv", INPUTS, OWN), iter([lines("a,1,", block=90)]))
+    assert "what its columns are stands in the first one" in error.what
+
+
+def test_lines_of_json():
+    text = '{"k": "a", "x": 1, "more": []}\n\n{"k": 7, "q": true, "x": null}'
+    made = tuples(Parser("jsonl", INPUTS, OWN)(iter([lines(text)])))
+    assert made == [("a", 0, 0, 0, 1, None), ("7", 0, 0, 2, None, True)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "wanted"),
+    [
+        (["10", "9", "-1"], ["-1", "9", "10"]),
+        (["1.5", "10", "2"], ["1.5", "2", "10"]),
+        (["9007199254740993", "9007199254740992", "1e3"], ["1e3", "9007199254740992", "9007199254740993"]),
+        (["2024-01-10", "2024-01-09T10:00", "2023"], ["2023", "2024-01-09T10:00", "2024-01-10"]),
+    ],
+)
+def test_what_orders_rows_is_a_number_or_a_text(texts, wanted):
+    text = "k,t,x,q\n" + "\n".join(f"a,{t},{i},1" for i, t in enumerate(texts))
+    made = tuples(Parser("csv", INPUTS, TIMED)(iter([lines(text)])))
+    assert [texts[row[7]] for row in sorted(made, key=lambda row: row[1:7])] == wanted
+
+
+BAD_CSV = [
+    ("k,q\n", 1, "there is no column 'x'"),
+    ("x,q\n", 1, "there is no column 'k'"),
+    ("k,x,q,x\n", 1, "two columns are called 'x'"),
+    ("k,x,q\na,1,\nb,x7,", 3, "column 'x': expected a whole number, not 'x7'"),
+    ("k,x,q\na,1,\nb,0x1f,", 3, "column 'x': expected a whole number, not '0x1f'"),
+    ("k,x,q\na,1,2", 2, "column 'q': expected true or false"),
+    ("k,x,q\na,1.5,", 2, "column 'x': expected a whole number, not '1.5'"),
+    (f"k,x,q\na,{2**63},", 2, "no whole number of 64 bits"),
+    ("k,x,q\na,1e400,", 2, "column 'x': expected a whole number, not '1e400'"),
+    ("k,x,q\na," + "1" * 5000 + ",", 2, "digits, not '1111"),
+    ("k,x,q\na,1,\nb,1", 3, "this line has 2 cells, the header has 3"),
+    ('k,x,q\na,1,\n"b,1,\nc,1,', 3, "not a line of CSV"),
+    ("k,x,q\na,1,\n ,1,", 3, "the row has no key 'k'"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "what"), BAD_CSV)
+def test_lines_of_csv_that_cannot_be_read(text, line, what):
+    error = ours(Parser("csv", INPUTS, OWN), iter([lines(text)]))
+    assert isinstance(error, InputError)
+    assert what in error.what
+    assert str(error.where) == f"/logs/a.csv:{line}"
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("{", "not a JSON value"), ('{"k": 1, "k": 1}', "a key occurs twice"),
+        ("[1]", "expected an object"), ('{"x": 1}', "the row has no key 'k'"),
+        ('{"k": null}', "the row has no key 'k'"), ('{"k": [1]}', "input 'k': expected a text or a number, not [1]"),
+        ('{"k": 1, "x": "1"}', "input 'x': expected a whole number"),
+        ('{"k": 1, "x": NaN}', "input 'x': expected a whole number, not NaN"),
+        ('{"k": 1, "x": ' + "1" * 5000 + "}", "input 'x': expected a whole number of at most 4300 digits, not 1"),
+    ],
+)  # fmt: skip
+def test_lines_of_json_that_cannot_be_read(line, what):
+    error = ours(Parser("jsonl", INPUTS, OWN), iter([lines('{"k": 1}\n' + line)]))
+    assert what in error.what
+    assert str(error.where) == "/logs/a.csv:2"
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [(b"k,x,q\nb\xc3\xa4,1,\nb\xe4r,2,", "csv"), (b'{"k": 1}\n{"k": 2}\n{"k": "b\xe4r"}', "jsonl")],
+)
+def test_lines_that_are_not_utf8(text, format):
+    error = ours(Parser(format, INPUTS, OWN), iter([lines(text)]))
+    assert isinstance(error, InputError)
+    assert error.what.startswith("this is not UTF-8 text: ")
+    assert r"b\xe4r" in error.what
+    assert str(error.where) == "/logs/a.csv:3"
+
+
+@pytest.mark.parametrize("size", [1, 50])
+def test_a_key_is_not_ordered_by_numbers_and_texts(size):
+    """As the worker gets them: sorted, which has put the numbers first."""
+
+    def made(text):
+        rows = pa.Table.from_batches(Parser("csv", INPUTS, TIMED)(iter([lines(text)])))
+        return rows.sort_by([(name, "ascending") for name in rows.column_names[:7]]).to_batches(size)
+
+    run = Runner(choose(pipeline()), TIMED)
+    error = ours(run, made("k,t,x,q\na,1,1,\na,noon,1,\na,2.5,1,\n"))
+    assert isinstance(error, InputError)
+    assert error.what == "key 'a': 't' is a text here (noon), and a number in /logs/a.csv:4 (2.5)"
+    assert str(error.where) == "/logs/a.csv:3"
+    fine = made("k,t,x,q\na,1,1,\nb,noon,1,\na,2,1,\nb,dawn,1,\n")
+    assert {row[0] for row in tuples(run(fine))} == {"a", "b"}, "each key is in order"
+
+
+def test_rows_without_what_orders_them():
+    assert "no 't'" in ours(Parser("csv", INPUTS, TIMED), iter([lines("k,t,x,q\na,,1,")])).what
+    assert "no 't'" in ours(Parser("jsonl", INPUTS, TIMED), iter([lines('{"k": 1}')])).what
+
+
+def test_headers_that_differ():
+    error = ours(Parser("csv", INPUTS, OWN, ["k", "x", "q"]), iter([lines("k,q,x\n")]))
+    assert "not those of the other files" in error.what
+
+
+# --- a stream -------------------------------------------------------------------------------------------------
+
+
+class State:
+    """What Spark keeps for a key."""
+
+    def __init__(self):
+        self.get = None
+
+    @property
+    def exists(self):
+        return self.get is not None
+
+    def update(self, value):
+        self.get = value
+
+
+def frame(rows, layout=TIMED):
+    pd = pytest.importorskip("pandas")
+    found = {
+        "key": [r[0] for r in rows],
+        "o0": [float(r[1]) for r in rows],
+        "o1": [r[1] for r in rows],
+        "o2": [""] * len(rows),
+    }
+    found |= {"o3": ["/logs/a.csv"] * len(rows), "o4": [0] * len(rows), "o5": [r[1] for r in rows]}
+    found |= {"x0": [r[2] or 0 for r in rows], "x1": [bool(r[3]) for r in rows]}
+    return pd.DataFrame(found | {"p0": [r[2] is not None for r in rows], "p1": [r[3] is not None for r in rows]})
+
+
+STREAMED = Layout("k", ("t",), located=True, parts=3)
+
+
+def micro_batches(backend, parts, state, layout=STREAMED, runs=None):
+    """What comes out of one key over several micro-batches."""
+    found = []
+    for part in parts:
+        stepper = BatchStepper(choose(runs or pipeline(), backend), layout)
+        for packed in stepper((part[0][0],), iter([frame(part[::-1][:3]), frame(part[::-1][3:])]), state):
+            found += tuples(unpacked(iter([pa.RecordBatch.from_pandas(packed)])))
+    return found
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+def test_micro_batches_go_on_from_the_state(backend):
+    rows = rows_of(200, keys=1)
+    parts = [rows[i : i + 10] for i in range(0, 200, 10)]
+    assert micro_batches(backend, parts, State()) == sorted(expected(rows, pipeline(), end=False), key=lambda r: r[1])
+
+
+def test_a_text_orders_after_a_number_of_an_earlier_micro_batch():
+    rows, state = rows_of(10, keys=1), State()
+    micro_batches("numba", [rows[:5]], state)
+    later = frame(rows[5:6]).assign(o0=math.inf, o1=0, o2="noon")
+    error = ours(BatchStepper(choose(pipeline()), STREAMED), ("u0",), iter([later]), state)
+    assert error.what == "key 'u0': 't' is a text here (noon), and a number in an earlier micro-batch (4)"
+
+
+def test_rows_that_come_late_or_with_the_state_of_others():
+    rows, state = rows_of(40, keys=1), State()
+    micro_batches("numba", [rows[:10], rows[20:30]], state)
+    kept = state.get
+    with pytest.raises(CarriedError) as caught:
+        micro_batches("numba", [rows[10:20]], state)
+    error = found_in(caught.value)
+    assert isinstance(error, InputError)
+    assert "key 'u0': a row with t = 10 comes late: 29 has been there already" in error.what
+    assert str(error.where) == "/logs/a.csv:11"
+    assert state.get == kept
+    with pytest.raises(CarriedError) as caught:
+        micro_batches("reference", [rows[30:]], state)
+    assert isinstance(found_in(caught.value), StateError)
+    assert micro_batches("numba", [rows[30:]], state)
+
+
+def test_a_checkpoint_belongs_to_one_query(tmp_path):
+    choice = choose(pipeline())
+    same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+    same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+    for other, layout, output, what in (
+        (choose(pipeline(), "reference"), STREAMED, "out", "backend: 'numba' there, 'reference' now"),
+        (choose(pipeline(SUMS.replace("3)", "4)"))), STREAMED, "out", "another code"),
+        (choice, Layout("j", ("t",)), "out", "another key: 'k' there, 'j' now"),
+        (choice, Layout("k", ()), "out", "another order"),
+        (choice, STREAMED, "elsewhere", "another output"),
+    ):
+        with pytest.raises(StateError, match=what):
+            same_as_before(tmp_path / "ck", other, layout, output, "csv")
+    with pytest.raises(StateError, match="another format: 'csv' there, 'jsonl' now"):
+        same_as_before(tmp_path / "ck", choice, STREAMED, "out", "jsonl")
+    about = json.loads((tmp_path / "ck" / "workbench.json").read_text())
+    for form, said in ((about.pop("form") + 1, f"{FORM + 1}"), (None, "of an earlier version")):
+        (tmp_path / "ck" / "workbench.json").write_text(json.dumps(about | ({"form": form} if form else {})))
+        with pytest.raises(StateError, match=f"the form {said}, and this version of workbench reads {FORM}") as caught:
+            same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+        assert "the version of workbench that it was made by; or start afresh, with a new" in caught.value.hint
+    for text in ("{", "[]", "", "[" * 100_000):
+        (tmp_path / "ck" / "workbench.json").write_text(text)
+        with pytest.raises(StateError, match="damaged") as caught:
+            same_as_before(tmp_path / "ck", choice, STREAMED, "out", "csv")
+        assert "a new --checkpoint and a new --output" in caught.value.hint
+
+
+def test_what_a_checkpoint_says_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
+    def full(self, text):
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        with pytest.raises(OSError, match="No space"):
+            same_as_before(tmp_path / "ck", choose(pipeline()), STREAMED, "out", "csv")
+    assert list((tmp_path / "ck").iterdir()) == []
+    same_as_before(tmp_path / "ck", choose(pipeline()), STREAMED, "out", "csv")
+    assert [path.name for path in (tmp_path / "ck").iterdir()] == ["workbench.json"]
+
+
+def test_an_output_belongs_to_one_checkpoint(tmp_path):
+    out, checkpoint = tmp_path / "out", tmp_path / "ck"
+
+    def begin(number=None):
+        if number is not None:  # what Spark does: a note, and then the work
+            (checkpoint / "offsets").mkdir(parents=True, exist_ok=True)
+            (checkpoint / "offsets" / str(number)).touch()
+            (checkpoint / "offsets" / f".{number}.crc").touch()
+            (out / f"batch={number:08}").mkdir(parents=True)
+        same_as_before(checkpoint, choose(pipeline()), STREAMED, str(out), "csv")
+
+    for number in (None, 0, 1, 12):
+        begin(number)
+    (out / "_notes").touch()
+    (out / "read me").touch()
+    begin()
+    checkpoint.rename(tmp_path / "old")  # a new checkpoint and an old output
+    with pytest.raises(StateError, match=r"does not come from the checkpoint .*ck: batch=00000000") as caught:
+        begin()
+    assert caught.value.where == str(out)
+    assert not checkpoint.exists()
+    (tmp_path / "old").rename(checkpoint)
+    begin()
+    (checkpoint / "offsets" / "12").unlink()  # Spark would do 2 again
+    with pytest.raises(StateError, match="batch=00000012"):
+        begin()
+    for path in out.glob("batch=*"):
+        path.rmdir()
+    begin()
+    shutil.rmtree(checkpoint)
+    with pytest.raises(StateError, match="read me"):
+        begin()
+
+
+# --- errors on their way --------------------------------------------------------------------------------------
+
+
+SPARK_SAYS = [
+    (
+        "[STREAM_FAILED] Query [id = 8d] terminated with exception: [FOREACH_BATCH_USER_FUNCTION_ERROR] An error"
+        " occurred in the user provided function in foreach batch sink. Reason: An exception was raised by the Python"
+        " Proxy. Return Message: Traceback (most recent call last):\n"
+        '  File "utils.py", line 166, in call\n    raise e\n'
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o359.json.\n"
+        ": org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] An error"
+        " occurred during loading state. ck/state/0/1/1.delta does not exist. SQLSTATE: 58030\n"
+        "\tat org.apache.spark.sql.errors.QueryExecutionErrors",
+        StateError,
+        "ck: the checkpoint is damaged: An error occurred during loading state. ck/state/0/1/1.delta does not exist.\n"
+        "  hint: start afresh, with a new --checkpoint and a new --output",
+    ),
+    (
+        "Py4JJavaError: An error occurred while calling o1479.json.\n: org.apache.spark.SparkException: Job aborted:"
+        " Python worker exited unexpectedly (crashed). Consider setting",
+        SparkError,
+        "a Python process of Spark's was killed\n  hint: run the same command again",
+    ),
+    (
+        "Traceback (most recent call last):\n  File x\npy4j.protocol.Py4JJavaError: An error occurred while calling"
+        " o3.json.\n: java.io.IOException: No space left on device\n\tat java.base/java.io",
+        SparkError,
+        "Spark gave up: java.io.IOException: No space left on device",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "said"), SPARK_SAYS)
+def test_what_spark_says_becomes_one_message(text, kind, said):
+    with pytest.raises(kind) as caught, brought_back(where="ck"):
+        raise Py4JError(text)
+    assert caught.value.message.startswith(said)
+    assert "org.apache" not in caught.value.message
+
+
+def test_without_java_there_is_no_connection():
+    with pytest.raises(SparkError, match="the Java process of Spark's was killed"), brought_back():
+        raise ConnectionRefusedError(111, "Connection refused")
+
+
+def test_errors_of_others_stay_theirs():
+    with pytest.raises(KeyError), brought_back():
+        raise KeyError("k")
+    assert found_in(RuntimeError("nothing of ours")) is None
+    told = base64.b64encode(json.dumps(["SystemExit", "w", "", ""]).encode()).decode()
+    assert type(found_in(RuntimeError(f"[workbench:{told}]"))) is wb.errors.WorkbenchError
+
+
+class Failing:
+    """Rows whose writing fails when the folder is there."""
+
+    @property
+    def write(self):
+        return self
+
+    def mode(self, _):
+        return self
+
+    def json(self, folder):
+        Path(folder).mkdir(exist_ok=True)
+        raise Py4JError("no room")
+
+
+def test_a_folder_that_could_not_be_written_does_not_stay(tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(Py4JError):
+        write_rows(Failing(), str(out), "jsonl")
+    assert not out.exists(), "the same command is let in again"
+    with pytest.raises(Py4JError):
+        write_rows(Failing(), str(out), "jsonl", mode="overwrite")
+    assert out.exists(), "Spark does the micro-batch again"

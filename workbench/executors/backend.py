@@ -1,0 +1,80 @@
+"""What every executor offers, and the check made before the first event.
+
+The rule of this module: an executor refuses a pipeline as a whole, before it has seen an event, with the
+reason that the processor's class declares (`Processor.refusal`). Nothing is refused half-way or approximated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from workbench.core.domain import Value
+from workbench.core.processor import Maybe
+from workbench.core.program import Program
+from workbench.errors import Refused
+from workbench.executors.table import backend_row, backend_rows
+from workbench.processors.held.group import flatten
+
+Steps = Iterable[Mapping[str, Value]]
+"""A trace of inputs: per step, input name to its event; an absent input has none in this step."""
+Oracle = Callable[[str], Value | None]
+"""Asked with the name of an oracle whenever it could let something happen: what it says, or None."""
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What one step did.
+
+    Parameters
+    ----------
+    pipes: every pipe of the flattened pipeline, and the event it carried.
+    outputs: output name to the events it showed (at most one, except at the end of the stream).
+    queues: queue name to the number of events waiting when the step was over.
+    """
+
+    pipes: Mapping[str, Maybe]
+    outputs: Mapping[str, list[Value]]
+    queues: Mapping[str, int]
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A running program. Events go in step by step; `end` closes the inputs, `reset` starts afresh."""
+
+    @property
+    def pipeline(self) -> Program:
+        """What runs."""
+
+    def step(self, events: Mapping[str, Value]) -> StepRecord:
+        """One step with these events."""
+
+    def run(self, streams: Any) -> dict[str, list[Value]]:
+        """Whole output streams of whole input streams, the end of the streams included."""
+
+    def trace(self, steps: Steps) -> list[StepRecord]:
+        """The records of several steps."""
+
+    def end(self, name: str | None = None) -> dict[str, list[Value]]:
+        """End one input or all of them; what is emitted because of it."""
+
+    def reset(self) -> None:
+        """Back to the state before the first event."""
+
+
+def check_support(pipeline: Program, backend: str) -> None:
+    """Raise Refused if `backend` cannot run `pipeline`, naming the processor and who can run it."""
+    flat, like = flatten(pipeline), backend_row(backend).like
+    for node in flat.nodes:
+        processor = flat.typed[node.name]
+        reason = processor.refusal(like)
+        if reason:
+            others = [
+                row.name for row in backend_rows().values() if row.takes(flat.kind) and not processor.refusal(row.like)
+            ]
+            raise Refused(
+                f"`{processor}` (processor '{node.name}') is not supported by backend '{backend}': {reason}; "
+                f"available on: {', '.join(others) or 'no backend'}.",
+                where=node.where,
+            )

@@ -1,0 +1,49 @@
+"""The compiled executor: a pipeline as one loop of machine code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import InputError
+from workbench.executors.table import KEY, NUMBA, REASSOCIATE, THREADS, BackendOption, BackendRow, Start
+
+if TYPE_CHECKING:
+    from workbench.core.program import Program
+    from workbench.executors.backend import Backend
+
+
+def _make(pipeline: Program, start: Start) -> Backend:
+    threads, reassociate = start.option("threads", 1), start.option("reassociate", False)
+    if threads > 1:
+        from workbench.executors.compiled.parallel.executor import Parallel
+
+        return Parallel(pipeline, threads=threads, reassociate=reassociate)
+    if reassociate:
+        raise InputError("--reassociate is for one stream in blocks", hint="add --backend numba --threads 2")
+    from workbench.executors.compiled.execute.executor import Compiled
+
+    return Compiled(pipeline)
+
+
+def _keyed(pipeline: Program, start: Start) -> Any:
+    del start
+    from workbench.executors.compiled.gpu.batch import Batch
+
+    return Batch(pipeline, device="cpu")
+
+
+ROW = BackendRow(
+    "numba",
+    "machine code for columns of events, with queues of fixed capacity",
+    _make,
+    _keyed,
+    like="numba",
+    options=(
+        BackendOption("--threads", "a long stream in so many blocks at a time (default: 1)", THREADS),
+        REASSOCIATE,
+        KEY,
+    ),
+    needs=NUMBA,
+    compared="the generated code step by step in Python, and machine code on columns, each trace in two pieces",
+    rank=2,
+)

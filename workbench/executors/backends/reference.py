@@ -1,0 +1,27 @@
+"""The reference executor, which runs everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.executors.table import FAULTS, BackendRow, Start
+
+if TYPE_CHECKING:
+    from workbench.core.program import Program
+    from workbench.executors.backend import Backend
+
+
+def _make(pipeline: Program, start: Start) -> Backend:
+    from workbench.executors.reference.executor import Reference
+
+    return Reference(pipeline, oracle=start.oracle)
+
+
+ROW = BackendRow(
+    "reference",
+    "any Python values, an event at a time, queues of any length",
+    _make,
+    options=FAULTS,
+    compared="the specification (the `denote` of every processor), step by step; pull mode, without its steps",
+    rank=0,
+)

@@ -1,0 +1,31 @@
+"""The reference executor, with parts of the pipeline in threads."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from workbench.executors.table import FAULTS, THREADS, BackendOption, BackendRow, Start
+
+if TYPE_CHECKING:
+    from workbench.core.program import Program
+    from workbench.executors.backend import Backend
+
+
+def _make(pipeline: Program, start: Start) -> Backend:
+    from workbench.executors.threaded.executor import Threaded
+    from workbench.executors.threaded.manager import ThreadManager
+
+    manager = start.closing.enter_context(ThreadManager(start.option("threads", os.cpu_count())))
+    return Threaded(pipeline, manager, oracle=start.oracle)
+
+
+ROW = BackendRow(
+    "threaded",
+    "the same, parts of the pipeline and copies in windows in threads",
+    _make,
+    options=(*FAULTS, BackendOption("--threads", "so many beside the main one (default: one per core)", THREADS)),
+    compared="any cuts, pipelined processors and limits of threads, under schedules: first with a few switches between "
+    "threads, then with many",
+    rank=1,
+)

@@ -1,0 +1,207 @@
+"""Terms as LLVM instructions: machine code for steps in a fraction of a second, without a compiler in between.
+
+Every value is a vector of `LANES` integers of 64 bits, one for each of as many steps that are taken together. What the
+integers say is as in `compiled`, and a bool is 0 or 1, so that truth is computed like all else. Both sides of a
+conditional are computed and one is selected: the code has no jumps. `compiled.refuse_large` says what does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from llvmlite import binding, ir
+
+from workbench.core.domain import Bool, Integer, Overflowing
+from workbench.core.fold import Fold
+from workbench.core.term import Term
+from workbench.executors.compiled.code.step import encode
+from workbench.executors.compiled.lower.words import exact_ends, never_negative
+
+LANES = 8
+NUMBER = ir.IntType(64)
+VECTOR = ir.VectorType(NUMBER, LANES)
+COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+INSTRUCTIONS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and_", "or": "or_"}
+"""The operators that one instruction computes, but for what is to be fitted, and what llvmlite calls it."""
+
+
+def number(value: int) -> Any:
+    """A constant."""
+    return ir.Constant(NUMBER, value)
+
+
+def same(value: int) -> Any:
+    """A constant in every lane."""
+    return ir.Constant(VECTOR, [value] * LANES)
+
+
+def spread(builder: Any, value: Any) -> Any:
+    """One integer in every lane."""
+    first = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), value, number(0))
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(first, ir.Constant(VECTOR, ir.Undefined), lanes)
+
+
+class Instructions(Fold[Any]):
+    """The instructions that compute terms.
+
+    Parameters
+    ----------
+    early, late: where they go; late what needs one of the variables in `inputs`.
+    given: the values of the variables.
+    """
+
+    def __init__(self, early: Any, late: Any, given: Mapping[Term, Any], inputs: Collection[Term]) -> None:
+        super().__init__()
+        self.builders = early, late
+        self.builder = late
+        self.memo.update(given)
+        self.fed = set(inputs)
+
+    def visit(self, term: Term) -> Any:
+        if not self.fed.isdisjoint(term.args):
+            self.fed.add(term)
+        self.builder = self.builders[term in self.fed]
+        return super().visit(term)
+
+    def on_const(self, term: Term) -> Any:
+        return same(encode(term.domain, term.payload))
+
+    def default(self, term: Term, *args: Any) -> Any:
+        if term.op is None:
+            return super().default(term)
+        name = term.op.name
+        if name in INSTRUCTIONS:
+            return self._fitted(term, self._exact(name, *args))
+        if name in COMPARISONS:
+            return self.builder.zext(self._compare(COMPARISONS[name], *args), VECTOR)
+        if name.startswith("escapes_"):
+            domain = term.args[0].domain
+            assert isinstance(domain, Integer)
+            exact = self._exact(name.removeprefix("escapes_"), *args)
+            above = self.builder.icmp_unsigned(">", exact, same(domain.hi))  # as is what is below 0
+            return self.builder.zext(above, VECTOR)
+        return super().default(term, *args)
+
+    def on_not(self, _: Term, a: Any) -> Any:
+        return self.builder.xor(a, same(1))
+
+    def on_implies(self, _: Term, a: Any, b: Any) -> Any:
+        return self.builder.or_(self.builder.xor(a, same(1)), b)
+
+    def on_ite(self, term: Term, c: Any, a: Any, b: Any) -> Any:
+        make = self.builder
+        if isinstance(term.domain, Bool):
+            return make.xor(b, make.and_(c, make.xor(a, b)))
+        return make.select(self._compare("!=", c, same(0)), a, b)
+
+    def on_min(self, _: Term, a: Any, b: Any) -> Any:
+        return self.builder.select(self._compare("<", a, b), a, b)
+
+    def on_max(self, _: Term, a: Any, b: Any) -> Any:
+        return self.builder.select(self._compare(">", a, b), a, b)
+
+    def on_even(self, _: Term, a: Any) -> Any:
+        return self.builder.xor(self.builder.and_(a, same(1)), same(1))
+
+    def on_odd(self, _: Term, a: Any) -> Any:
+        return self.builder.and_(a, same(1))
+
+    def on_cast(self, term: Term, a: Any) -> Any:
+        return self._fitted(term, a)
+
+    def on_div(self, term: Term, a: Any, b: Any) -> Any:
+        zero = self._compare("==", b, same(0))
+        quotient, _ = self._divided(term, a, self.builder.select(zero, same(1), b))
+        return self._fitted(term, self.builder.select(zero, same(0), quotient))
+
+    def on_mod(self, term: Term, a: Any, b: Any) -> Any:
+        zero = self._compare("==", b, same(0))
+        _, remainder = self._divided(term, a, self.builder.select(zero, same(1), b))
+        return self._fitted(term, self.builder.select(zero, a, remainder))
+
+    def _exact(self, name: str, a: Any, b: Any) -> Any:
+        return getattr(self.builder, INSTRUCTIONS[name])(a, b)
+
+    def _compare(self, sign: str, a: Any, b: Any) -> Any:
+        return self.builder.icmp_signed(sign, a, b)
+
+    def _divided(self, term: Term, a: Any, b: Any) -> tuple[Any, Any]:
+        if all(map(never_negative, term.args)):
+            return self.builder.udiv(a, b), self.builder.urem(a, b)
+        return self._floored(a, b)
+
+    def _floored(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """Quotient rounded towards minus infinity, and the remainder, with the sign of `b`, which is not 0."""
+        make = self.builder
+        quotient, remainder = make.sdiv(a, b), make.srem(a, b)
+        differ = self._compare("<", make.xor(remainder, b), same(0))
+        down = make.and_(self._compare("!=", remainder, same(0)), differ)
+        return (
+            make.select(down, make.sub(quotient, same(1)), quotient),
+            make.select(down, make.add(remainder, b), remainder),
+        )
+
+    def _fitted(self, term: Term, exact: Any) -> Any:
+        """`term.domain.fit(exact)`."""
+        domain = term.domain
+        if not isinstance(domain, Integer):
+            return exact
+        ends = exact_ends(term)
+        if ends and min(ends) >= 0 and max(ends) <= domain.hi:
+            return exact
+        if domain.overflow is not Overflowing.MODULAR:
+            return self.on_min(term, self.on_max(term, exact, same(0)), same(domain.hi))
+        if domain.n & domain.hi == 0:
+            return self.builder.and_(exact, same(domain.hi))
+        if ends and min(ends) >= -domain.n and max(ends) < 2 * domain.n:
+            return self._once_around(exact, domain.n)
+        _, remainder = self._floored(exact, same(domain.n))
+        return remainder
+
+    def _once_around(self, exact: Any, n: int) -> Any:
+        """`exact` modulo n, where it lies between -n and 2n - 1: a division costs far more."""
+        make = self.builder
+        low = make.select(self._compare("<", exact, same(0)), make.add(exact, same(n)), exact)
+        return make.select(self._compare(">=", exact, same(n)), make.sub(exact, same(n)), low)
+
+
+def loop(builder: Any, count: Any, body: Callable[[Any], None]) -> None:
+    """Append a loop that runs `body` for 0 .. count - 1; the builder goes on behind it."""
+    before = builder.block
+    head, inside, behind = (builder.append_basic_block() for _ in range(3))
+    builder.branch(head)
+    builder.position_at_end(head)
+    turn = builder.phi(NUMBER)
+    turn.add_incoming(number(0), before)
+    builder.cbranch(builder.icmp_signed("<", turn, count), inside, behind)
+    builder.position_at_end(inside)
+    body(turn)
+    turn.add_incoming(builder.add(turn, number(1)), builder.block)
+    builder.branch(head)
+    builder.position_at_end(behind)
+
+
+class MachineCode:
+    """A module compiled for this machine; its functions live as long as this object."""
+
+    def __init__(self, module: Any) -> None:
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        target = binding.Target.from_default_triple()
+        machine = target.create_target_machine(
+            cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3
+        )
+        parsed = binding.parse_assembly(str(module))
+        parsed.verify()
+        options = binding.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = True
+        passes = binding.create_pass_builder(machine, options)
+        passes.getModulePassManager().run(parsed, passes)
+        self._engine = binding.create_mcjit_compiler(parsed, machine)
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function is."""
+        return int(self._engine.get_function_address(name))

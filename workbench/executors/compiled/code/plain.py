@@ -1,0 +1,93 @@
+"""Generated loops run by Python itself: for short runs, for finding what went wrong, and for testing the generator.
+
+The rule of this module: a loop that runs here computes with Python's integers, so whether a result leaves 64 bits is
+decided exactly, and nothing is written out of a block in which one does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from workbench.core.ops import OVERFLOWS
+from workbench.executors.compiled.code.loop import Shape, executable
+from workbench.executors.compiled.lower.tables import find, ordered
+
+SCOPE: Mapping[str, Any] = {op.name: op.exact for op in OVERFLOWS.values()} | {
+    "at": lambda position: position,
+    "find": find,
+    "ordered": ordered,
+    "room": lambda _: sys.maxsize,
+}
+"""What generated code calls, in plain Python."""
+
+
+def copies(arrays: Iterable[Any]) -> list[Any]:
+    """A copy of each array."""
+    return [array.copy() for array in arrays]
+
+
+class PlainArray:
+    """An array whose entries are read as Python's numbers."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, position: int) -> Any:
+        return self.array.item(position)
+
+    def __setitem__(self, position: int, value: Any) -> None:
+        self.array[position] = value
+
+
+class PlainLoop:
+    """The function of a generated source, called with arrays as its compiled form is.
+
+    Parameters
+    ----------
+    form: the parameters of the loop.
+    sparse: whether the inputs have columns that say what is present.
+    """
+
+    def __init__(self, source: str, form: Shape, *, sparse: bool) -> None:
+        self._function = executable(source, SCOPE)
+        self._memories = len(form.memories)
+        self._inputs = len(form.values) + (len(form.inputs) if sparse else 0)
+        self._outputs = [j for j, (_, fields) in enumerate(form.results) for _ in fields]
+
+    def __call__(self, first: int, last: int, whole: Any, real: Any, counts: Any, *arrays: Any) -> bool:
+        memories, rest = arrays[: self._memories], arrays[self._memories :]
+        inputs, written = rest[: self._inputs], rest[self._inputs :]
+        owners = self._outputs + list(range(len(written) - len(self._outputs)))
+        numbers, floats, made = whole.tolist(), real.tolist(), [0] * len(counts)
+        lists: list[dict[int, Any]] = [{} for _ in written]
+        try:
+            if self._function(
+                0, last - first, numbers, floats, made, *map(PlainArray, memories),
+                *(array[first:last].tolist() for array in inputs), *lists,
+            ):  # fmt: skip
+                return True
+            if self._wants_more(counts, made, written):
+                return True
+            whole[:], real[:] = numbers, floats
+        except OverflowError:  # a number that does not fit into an array
+            return True
+        for position, (j, array, entries) in enumerate(zip(owners, written, lists, strict=True)):
+            start = counts[j]
+            offset = first if position >= len(self._outputs) else 0
+            array[start : start + made[j]] = [entries[i] + offset if offset else entries[i] for i in range(made[j])]
+        for j, number in enumerate(made):
+            counts[j] += number
+        return False
+
+    def _wants_more(self, counts: Any, made: list[int], written: tuple[Any, ...]) -> bool:
+        """Whether an output has no room for what it has got; then `counts` says how much it wants."""
+        room = {j: len(array) for j, array in zip(self._outputs, written, strict=False)}
+        if all(counts[j] + made[j] < size for j, size in room.items()):
+            return False
+        counts[:] += made
+        return True

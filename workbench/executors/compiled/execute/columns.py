@@ -1,0 +1,263 @@
+"""Columns of events: from Python values or arrays to what compiled loops take, and back.
+
+The rule of this module: a column has an array per scalar field (bool, int64 or float64; enumerations as positions of
+their labels), and nothing that is no value of the input's domain gets into one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.core.domain import BOOL, INT, Domain, Enum, Integer, Integers, Range, Reals, Value
+from workbench.core.fields import FrozenMap, Map, joined, scalars, split
+from workbench.errors import DomainError, InputError
+from workbench.events.columns import arrays_of
+from workbench.executors.compiled.execute.observe import decode_any, encode_any
+
+
+class Column(NamedTuple):
+    """The events of one input in successive steps.
+
+    Attributes
+    ----------
+    fields: an array per scalar field, an entry per step.
+    present: whether there is an event in each step; None where there always is.
+    wrong: the first step whose event is no value of the domain, and the error; None if there is none.
+    """
+
+    fields: tuple[Any, ...]
+    present: Any
+    wrong: tuple[int, DomainError] | None
+
+
+def dtype(domain: Domain) -> Any:
+    """The type of a scalar domain's array."""
+    if domain == BOOL:
+        return np.bool_
+    return np.float64 if isinstance(domain, Reals) else np.int64
+
+
+def empty(size: int, domain: Domain = INT) -> Any:
+    """An array for a scalar domain, to be filled."""
+    return np.empty(size, dtype(domain))
+
+
+def zeros(size: int, domain: Domain = INT) -> Any:
+    """An array for a scalar domain."""
+    return np.zeros(size, dtype(domain))
+
+
+def longer(array: Any, used: int, size: int) -> Any:
+    """An array of this size that begins with what is used of another."""
+    made = np.empty(size, array.dtype)
+    made[:used] = array[:used]
+    return made
+
+
+def from_bytes(data: bytes, kind: Any) -> Any:
+    """The array of this type whose numbers have these bytes, little endian."""
+    return np.frombuffer(data, kind.newbyteorder("<"))
+
+
+def always(count: int) -> Any:
+    """That there is an event in each of so many steps."""
+    return np.ones(count, np.bool_)
+
+
+def silent(domain: Domain, count: int) -> Column:
+    """The column of an input that has no event in any step."""
+    fields = tuple(np.zeros(count, dtype(part)) for _, part in scalars(domain))
+    return Column(fields, np.zeros(count, np.bool_), None)
+
+
+def column(name: str, domain: Domain, events: Any, present: Any = None) -> Column:
+    """The column of an input.
+
+    Parameters
+    ----------
+    events: an array; a tuple of arrays for a tuple or record; or a sequence of Python values.
+    present: an array of bools, an entry per event; None where there always is one.
+
+    Raises
+    ------
+    InputError: an array of a type that does not fit the domain, or of another length than `present`; or no stream.
+    """
+    present = None if present is None else np.ascontiguousarray(present, np.bool_)
+    parts = [part for _, part in scalars(domain)]
+    arrays = [events] if isinstance(events, np.ndarray) else events
+    whole = isinstance(arrays, list | tuple) and len(arrays) == len(parts)
+    if whole and all(isinstance(array, np.ndarray) for array in arrays) and arrays:
+        return _of_arrays(name, domain, parts, list(arrays), present)
+    if not isinstance(events, Iterable):
+        raise InputError(
+            f"input '{name}' is given {events!r}, and not a stream", hint="give an array, or a list of events"
+        )
+    values = list(events)
+    _check_present(name, len(values), present)
+    return _of_values(name, domain, parts, values, present)
+
+
+def _check_present(name: str, count: int, present: Any) -> None:
+    if present is not None and present.shape != (count,):
+        entries = " x ".join(map(str, present.shape))
+        raise InputError(
+            f"input '{name}' has {count} events, and 'present' {entries} entries", hint="give one per event"
+        )
+
+
+def _of_arrays(name: str, domain: Domain, parts: list[Domain], arrays: list[Any], present: Any) -> Column:
+    fields: list[Any] = []
+    wrong: list[tuple[int, DomainError]] = []
+    if any(array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
+        raise InputError(
+            f"input '{name}' is given arrays of shapes {', '.join(str(a.shape) for a in arrays)}",
+            hint="give arrays of one dimension and of one length",
+        )
+    _check_present(name, len(arrays[0]), present)
+    for part, array in zip(parts, arrays, strict=True):
+        if not _fits(array.dtype, part):
+            raise InputError(
+                f"input '{name}' carries {part}, and an array of {array.dtype} is given",
+                hint="positions of labels, as integers, stand for an enumeration"
+                if isinstance(part, Enum)
+                else f"convert it: array.astype({np.dtype(dtype(part)).name!r})",
+            )
+        fields.append(np.ascontiguousarray(array, dtype(part)))
+        if part.finite and part != BOOL and len(array):
+            lo, hi = (part.lo, part.hi) if isinstance(part, Integer | Range) else (0, (part.size or 0) - 1)
+            wrong += _outside(name, domain, fields[-1], lo, hi, present)
+    return Column(tuple(fields), present, min(wrong, key=lambda each: each[0], default=None))
+
+
+def _fits(kind: Any, domain: Domain) -> bool:
+    if domain == BOOL:
+        return bool(kind == np.bool_)
+    if isinstance(domain, Reals):
+        return str(kind.kind) in "iuf"
+    return bool(kind.kind == "i" or (kind.kind == "u" and kind.itemsize < 8))
+
+
+def _outside(name: str, domain: Domain, array: Any, lo: int, hi: int, present: Any) -> list[tuple[int, DomainError]]:
+    """The first entry that is none of lo..hi, and the error, if there is one."""
+    if array.min() >= lo and array.max() <= hi:
+        return []
+    bad = (array < lo) | (array > hi)
+    if present is not None:
+        bad &= present
+    first = int(bad.argmax())
+    return [(first, _not_a_value(name, domain, int(array[first])))] if bad[first] else []
+
+
+def _not_a_value(name: str, domain: Domain, value: Value) -> DomainError:
+    hint = "declare the input with a domain that has it"
+    if isinstance(value, bool):
+        hint = "True and False are not numbers: use 1 and 0"
+    return DomainError(f"{value!r} on input '{name}' is not a value of {domain}", hint=hint)
+
+
+def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any) -> Column:
+    there = events if present is None else [v if p else domain.default for v, p in zip(events, present, strict=True)]
+    arrays = arrays_of(domain, there)
+    if arrays is not None:
+        return Column(tuple(arrays), present, None)
+    rows, wrong = [], None
+    nothing = tuple(encode_any(part, part.default) for part in parts)
+    for position, value in enumerate(events):
+        if present is not None and not present[position]:
+            rows.append(nothing)
+            continue
+        problem = _problem(name, domain, value)
+        if problem is not None:
+            wrong = (position, problem)
+            break
+        rows.append(tuple(encode_any(part, leaf) for part, leaf in zip(parts, split(domain, value), strict=True)))
+    rows += [nothing] * (len(events) - len(rows))
+    columns = zip(*rows, strict=True) if rows else [()] * len(parts)
+    fields = tuple(np.array(each, dtype(part)) for part, each in zip(parts, columns, strict=True))
+    return Column(fields, present, wrong)
+
+
+def _problem(name: str, domain: Domain, value: Value) -> DomainError | None:
+    if value not in domain:
+        return _not_a_value(name, domain, value)
+    for (_, part), leaf in zip(scalars(domain), split(domain, value), strict=True):
+        if isinstance(part, Integers) and not -(2**63) <= leaf < 2**63:
+            what = f"{leaf!r} on input '{name}' is no integer of 64 bits, which compiled code has for int"
+            error = DomainError(what, hint="the reference executor takes it")
+            error.beyond_words = True
+            return error
+    return None
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """The events of one output.
+
+    Attributes
+    ----------
+    fields: an array per scalar field, an entry per event.
+    steps: the step of each event, where it was asked for.
+    before: for maps that are not finite: gives the map before the first event. The fields are then changes: whether
+        an entry is written or taken away, its key, and its value; and, where an event can be several changes, whether
+        one belongs to the event of the change before it.
+    """
+
+    domain: Domain
+    fields: tuple[Any, ...]
+    steps: Any = None
+    before: Callable[[], FrozenMap[Value, Value]] | None = None
+
+    @property
+    def array(self) -> Any:
+        """The only field."""
+        (array,) = self.fields
+        return array
+
+    @classmethod
+    def of(cls, domain: Domain, fields: tuple[Any, ...], steps: Any, before: Callable[[], Any] | None) -> OutputColumn:
+        """What a loop has written, with the step of each row of the fields."""
+        own = _own_changes(domain, fields)
+        return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
+
+    def __len__(self) -> int:
+        own = _own_changes(self.domain, self.fields)
+        return len(self.fields[0]) if own is None else int(own.sum())
+
+    def events(self) -> list[Value]:
+        """The events as Python values of the domain."""
+        if isinstance(self.domain, Map) and not self.domain.finite:
+            return self._maps(self.domain)
+        parts = [part for _, part in scalars(self.domain)]
+        columns = [
+            [decode_any(part, x) for x in array.tolist()] for part, array in zip(parts, self.fields, strict=True)
+        ]
+        if scalars(self.domain) == (((), self.domain),):
+            return columns[0]
+        return [joined(self.domain, iter(row)) for row in zip(*columns, strict=True)]
+
+    def _maps(self, domain: Map) -> list[Value]:
+        """The map after each change."""
+        present = FrozenMap[Value, Value]() if self.before is None else self.before()
+        found: list[Value] = []
+        own = _own_changes(domain, self.fields)
+        first = itertools.repeat(True) if own is None else own.tolist()
+        changes = OutputColumn(domain.change, self.fields[: len(scalars(domain.change))]).events()
+        for begins, (there, key, value) in zip(first, changes, strict=False):
+            present = present.set(key, value) if there else present.delete(key) if key in present else present
+            if begins:
+                found.append(present)
+            else:
+                found[-1] = present
+        return found
+
+
+def _own_changes(domain: Domain, fields: tuple[Any, ...]) -> Any:
+    """Of changes, where an event can be several: which begin an event."""
+    if not isinstance(domain, Map) or domain.finite or len(fields) == len(scalars(domain.change)):
+        return None
+    return ~fields[-1]

@@ -1,0 +1,366 @@
+"""The compiled executor: a pipeline as one loop over whole columns of events.
+
+The rule of this module: what is fed happens completely or not at all, as a step does in the reference executor. The
+loop only notices that something went wrong in a block of steps; which step it was, and what, is found by making them
+once more in plain Python, in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.program import Program
+from workbench.core.term import TRUE
+from workbench.errors import Overflow, PipelineError, Refused, StateError
+from workbench.executors.compiled.code.loop import Substitution, dense, known, loop_source, shape
+from workbench.executors.compiled.code.plain import PlainLoop
+from workbench.executors.compiled.code.step import decode
+from workbench.executors.compiled.execute.observe import Observer
+from workbench.executors.compiled.execute.steps import Stepping
+from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
+from workbench.executors.compiled.lower.system import hazards, translate
+from workbench.executors.compiled.lower.tables import CROWDED, FULL
+from workbench.executors.snapshot import HINT, fingerprint, opened, sealed
+from workbench.processors.held.group import flatten
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.outputs import OutputArrays
+
+BLOCK = 1 << 18
+"""Steps between two looks at whether something went wrong."""
+
+PATIENCE = 20_000
+"""Steps made in plain Python before the loop is compiled, which takes as long as some 100 000 of them."""
+
+MOST_LINES = 1000
+"""Most lines of a loop whose body is written several times, for successive steps."""
+
+Loop = Callable[..., bool]
+
+
+class Compiled(Stepping):
+    """A running pipeline, compiled.
+
+    Numbers of `int` are integers of 64 bits; a result outside them is an error. Those of `float` are doubles.
+
+    Parameters
+    ----------
+    pipeline: what to run.
+    capacities: queue name to capacity; None takes the pipeline's own. A queue without one must provably stay empty.
+    patience: how many steps are made in plain Python before the loop is compiled, those before a reset included.
+    machine: whether to compile at all; else Python runs the same loops.
+
+    Attributes
+    ----------
+    flat: the pipeline without groups.
+    system: its transition system.
+    form: the arrays of its loops.
+    results: name, domain and pipe of each output.
+
+    Raises
+    ------
+    Refused: a queue has no known bound, or something in the pipeline has no compiled form.
+    """
+
+    name = "numba"
+
+    def __init__(
+        self,
+        pipeline: Program,
+        capacities: Mapping[str, int] | None = None,
+        *,
+        patience: int = PATIENCE,
+        machine: bool = True,
+    ) -> None:
+        if find_spec("numba") is None:
+            raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
+        from workbench.executors.compiled.execute import columns
+        from workbench.executors.compiled.execute.outputs import Pool
+        from workbench.executors.compiled.execute.state import LoopArrays
+
+        self._columns = columns
+        self.pipeline = pipeline
+        self.flat = flatten(pipeline)
+        self.system = translate(pipeline, self.name, capacities)
+        self.form = shape(self.system)
+        self.results = [(name, self.flat.domains[pipe], self.system.pipes[pipe]) for name, pipe in self.flat.outputs]
+        self._patience, self._with_machine, self._warm, self._made = patience, machine, False, 0
+        self._pool = Pool()
+        self._loops: dict[tuple[Any, ...], Loop] = {}
+        self._state = LoopArrays(self.system, self.form)
+        self._loop("sparse", False, machine=False)  # what has no code is refused now
+        self.reset()
+
+    @property
+    def state(self) -> list[Any]:
+        """The arrays that hold the state: whole numbers, floats, and the memories."""
+        return self._state.arrays
+
+    def reset(self) -> None:
+        """Back to the state before the first event."""
+        self._state.reset()
+        self._ended = set[str]()
+        self.steps = 0
+        """Number of steps so far; the first one is step 0."""
+
+    # --- whole columns --------------------------------------------------------------------------------------
+
+    def feed(
+        self, streams: Any, present: Mapping[str, Any] | None = None, *, steps: bool = False, reuse: bool = False
+    ) -> dict[str, Any]:
+        """Some steps: the i-th carries the i-th event of every input; what comes out, as a column per output.
+
+        The state is kept, so a long stream is fed piece by piece.
+
+        Parameters
+        ----------
+        streams: an array of events per input, all of one length (a tuple of arrays for a tuple or record), or a list
+            of Python values; by input name, or bare for a single input. An input that is not named has no events.
+        present: an array of bools for inputs that do not have an event in every step.
+        steps: whether to say in which step each event came out.
+        reuse: whether the next `feed` may overwrite what this one returns, which saves asking for memory.
+
+        Returns
+        -------
+        Output name to `Output`: arrays of the events, one per scalar field.
+
+        Raises
+        ------
+        DomainError, Overflow: in one of the steps; then none of them has happened.
+        """
+        self.check_open()
+        flags = present or {}
+        given = streams if isinstance(streams, Mapping) else self.flat.ports.streams(streams)
+        for name in (*given, *flags):
+            self.flat.ports.position(name)
+            if name not in given:
+                raise PipelineError(f"'present' says in which steps input '{name}' has events, and it is given none")
+        columns = {
+            name: self._columns.column(name, domain, given[name], flags.get(name))
+            for name, domain in self.flat.inputs
+            if name in given
+        }
+        for name, column in columns.items():
+            if name in self._ended and (column.present is None or column.present.any()):
+                self.check_open(name)
+        lengths = {name: len(column.fields[0]) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise PipelineError(
+                f"the inputs are given different numbers of steps: {shown}",
+                hint="give them one length, and say with `present` where an input has no event",
+            )
+        return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
+
+    def finish(self, name: str | None = None) -> dict[str, Any]:
+        """End one input, or all that are still open; what comes out because of it, as `feed` gives it.
+
+        A processor finishes when all its inputs have ended; what it emits then flows on before the processors
+        downstream finish in their turn.
+        """
+        if name is not None:
+            self.flat.ports.position(name)
+        self.check_open(name)
+        columns = {each: self._columns.silent(domain, 1) for each, domain in self.flat.inputs}
+        last = name is not None and len(self._ended) + 1 < len(self.flat.inputs)
+        made = self.fed(columns, 1, True, kind=f"ending {name}" if last else "ending")
+        self._ended |= {each for each in columns if name in (None, each)}
+        return made
+
+    def fed(
+        self, columns: dict[str, Any], count: int, places: bool, *, kind: str = "", reuse: bool = False
+    ) -> dict[str, Any]:
+        """`feed` of columns that have been checked."""
+        saved, before = self._state.save(), self.steps
+        columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
+        wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
+        try:
+            made = self._run(columns, count if wrong is None else wrong[0], places, kind, reuse, saved)
+            if wrong is not None:
+                raise wrong[1].retold(f"step {self.steps}: {wrong[1].what}", where="").at(step=self.steps)
+        except BaseException:
+            self._state.restore(saved)
+            self.steps = before
+            raise
+        return made
+
+    def _run(
+        self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, kept: list[Any]
+    ) -> dict[str, Any]:
+        """Make steps; the outputs."""
+        ordered = [columns[name] for name, _ in self.flat.inputs]
+        full = all(column.present is None for column in ordered)
+        inputs = [array for column in ordered for array in column.fields]
+        if not full and not kind:
+            inputs += [self._columns.always(count) if c.present is None else c.present for c in ordered]
+        start = self.steps
+        outputs = self._room(count, places, reuse=reuse)
+        kind = kind or ("dense" if full else "sparse")
+        before = [self._state.content(pipe.slots[0].value) for _, _, pipe in self.results]
+        for first, last, loop in self._plan(count, kind, places):
+            if self.steps > start:
+                kept = self._state.copy()
+            made = outputs.counts.copy()
+            while self._bad(loop, first, last, inputs, outputs):
+                if outputs.enlarge(made):
+                    self._state.restore(kept)
+                elif self._state.enlarge(kept, FULL):
+                    kept, outputs.counts[:] = self._state.copy(), made
+                else:
+                    self._examine(kept, first, last, inputs, kind)
+                    break
+            self._state.enlarge(self.state, CROWDED)
+            self.steps += last - first
+        return outputs.found(start, before)
+
+    def _bad(self, loop: Loop, first: int, last: int, inputs: Sequence[Any], outputs: OutputArrays) -> bool:
+        """Make steps with a loop; whether something went wrong in one of them."""
+        whole, real, *memories = self.state
+        return loop(first, last, whole, real, outputs.counts, *memories, *inputs, *outputs.arrays, *outputs.spots)
+
+    def _room(self, count: int, places: bool, *, reuse: bool = False) -> OutputArrays:
+        """Room for what comes out of so many steps from here."""
+        from workbench.executors.compiled.execute.outputs import OutputArrays, room
+
+        self._pool.begin()
+        sizes = [room(pipe, count, self._state) for _, _, pipe in self.results]
+        empty = self._pool.empty if reuse else self._columns.empty
+        return OutputArrays(self.results, [fields for _, fields in self.form.results], sizes, empty, places=places)
+
+    # --- which loop makes which steps -----------------------------------------------------------------------
+
+    def _plan(self, count: int, kind: str, places: bool) -> Iterator[tuple[int, int, Loop]]:
+        """Successive ranges of steps and the loops to make them, decided as the state goes on."""
+        self._made += count
+        self._warm = self._warm or self._made > self._patience
+        made, machine = 0, self._warm and not kind.startswith("ending")
+        if machine and kind == "dense" and self._steady.variables and self._distance() is not None:
+            # the way to the steady part, and what remains of its last round, is short: it needs no machine code
+            first, last = self.steady_part(count)
+            yield from self._blocks(0, first, kind, places, machine=False)
+            size = len(self._steady.phases)
+            yield from self._blocks(first, last, "steady", places, machine=True, size=size)
+            made, machine = last, False
+        yield from self._blocks(made, count, kind, places, machine=machine)
+
+    def _blocks(
+        self, first: int, last: int, kind: str, places: bool, *, machine: bool, size: int = 1
+    ) -> Iterator[tuple[int, int, Loop]]:
+        """These steps in blocks, each of a multiple of `size` steps."""
+        length = BLOCK // size * size
+        for start in range(first, last, length):
+            yield start, min(start + length, last), self._loop(kind, places, machine=machine)
+
+    @cached_property
+    def _steady(self) -> Steady:
+        known = dense(self.system)
+        lines = loop_source(self.system, [known]).count("\n")
+        return steady(self.system, known, max(1, min(MOST_PHASES, MOST_LINES // lines)))
+
+    def _distance(self) -> int | None:
+        """How many steps to the first phase of the steady part; None where the state is not on the way to it."""
+        variables = [(self.system.variables[i], self.form.whole.index(i)) for i in self._steady.variables]
+        return self._steady.distance.get(tuple(decode(v.domain, self.state[0].item(at)) for v, at in variables))
+
+    def phases(self, kind: str) -> Sequence[Substitution]:
+        """What is known of successive steps in a loop of this kind: see `known`; or `steady`."""
+        return self._steady.phases if kind == "steady" else [known(self.system, kind)]
+
+    def steady_part(self, count: int) -> tuple[int, int]:
+        """Of so many steps in which every input has an event: where the steady part begins, and where it ends."""
+        distance = self._distance() if self._steady.variables else None
+        if distance is None or distance >= count:
+            return count, count
+        size = len(self._steady.phases)
+        return distance, distance + (count - distance) // size * size
+
+    def _loop(self, kind: str, places: bool, *, machine: bool) -> Loop:
+        """A loop, made when it is first needed."""
+        machine = machine and self._with_machine
+        key = (kind, places, machine)
+        if key not in self._loops:
+            source = loop_source(self.system, self.phases(kind), places=places, target="cpu" if machine else "python")
+            compiled = self._code(source) if machine else None
+            self._loops[key] = compiled or PlainLoop(source, self.form, sparse=kind == "sparse")
+        return self._loops[key]
+
+    def _code(self, source: str) -> Loop | None:
+        """The machine code of a loop; None where Python is to run it."""
+        if not self._with_machine:
+            return None
+        from workbench.executors.compiled.code.kernels import machine_code
+
+        found: Loop = machine_code(source)
+        return found
+
+    def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
+        """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""
+        after = self._state.copy()
+        self._state.restore(before)
+        loop = self._loop(kind, False, machine=False)
+        for position in range(first, last):
+            here = [array[position : position + 1] for array in inputs]
+            saved = self._state.copy()
+            while self._bad(loop, 0, 1, here, self._room(1, False)):
+                if not self._state.enlarge(saved, FULL):
+                    self._state.restore(saved)
+                    raise self._overflow(self.steps + position - first, here, kind)
+                saved = self._state.copy()
+        self._state.restore(after)
+
+    def _overflow(self, step: int, inputs: Sequence[Any], kind: str) -> Overflow:
+        """The error of a step from the present state, given the entries of the columns."""
+        numbers = [array.item(0) for array in inputs]
+        given = dict(zip((name for name, _ in self.form.values), numbers, strict=False))
+        flags = numbers[len(self.form.values) :]
+        given.update((source.present.name, flag) for source, flag in zip(self.system.inputs, flags, strict=False))
+        given.update(
+            (term.name, value is TRUE)
+            for term, value in known(self.system, kind).items()
+            if term.name in self.system.free
+        )
+        found = hazards(self.system)
+        happens = Observer(self.system, self.form, self.state, [hazard.happens for hazard in found])(given)
+        hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
+        found_there = Overflow(f"step {step}: {hazard.what}", hint=hazard.hint, queue=hazard.queue).at(step=step)
+        found_there.beyond_words = hazard.beyond_words
+        return found_there
+
+    def check_open(self, name: str | None = None) -> None:
+        """Refuse to go on where an input has ended, or all of them."""
+        if len(self._ended) < len(self.flat.inputs) and name not in self._ended:
+            return
+        several = len(self._ended) == len(self.flat.inputs)
+        what = f"the inputs of {self.flat.ports.of} have" if several else f"input '{name}' has"
+        raise PipelineError(f"step {self.steps}: {what} ended", hint="call reset() to start afresh").at(step=self.steps)
+
+    def snapshot(self) -> bytes:
+        """The state between two steps, for `restore` of an executor of the same pipeline; `executors/snapshot.py`.
+
+        The number of steps (8 bytes), whether each input has ended (1 byte each), the length of each array of `state`
+        (8 bytes), and the arrays, little endian.
+        """
+        head = self.steps.to_bytes(8, "little") + bytes(name in self._ended for name, _ in self.flat.inputs)
+        return sealed(self.fingerprint, head + self._state.to_bytes())
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a saved state.
+
+        Raises
+        ------
+        StateError: it is damaged, or of another pipeline; then nothing has changed.
+        """
+        payload = opened(self.fingerprint, snapshot)
+        start = 8 + len(self.flat.inputs)
+        if not self._state.read(payload[start:]):
+            raise StateError("this state is damaged: it has another length", hint=HINT)
+        self.steps = int.from_bytes(payload[:8], "little")
+        self._ended = {name for (name, _), over in zip(self.flat.inputs, payload[8:start], strict=True) if over}
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """What tells the states of this pipeline from those of others: its loop says what each variable means."""
+        return fingerprint(self.name, self.flat, loop_source(self.system, self.phases("sparse")))

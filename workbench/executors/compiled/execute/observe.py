@@ -1,0 +1,106 @@
+"""Looking into a compiled executor between two steps: any term of its system, evaluated in plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import BOOL, Domain, Reals, Value
+from workbench.core.fields import joined, scalars, split
+from workbench.core.processor import Maybe, carried
+from workbench.core.term import Term, leaves
+from workbench.executors.compiled.code.loop import Shape, executable
+from workbench.executors.compiled.code.plain import SCOPE, PlainArray
+from workbench.executors.compiled.code.step import decode, encode, step_code
+from workbench.executors.compiled.lower.tables import array_names, ordered
+from workbench.ir.system import Pipe, System
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.state import LoopArrays
+
+
+class Observer:
+    """Some terms over a system, to be evaluated at a state and on the inputs of a step.
+
+    Parameters
+    ----------
+    state: the arrays of the executor: whole numbers, floats, and those of the memories.
+    row: whether the terms are over the number of a row, too.
+    """
+
+    def __init__(
+        self, system: System, form: Shape, state: Sequence[Any], terms: Sequence[Term], *, row: bool = False
+    ) -> None:
+        self._system, self._form, self._state = system, form, state
+        self._cells = [PlainArray(array) for array in state[2:]]
+        arrays = dict(zip(array_names(system).values(), self._cells, strict=True))
+        code = step_code(system, list(terms))
+        self._function: Callable[..., tuple[Any, ...]] = executable(code.function("run", row=row), {**SCOPE, **arrays})
+
+    def __call__(self, inputs: Mapping[str, Any], *row: int) -> tuple[Any, ...]:
+        """The terms' values, as compiled code has them; inputs that are not named are absent."""
+        whole, real = self._state[0].tolist(), self._state[1].tolist()
+        for cells, array in zip(self._cells, self._state[2:], strict=True):
+            cells.array = array  # a table that has grown is another one
+        numbers = dict(zip(self._form.whole, whole, strict=True)) | dict(zip(self._form.real, real, strict=True))
+        state = [numbers[i] != 0 if v.domain == BOOL else numbers[i] for i, v in enumerate(self._system.variables)]
+        given = [inputs.get(name, encode_any(domain, domain.default)) for name, domain in self._system.free.items()]
+        return self._function(*state, *given, *row)[len(state) :]
+
+
+def given_inputs(system: System, events: Mapping[str, Value], ends: Container[str] = ()) -> dict[str, Any]:
+    """The leaves of the inputs of a step with these events, or at which these inputs end."""
+    found: dict[str, Any] = {end.now.name: name in ends for name, end in system.ends.items()}
+    for source in system.inputs:
+        if source.name in events:
+            found[source.present.name] = True
+            pairs = zip(leaves(source.value), split(source.domain, events[source.name]), strict=True)
+            found.update((leaf.name, encode_any(leaf.domain, value)) for leaf, value in pairs)
+    return found
+
+
+def watched(pipe: Pipe) -> Iterator[Term]:
+    """The terms that say what a pipe carries."""
+    return leaves((pipe.slots, () if pipe.more is None else pipe.more))
+
+
+def in_rows(
+    pipe: Pipe, domain: Domain, observer: Observer, state: LoopArrays, inputs: Mapping[str, Any]
+) -> list[Value]:
+    """The events that a pipe carries for rows of a table, given what observes its `rows`."""
+    found: list[Value] = []
+    if pipe.rows is None:
+        return found
+    used, keys = state.array(pipe.rows.used), state.array(pipe.rows.keys)
+    parts = [part for _, part in scalars(domain)]
+    for row in ordered(used, keys):
+        happens, which, *flat = observer(inputs, row)
+        if happens and which:
+            found.append(joined(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
+    return found
+
+
+def shown(pipe: Pipe, domain: Domain, width: int | None, numbers: Iterator[Any], more: Sequence[Value] = ()) -> Maybe:
+    """What a pipe of this width carries, from the values of the terms that say it, and for rows of a table."""
+    parts = [part for _, part in scalars(domain)]
+    events = []
+    for _ in pipe.slots:
+        present, flat = next(numbers), [next(numbers) for _ in parts]
+        if present:
+            events.append(joined(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
+    if pipe.more is not None:
+        events *= 1 + next(numbers)
+    events += more
+    return Maybe(bool(events), carried(events, width))
+
+
+def encode_any(domain: Domain, value: Value) -> Any:
+    """What compiled code has for a value of a scalar domain."""
+    if isinstance(domain, Reals):
+        return float(value)
+    return bool(value) if domain == BOOL else encode(domain, value)
+
+
+def decode_any(domain: Domain, number: Any) -> Value:
+    """The value of a scalar domain that compiled code has this for."""
+    return float(number) if isinstance(domain, Reals) else decode(domain, number)

@@ -1,0 +1,402 @@
+"""Many traces through one pipeline: each on a thread of a GPU, or one after the other where there is none.
+
+The rule of this module: every trace starts from the initial state and is no other trace's business. A trace in which
+something may have gone wrong is made once more by the compiled executor, which decides and says what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any, Literal, get_args
+
+from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.fields import scalars
+from workbench.core.program import Program
+from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError
+from workbench.executors.compiled.code.loop import dense, shape, spare
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.lower.tape import Taped, taped
+
+Device = Literal["auto", "gpu", "cpu"]
+
+SHARE = 0.4
+"""The part of the GPU's free memory that one group of traces may take: two groups are there at a time."""
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The events of one output, of every trace.
+
+    Attributes
+    ----------
+    fields: per scalar field an array with a column per trace; of column t the first `counts[t]` entries are events
+        (or changes, of maps that are not finite).
+    """
+
+    domain: Domain
+    fields: tuple[Any, ...]
+    counts: Any
+
+    def events(self, trace: int) -> list[Value]:
+        """The events of one trace as Python values of the domain."""
+        from workbench.executors.compiled.execute.columns import OutputColumn
+
+        count = int(self.counts[trace])
+        return OutputColumn(self.domain, tuple(field[:count, trace] for field in self.fields)).events()
+
+
+class Batch:
+    """A pipeline for many traces.
+
+    Parameters
+    ----------
+    capacities: queue name to capacity; None takes the pipeline's own.
+    device: `gpu`, `cpu`, or `auto`, which takes a GPU if there is one.
+    at_once: how many traces are on the GPU at a time; None for as many as fit.
+
+    Raises
+    ------
+    Refused: as `Compiled` does; a GPU has no tables of slices. EngineMissing: `gpu` is wanted and there is none.
+    """
+
+    def __init__(
+        self,
+        pipeline: Program,
+        capacities: Mapping[str, int] | None = None,
+        *,
+        device: Device = "auto",
+        at_once: int | None = None,
+    ) -> None:
+        from workbench.executors.compiled.execute import columns
+
+        if device not in get_args(Device):
+            raise PipelineError(f"there is no device {device!r}", hint=f"devices are: {', '.join(get_args(Device))}")
+        if at_once is not None and at_once < 1:
+            raise PipelineError(f"there is at least one trace on a GPU at a time, not {at_once}")
+        self._columns = columns
+        self._one = Compiled(pipeline, capacities)
+        self._fields = dict(self._one.form.results)
+        self._at_once = at_once
+        name = "" if device == "cpu" else gpu_name()
+        if name and any(memory.keyed for memory in self._one.system.memories):
+            if device == "gpu":
+                raise Refused(
+                    f"{pipeline.ports.of} has slices by keys of an infinite type, whose tables grow: a GPU cannot",
+                    hint="run it on the CPU, or give the slices and what they emit finite types",
+                )
+            name = ""
+        if device == "gpu" and not name:
+            raise EngineMissing(
+                "no NVIDIA GPU answers",
+                hint="`workbench doctor` says what was found; device='auto' falls back to the CPU",
+            )
+        self.device = name or ("the CPU" if device == "cpu" or gpu_name() else "the CPU, since no NVIDIA GPU answers")
+        """What it runs on, in words."""
+        self._on_gpu = bool(name)
+        self._kernels: dict[tuple[str, bool], list[tuple[int, Any]]] = {}
+        self._pool: tuple[Any, list[Any]] = ((), [])
+
+    def run(
+        self,
+        streams: Any,
+        present: Mapping[str, Any] | None = None,
+        *,
+        end: bool = True,
+        keep: bool = False,
+        reuse: bool = False,
+    ) -> dict[str, Traces]:
+        """What comes out of every trace, from the initial state to the end of its streams.
+
+        Parameters
+        ----------
+        streams: per input an array with a row per step and a column per trace (a tuple of arrays for a tuple or
+            record); by input name, or bare for a single input. Arrays that are on the GPU already (CuPy's) stay there.
+        present: arrays of bools of the same shape, for inputs that do not have an event in every step.
+        end: whether the streams end after these steps.
+        keep: whether the outputs stay on the GPU, if it is one.
+        reuse: whether the next such run may overwrite outputs that stay there, which saves asking for memory.
+
+        Raises
+        ------
+        Overflow, DomainError: in one of the traces, which it names; none of the outputs is given then.
+        """
+        flat = self._one.flat
+        given = streams if isinstance(streams, Mapping) else flat.ports.streams(streams)
+        arrays = {name: value if isinstance(value, tuple) else (value,) for name, value in given.items()}
+        arrays = {name: tuple(map(_array, parts)) for name, parts in arrays.items()}
+        flags = {name: _array(flag) for name, flag in (present or {}).items()}
+        for name in (*arrays, *flags):
+            flat.ports.position(name)
+        shapes = {array.shape for parts in (*arrays.values(), tuple(flags.values())) for array in parts}
+        missing = [name for name, _ in flat.inputs if name not in arrays]
+        if missing or len(shapes) != 1 or len(next(iter(shapes))) != 2:
+            raise PipelineError(
+                f"{flat.ports.of} needs arrays of one shape, steps by traces, for each of its inputs;"
+                f" {f'none is given for {missing[0]}' if missing else f'these are given: {sorted(shapes)}'}"
+            )
+        ((steps, traces),) = shapes
+        for name, domain in flat.inputs:
+            wanted = len(list(scalars(domain)))
+            if len(arrays[name]) != wanted:
+                raise PipelineError(
+                    f"input '{name}' carries {domain} and needs {wanted} arrays; {len(arrays[name])} are given"
+                )
+        work = _Work(arrays, flags, steps, traces, end)
+        return self._by_gpu(work, keep, reuse) if self._on_gpu else self._by_cpu(work)
+
+    def events(self, traces: Sequence[Sequence[Mapping[str, Value]]]) -> list[dict[str, list[Value]]]:
+        """What comes out of each trace, as Python values; a trace is a sequence of steps, from input name to event.
+
+        Raises
+        ------
+        Overflow, DomainError: in one of the traces, which it names.
+        """
+        import numpy as np
+
+        length = max(map(len, traces), default=0)
+        streams, present = {}, {}
+        for name, domain in self._one.flat.inputs:
+            here: Any = np.zeros((length, len(traces)), np.bool_)
+            kinds = [self._columns.dtype(kind) for _, kind in scalars(domain)]
+            fields = tuple(np.zeros((length, len(traces)), kind) for kind in kinds)
+            for number, trace in enumerate(traces):
+                there = [name in step for step in trace]
+                column = self._columns.column(name, domain, [step.get(name) for step in trace], there)
+                if column.wrong is not None:
+                    step, error = column.wrong
+                    told = error.retold(f"trace {number}, step {step}: {error.what}", where=error.where)
+                    raise told.at(step=step, trace=number)
+                here[: len(trace), number] = there
+                for field, values in zip(fields, column.fields, strict=True):
+                    field[: len(trace), number] = values
+            streams[name] = fields
+            if not here.all():
+                present[name] = here
+        made = self.run(streams, present)
+        return [{name: output.events(i) for name, output in made.items()} for i in range(len(traces))]
+
+    # --- the CPU --------------------------------------------------------------------------------------------
+
+    def _by_cpu(self, work: _Work) -> dict[str, Traces]:
+        import numpy as np
+
+        found: dict[str, list[list[Any]]] = {}
+        for trace in range(work.traces):
+            for name, pieces in self._trace(work, trace).items():
+                found.setdefault(name, []).append(pieces)
+        shown = {}
+        for name, domain, _ in self._one.results:
+            rows = found.get(name, [])
+            counts = np.array([sum(len(piece.fields[0]) for piece in pieces) for pieces in rows], np.int64)
+            fields = []
+            for number, kind in enumerate(self._fields[name]):
+                table = np.zeros((int(counts.max(initial=0)), work.traces), self._columns.dtype(kind))
+                for trace, pieces in enumerate(rows):
+                    table[: counts[trace], trace] = np.concatenate([piece.fields[number] for piece in pieces])
+                fields.append(table)
+            shown[name] = Traces(domain, tuple(fields), counts)
+        return shown
+
+    def _trace(self, work: _Work, trace: int) -> dict[str, list[Any]]:
+        """One trace, by the compiled executor: the outputs of its steps, and of its end."""
+        self._one.reset()
+        streams = {name: tuple(_host(part)[:, trace] for part in parts) for name, parts in work.streams.items()}
+        flags = {name: _host(flag)[:, trace] for name, flag in work.present.items()}
+        single = {name: parts if len(parts) > 1 else parts[0] for name, parts in streams.items()}
+        try:
+            made = [self._one.feed(single, flags)] + ([self._one.finish()] if work.end else [])
+        except WorkbenchError as error:
+            raise error.retold(f"trace {trace}, {error.what}", where=error.where).at(trace=trace) from error
+        return {name: [piece[name] for piece in made] for name, _, _ in self._one.results}
+
+    # --- the GPU --------------------------------------------------------------------------------------------
+
+    def _by_gpu(self, work: _Work, keep: bool, reuse: bool) -> dict[str, Traces]:
+        import numpy as np
+
+        waiting: list[tuple[int, Any]] = []
+        done: list[tuple[list[Any], Any]] = []
+        for first, last in self._groups(work):
+            waiting.append((first, self._launched(work.part(first, last), keep and reuse)))
+            if len(waiting) == 2:
+                done.append(self._collected(work, *waiting.pop(0), keep))
+        done += [self._collected(work, *each, keep) for each in waiting]
+        if keep and len(done) > 1:
+            raise PipelineError("outputs stay on the GPU only where all traces fit into it", hint="take fewer traces")
+        counts = np.concatenate([counts for _, counts in done], axis=1)
+        columns = [
+            c[0] if keep else np.concatenate(c, axis=1) for c in zip(*(arrays for arrays, _ in done), strict=True)
+        ]
+        rest = iter(columns)
+        return {
+            name: Traces(domain, tuple(next(rest) for _ in self._fields[name]), counts[j])
+            for j, (name, domain, _) in enumerate(self._one.results)
+        }
+
+    def _groups(self, work: _Work) -> Iterator[tuple[int, int]]:
+        """The traces, as many at a time as the GPU's memory holds."""
+        from workbench.executors.compiled.gpu import cuda
+
+        size = self._at_once
+        if size is None:
+            size = max(1, int(cuda.free_bytes() * SHARE) // self._bytes(work.steps))
+        for first in range(0, max(1, work.traces), size):
+            yield first, min(first + size, work.traces)
+
+    def _launched(self, work: _Work, reuse: bool) -> Any:
+        """A group of traces, all of whose steps are on their way."""
+        from workbench.executors.compiled.gpu import cuda
+
+        one = self._one
+        one.reset()
+        full = not work.present
+        parts = [part for name, domain in one.flat.inputs for part in self._checked(name, domain, work.streams[name])]
+        if work.end and not work.steps:  # the step with which the streams end looks at the first row
+            kinds = [kind for _, domain in one.flat.inputs for _, kind in scalars(domain)]
+            parts = [self._columns.zeros(work.traces, kind).reshape(1, -1) for kind in kinds]
+        flags = [] if full else [work.flag(name) for name, _ in one.flat.inputs]
+        rows = [
+            (work.steps * pipe.width + pipe.width + spare(pipe), self._fields[name]) for name, _, pipe in one.results
+        ]
+        outputs = [(size, self._columns.dtype(domain)) for size, domains in rows for domain in domains]
+        room = [*outputs, work.traces]
+        group = cuda.TraceGroup(
+            [*parts, *flags],
+            self._state(full),
+            outputs,
+            len(one.results),
+            self._pool[1] if reuse and self._pool[0] == room else None,
+        )
+        if reuse:
+            self._pool = room, group.outputs
+        first, last = one.steady_part(work.steps) if full else (work.steps, work.steps)
+        general, steps, columns = "dense" if full else "sparse", work.steps, len(parts) + len(flags)
+        ranges = [(general, 0, first, columns), ("steady", first, last, columns), (general, last, steps, columns)]
+        ranges += [("ending", steps, steps + 1, len(parts))] * work.end
+        for kind, start, stop, given in ranges:
+            for size, kernel in self._loops(kind, full) if start < stop else ():
+                middle = start + (stop - start) // size * size
+                group.launch(kernel, start, middle, given)
+                start = middle
+        return group
+
+    @cached_property
+    def _taped(self) -> Taped:
+        """The system for traces in which every input has an event in every step."""
+        return taped(self._one.system, dense(self._one.system))
+
+    def _state(self, full: bool) -> list[tuple[Any, bool]]:
+        """The initial arrays of one trace, and of each whether what is in it matters."""
+        whole, real, *memories = self._one.state
+        kept = {name for name, *_ in shape(self._taped.system).memories} if full else None
+        named = zip(self._one.form.memories, memories, strict=True)
+        needed = [(array, blank) for (name, *_, blank), array in named if kept is None or name in kept]
+        return [(whole, True), (real, True), *needed]
+
+    def _checked(self, name: str, domain: Domain, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arrays of an input, of the right types and with no value outside the domain."""
+        from workbench.executors.compiled.gpu.cuda import is_there
+
+        kinds = [kind for _, kind in scalars(domain)]
+        if all(map(is_there, parts)):
+            odd = next((k for k, part in zip(kinds, parts, strict=True) if part.dtype != self._columns.dtype(k)), None)
+            odd = odd or next((kind for kind in kinds if kind.finite and kind != BOOL), None)
+            if odd is None:
+                return parts
+            raise PipelineError(
+                f"input '{name}' carries {odd}: an array that is on the GPU already is taken for int (int64), float"
+                " (float64) and bool only",
+                hint="give an array of numpy, whose values are looked at",
+            )
+        shape = parts[0].shape
+        flat = self._columns.column(name, domain, tuple(part.reshape(-1) for part in parts))
+        if flat.wrong is not None:
+            position, error = flat.wrong
+            step, trace = divmod(position, shape[1])
+            told = error.retold(f"trace {trace}, step {step}: {error.what}", where=error.where)
+            raise told.at(step=step, trace=trace)
+        return tuple(field.reshape(shape) for field in flat.fields)
+
+    def _bytes(self, steps: int) -> int:
+        """The memory that a trace takes on the GPU, about."""
+        form = self._one.form
+        columns = len(form.values) + len(form.inputs)
+        columns += sum(pipe.width * len(self._fields[name]) for name, _, pipe in self._one.results)
+        return 8 * (
+            columns * (steps + 2) + len(form.whole) + len(form.real) + sum(size for _, _, size, _ in form.memories)
+        )
+
+    def _collected(self, work: _Work, first: int, group: Any, keep: bool) -> tuple[list[Any], Any]:
+        """The outputs of a group of traces, and how many events they have."""
+        arrays, counts, bad = group.kept() if keep else group.fetched()
+        for trace in bad.nonzero()[0].tolist():
+            self._trace(work, first + trace)  # raises, unless it was a false alarm
+        return arrays, counts
+
+    def _loops(self, kind: str, full: bool) -> list[tuple[int, Any]]:
+        """The kernels for steps of this kind, in which every input has an event or not."""
+        from workbench.executors.compiled.gpu import cuda
+
+        if (kind, full) not in self._kernels:
+            tape = self._taped if full else Taped(self._one.system)
+            self._kernels[kind, full] = cuda.kernels(tape, self._one.phases(kind))
+        return self._kernels[kind, full]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What is to be run."""
+
+    streams: Mapping[str, tuple[Any, ...]]
+    present: Mapping[str, Any]
+    steps: int
+    traces: int
+    end: bool
+
+    def part(self, first: int, last: int) -> _Work:
+        """Some of the traces."""
+        if (first, last) == (0, self.traces):
+            return self
+        streams = {name: tuple(part[:, first:last] for part in parts) for name, parts in self.streams.items()}
+        present = {name: flag[:, first:last] for name, flag in self.present.items()}
+        return _Work(streams, present, self.steps, last - first, self.end)
+
+    def flag(self, name: str) -> Any:
+        """Whether this input has an event, in each step of each trace."""
+        import numpy as np
+
+        return self.present[name] if name in self.present else np.ones((self.steps, self.traces), np.bool_)
+
+
+def _array(values: Any) -> Any:
+    """An array, on the GPU or not; lists of lists become one."""
+    import numpy as np
+
+    if hasattr(values, "shape"):
+        return values
+    try:
+        return np.array(values)
+    except ValueError as error:
+        raise PipelineError("the traces differ in length", hint="`Batch.events` takes traces of any lengths") from error
+
+
+def _host(array: Any) -> Any:
+    """An array in the computer's memory."""
+    if hasattr(array, "copy_to_host"):
+        return array.copy_to_host()
+    return array.get() if hasattr(array, "__cuda_array_interface__") else array
+
+
+def gpu_name() -> str:
+    """The name of the GPU, or an empty string."""
+    if find_spec("numba") is None:
+        return ""
+    try:
+        from workbench.executors.compiled.gpu import cuda
+    except ImportError:  # numba without its CUDA target
+        return ""
+
+    return cuda.found()

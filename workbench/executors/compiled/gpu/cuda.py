@@ -1,0 +1,248 @@
+"""Generated loops as kernels for NVIDIA GPUs: one trace a thread. Imports numba's CUDA target.
+
+Rule: arrays have a row per step and a column per trace, so that the threads of a warp, which make the same step of
+neighbouring traces, read and write neighbouring words.
+"""
+
+# mypy: allow-untyped-defs
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import config, cuda
+
+from workbench.executors.compiled.code.kernels import DEVICE
+from workbench.executors.compiled.code.loop import Substitution, executable, loop_source, parameters
+from workbench.executors.compiled.lower.tape import Taped
+from workbench.ir.system import System
+
+THREADS = 128
+"""Threads of a block."""
+
+AHEAD = 8
+"""About how many events a thread asks for before it waits for the first. One at a time, 100 000 threads would have less
+under way than the memory can bring while it takes to answer."""
+
+MOST_AHEAD = 24
+"""The most: they are kept in registers. A loop that reads more in one round reads each where it is needed."""
+
+
+def _min(a, b):
+    return b if b < a else a
+
+
+def _max(a, b):
+    return b if b > a else a
+
+
+def _rounded_product(a, b):
+    return a * b if SIMULATED else cuda.libdevice.dmul_rn(a, b)
+
+
+def _float_quotient(a, b):
+    """`a // b`, computed as Python computes it."""
+    if SIMULATED:
+        return a // b
+    remainder = cuda.libdevice.fmod(a, b)
+    quotient = (a - remainder) / b
+    if remainder != 0.0 and (remainder < 0.0) != (b < 0.0):
+        quotient -= 1.0
+    if quotient == 0.0:
+        return cuda.libdevice.copysign(0.0, a / b)
+    whole = cuda.libdevice.floor(quotient)
+    return whole + 1.0 if quotient - whole > 0.5 else whole
+
+
+def _float_remainder(a, b):
+    """`a % b`, computed as Python computes it."""
+    if SIMULATED:
+        return a % b
+    remainder = cuda.libdevice.fmod(a, b)
+    if remainder == 0.0:
+        return cuda.libdevice.copysign(0.0, b)
+    return remainder + b if (remainder < 0.0) != (b < 0.0) else remainder
+
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+"""Whether numba's simulator takes the place of a GPU (NUMBA_ENABLE_CUDASIM=1)."""
+
+_OWN = {
+    "min": _min,
+    "max": _max,
+    "rounded_product": _rounded_product,
+    "float_quotient": _float_quotient,
+    "float_remainder": _float_remainder,
+}
+SCOPE = {name: cuda.jit(device=True)(function) for name, function in (DEVICE | _OWN).items()}
+"""What generated code calls, on the device. (For Python's own `min` and `max` numba 0.68 has no code there.)"""
+
+
+def found() -> str:
+    """The name of the GPU, or an empty string."""
+    if SIMULATED:
+        return "numba's CUDA simulator"
+    if not cuda.is_available():
+        return ""
+    name = cuda.get_current_device().name
+    return str(name.decode() if isinstance(name, bytes) else name)
+
+
+def is_there(array: Any) -> bool:
+    """Whether an array is on the device already: numba's, or that of CuPy, for one."""
+    return hasattr(array, "__cuda_array_interface__") or hasattr(array, "copy_to_host")
+
+
+def free_bytes() -> int:
+    """How much memory of the GPU is free."""
+    return 1 << 30 if SIMULATED else int(cuda.current_context().get_memory_info().free)
+
+
+def kernel_source(system: System, phases: Sequence[Substitution], *, places: bool = False) -> str:
+    """Source of `kernel(first, last, arrays..., bad)`, which makes these steps of every trace.
+
+    The arrays are those of the loop with one more axis, the traces; `bad` says in which of them a hazard occurred.
+    """
+    arrays = parameters(system, phases[0], places=places)[2:]
+    columns = ", ".join(f"{name}[:, trace]" for name in arrays)
+    return (
+        f"def kernel(first, last, {', '.join(arrays)}, bad):\n"
+        "    trace = cuda.grid(1)\n"
+        "    if trace < bad.shape[0]:\n"
+        f"        bad[trace] = bad[trace] | run(first, last, {columns})\n"
+    )
+
+
+def kernel(system: System, phases: Sequence[Substitution], *, places: bool = False, watch: bool = True) -> Any:
+    """The kernel, compiled when it is first launched; the options are those of `loop_source`."""
+    source = loop_source(system, phases, places=places, target="gpu", watch=watch)
+    return _kernel(source, kernel_source(system, phases, places=places))
+
+
+def kernels(tape: Taped, phases: Sequence[Substitution]) -> list[tuple[int, Any]]:
+    """Kernels for these steps, each with how many it makes at a time, a multiple of which it must be given.
+
+    The first, if there are two, reads many events ahead; the second can make what is left.
+    """
+    source = loop_source(tape.system, phases, target="gpu", pasts=tape.pasts)
+    launched = kernel_source(tape.system, phases)
+    found = [(len(phases), _kernel(source, launched))]
+    reads = reads_of(source)
+    if 0 < reads <= MOST_AHEAD:
+        more = list(phases) * max(1, AHEAD // reads)
+        far = loop_source(tape.system, more, target="gpu", pasts=tape.pasts, ahead=True)
+        found.insert(0, (len(more), _kernel(far, launched)))
+    return found
+
+
+def reads_of(source: str) -> int:
+    """How many entries of columns a loop reads each time."""
+    return len(re.findall(r"\b[xp]\d+\[", source))
+
+
+def offset_kernel(source: str) -> Any:
+    """`kernel(counts, offsets, values, bad)`: what `compiled_parallel.offset_source` says, for a column per thread."""
+    return _kernel(
+        source,
+        "def kernel(counts, offsets, values, bad):\n"
+        "    block = cuda.grid(1)\n"
+        "    if block < bad.shape[0]:\n"
+        "        bad[block] = bad[block] | run(0, counts[block], offsets[block], values[:, block])\n",
+    )
+
+
+def _kernel(source: str, launched: str) -> Any:
+    run = cuda.jit(device=True)(executable(source, SCOPE))
+    return cuda.jit(executable(launched, {"cuda": cuda, "run": run}, "kernel"))
+
+
+def launch(function: Any, threads: int, *arguments: Any) -> None:
+    """Run a kernel in so many threads."""
+    function[(threads + THREADS - 1) // THREADS, THREADS](*arguments)
+
+
+def sent(array: Any) -> Any:
+    """An array on the device."""
+    return cuda.to_device(np.ascontiguousarray(array))
+
+
+def room(rows: int, columns: int, kind: Any) -> Any:
+    """An array on the device, to be filled."""
+    return cuda.device_array((rows, columns), kind)
+
+
+@cuda.jit
+def _spread(values, array):
+    column = cuda.grid(1)
+    if column < array.shape[1]:
+        for row in range(array.shape[0]):
+            array[row, column] = values[row]
+
+
+class TraceGroup:
+    """Some traces on the device, in a stream of their own, so that copies go on while others compute.
+
+    Parameters
+    ----------
+    inputs: arrays with a row per step and a column per trace.
+    state: the initial arrays of one trace, and whether what is in them matters.
+    outputs: rows and type of each array for outputs.
+    results: how many outputs there are.
+    there: arrays on the device to be used for outputs; None where new ones are to be made.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Any],
+        state: Sequence[tuple[Any, bool]],
+        outputs: Sequence[tuple[int, Any]],
+        results: int,
+        there: Sequence[Any] | None = None,
+    ) -> None:
+        self.traces = inputs[0].shape[1] if inputs else 0
+        self._stream = cuda.stream()
+        self._inputs = [self._sent(array) for array in inputs]
+        self._state = [self._initial(array, needed) for array, needed in state]
+        if there is None:
+            there = [cuda.device_array((rows, self.traces), kind, stream=self._stream) for rows, kind in outputs]
+        self.outputs = list(there)
+        self._counts = self._sent(np.zeros((results, self.traces), np.int64))
+        self._bad = self._sent(np.zeros(self.traces, np.bool_))
+
+    def _initial(self, array: Any, needed: bool) -> Any:
+        """An array of the state for every trace; what is in it does not matter where it is not `needed`."""
+        made = cuda.device_array((array.size, self.traces), array.dtype, stream=self._stream)
+        if needed and array.size and self.traces:
+            blocks = (self.traces + THREADS - 1) // THREADS
+            _spread[blocks, THREADS, self._stream](self._sent(np.asarray(array)), made)
+        return made
+
+    def _sent(self, array: Any) -> Any:
+        if is_there(array):
+            return array
+        return cuda.to_device(np.ascontiguousarray(array), stream=self._stream)
+
+    def launch(self, function: Any, first: int, last: int, inputs: int) -> None:
+        """Make these steps; the kernel has so many of the inputs (those that say what is present may be left out)."""
+        if first < last and self.traces:
+            whole, real, *memories = self._state
+            blocks = (self.traces + THREADS - 1) // THREADS
+            arrays = (whole, real, self._counts, *memories, *self._inputs[:inputs], *self.outputs)
+            function[blocks, THREADS, self._stream](first, last, *arrays, self._bad)
+
+    def fetched(self) -> tuple[list[Any], Any, Any]:
+        """The outputs, how many events they have, and in which traces a hazard occurred; waits for the device."""
+        arrays = [*self.outputs, self._counts, self._bad]
+        *outputs, counts, bad = [array.copy_to_host(stream=self._stream) for array in arrays]
+        self._stream.synchronize()
+        return outputs, counts, bad
+
+    def kept(self) -> tuple[list[Any], Any, Any]:
+        """As `fetched`, but the outputs stay on the device."""
+        counts = self._counts.copy_to_host(stream=self._stream)
+        bad = self._bad.copy_to_host(stream=self._stream)
+        self._stream.synchronize()
+        return self.outputs, counts, bad

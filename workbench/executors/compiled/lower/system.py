@@ -1,0 +1,167 @@
+"""From a pipeline to the transition system that compiled executors run, or a refusal before the first event.
+
+The rule of this module: queues are allocated beforehand. A queue has the capacity that the pipeline (or the caller)
+gives it, or provably never holds an event; a pipeline with any other queue is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from workbench.core.domain import Integers, Overflowing, Reals
+from workbench.core.escape import Bounded, escape_condition
+from workbench.core.fields import Map, scalars, within
+from workbench.core.fold import Substitute, postorder
+from workbench.core.kinds import Clocked
+from workbench.core.memory import ANY_ROW
+from workbench.core.ops import OR, disjunction
+from workbench.core.pipeline import Pipeline
+from workbench.core.program import Program, unknown
+from workbench.core.term import FALSE, Others, Term, const, leaves, var
+from workbench.errors import NoCapacity, Refused, TypingError
+from workbench.executors.backend import check_support
+from workbench.executors.compiled.lower.words import refuse_large, refuse_long
+from workbench.ir.compose import compose
+from workbench.ir.reduce import escape_in
+from workbench.ir.system import Memory, System, instance_of
+from workbench.processors.held.group import flatten
+
+
+class Hazard(NamedTuple):
+    """Something that must not happen in a step."""
+
+    what: str
+    """The error's message after the step's number."""
+    hint: str
+    happens: Term
+    queue: str = ""
+    """The one that overflows."""
+    beyond_words: bool = False
+    """Whether a number leaves the words of compiled code, and nothing else is wrong."""
+
+
+def translate(pipeline: Program, backend: str, capacities: Mapping[str, int] | None = None) -> System:
+    """The system of a pipeline over words of 64 bits and finite domains.
+
+    Raises
+    ------
+    Refused: a pipe carries what compiled code cannot hold, a queue has no known bound, or a processor has no
+        translation; it says which.
+    """
+    check_support(pipeline, backend)
+    flat = flatten(pipeline)
+    for pipe, domain in flat.domains.items():
+        held = domain.change if isinstance(domain, Map) and not domain.finite else domain
+        odd = next((d for _, d in scalars(held) if not (d.finite or isinstance(d, Integers | Reals))), None)
+        if odd is not None:
+            raise Refused(
+                f"pipe '{pipe}' of {flat.ports.of} carries {odd}, which backend '{backend}' cannot hold",
+                hint="use bool, int, float, a finite type, or tuples of them; the reference executor runs everything",
+            )
+    for name, domain in flat.inputs:
+        if any(isinstance(part, Map) for part in within(domain)):
+            raise Refused(
+                f"input '{name}' of {flat.ports.of} carries {domain}, and backend '{backend}' takes no maps in",
+                hint="let the pipeline make the map, with slice; the reference executor runs everything",
+            )
+    for node in flat.nodes:
+        if isinstance(node.processor, Clocked):
+            raise Refused(
+                f"`{node.processor}` (processor '{node.name}') works on steps, not on events, and backend"
+                f" '{backend}' has no such processors",
+                where=node.where,
+                hint="run it in the reference executor",
+            )
+    known = dict(flat.capacities if capacities is None else capacities)
+    for queue in known:
+        if queue not in flat.queues:
+            raise unknown(flat.ports.of, "queue", queue, flat.queues)
+    bare = [queue for queue in flat.queues if queue not in known]
+    try:
+        system = compose(flat, {**known, **dict.fromkeys(bare, 0)}, arrays=True)
+    except (Refused, TypingError) as error:
+        raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
+    # where no queue of these has ever held an event, can one be needed in a step?
+    empty = Substitute(fixed(system))
+    for queue in bare:
+        if empty(system.inlined(system.queues[queue].overflow)) is not FALSE:
+            raise NoCapacity(
+                f"queue '{queue}' of {flat.ports.of} has no known capacity, and backend '{backend}' allocates its"
+                " queues beforehand",
+                hint="`workbench buffers FILE --annotate` computes the smallest capacities and writes them into the"
+                " file (with --inputs synchronised for inputs that always come together); or give them:"
+                " capacities={...}",
+                queue=queue,
+            )
+    _check_words(system, flat)
+    return system
+
+
+def _check_words(system: System, flat: Pipeline) -> None:
+    """Raise Refused where a number does not fit a word, naming the processor (or the input)."""
+    terms: dict[str, list[Any]] = {each.name: [each.value] for each in system.inputs}
+    for name, term in system.names().items():
+        terms.setdefault(instance_of(name), []).append(term)
+    for memory in system.memories:
+        terms.setdefault(instance_of(memory.name), []).extend(each[:3] for each in (*memory.writes, *memory.updates))
+    nodes = {node.name: node for node in flat.nodes}
+    for instance, found in terms.items():
+        node = nodes.get(instance.removesuffix(".queue"))
+        try:
+            for term in postorder(list(leaves(tuple(found)))):
+                refuse_large(term)
+            for variable in system.variables:
+                if instance_of(variable.name) == instance and isinstance(variable.domain, Integers):
+                    refuse_long(variable.initial)
+        except Refused as error:
+            what = f"{'input' if node is None else 'processor'} '{instance}': {error.what}"
+            raise Refused(what, where=node.where if node else "", hint=error.hint) from error
+
+
+def fixed(system: System) -> dict[Term, Term]:
+    """The variables that have one value only (those of queues that never hold an event, mostly)."""
+    return {var(v.name, v.domain): const(v.initial, v.domain) for v in system.variables if v.domain.size == 1}
+
+
+def escaping(memory: Memory, kind: Bounded) -> Iterator[Term]:
+    """When what is written to a memory leaves a domain of this kind."""
+    for write in memory.writes:
+        yield escape_condition([write.happens], kind)
+        yield escape_condition([write.position, write.value], kind, write.happens)
+    for update in memory.updates:
+        yield escape_condition([update.happens], kind)
+        yield ANY_ROW.build((memory.columns[0], update.happens, escape_condition([update.value], kind, update.which)))
+
+
+def _escaping_in(rows: Others, kind: Bounded) -> Term:
+    """When what comes of many rows of a table leaves a domain of this kind."""
+    condition = OR(escape_condition([rows.which], kind), escape_condition([rows.value], kind, rows.which))
+    return ANY_ROW.build((rows.used, rows.happens, condition))
+
+
+def hazards(system: System) -> tuple[Hazard, ...]:
+    """All that ends a run: full queues, and numbers that leave a checked domain or a word."""
+    found = []
+    for queue in system.queues.values():
+        what = f"queue '{queue.name}' of {system.kind} {system.name} overflows: its capacity is {queue.capacity}"
+        found.append(Hazard(what, "give it a larger capacity", queue.overflow, queue.name))
+    instances = dict.fromkeys(instance_of(name) for name in system.names())
+    for kind, what, hint in (
+        (Overflowing.CHECKED, "leaves its checked domain", "choose a larger domain, or modular or saturating integers"),
+        (Integers, "leaves the 64 bits of compiled integers", "the reference executor has integers of any size"),
+    ):
+        for instance in instances:
+            names = {name for name in system.names() if instance_of(name) == instance}
+            escapes = escape_in(system, names, kind)
+            for memory in system.memories:
+                if instance_of(memory.name) == instance:
+                    escapes = disjunction([escapes, *escaping(memory, kind)])
+            for pipe in system.pipes.values():
+                if pipe.rows is not None and instance_of(pipe.slots[0].present.name) == instance:
+                    escapes = disjunction([escapes, _escaping_in(pipe.rows, kind)])
+            if escapes is not FALSE:
+                told = f"processor '{instance}': a result {what}"
+                found.append(Hazard(told, hint, escapes, beyond_words=kind is Integers))
+    happening = zip(found, system.inlined(tuple(h.happens for h in found)), strict=True)
+    return tuple(h._replace(happens=happens) for h, happens in happening if happens is not FALSE)

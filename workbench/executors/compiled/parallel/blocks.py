@@ -1,0 +1,338 @@
+"""How to start a system in the middle of a stream: what each of its variables is there, and what that takes.
+
+A long stream can be run in blocks at the same time if the state at the start of each block is known before the blocks
+before it have been run. Where every input has an event in every step, that is so for a state made of
+
+- *clocks*: they depend on each other only and go round, so that the number of the step says what they are;
+- *scans*: `v := v op t` with an associative operation (or `v`, under a condition), where `t` does not depend on `v`.
+  What a block does to one is found from the operation's neutral element, and the blocks are put together (Blelloch,
+  "Prefix sums and their applications", 1990);
+- *recent* ones: some steps after any state nothing is left of it in them. They are found by making these steps.
+
+Variables of other kinds, and what is written to a memory under conditions on data, are refused. The analysis is of
+what the terms depend on. It does not know that the total of a window is that of the events which it keeps: such a
+total is taken to be recent if they are. Whoever uses this has to compare the state in which a block ends with that in
+which the next was started; then nothing rests on the analysis but how fast it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from workbench.core import function as f
+from workbench.core.domain import Integer, Overflowing, Reals, Value
+from workbench.core.fold import Substitute, postorder
+from workbench.core.memory import READS
+from workbench.core.ops import ADD, AND, ITE, MAX, MIN, MUL, OR, SUB, Operator
+from workbench.core.term import TRUE, Term, const, leaves, var
+from workbench.errors import Refused
+from workbench.executors.compiled.lower.steady import Circle, circles, reached
+from workbench.ir.system import System, instance_of
+
+LONGEST = 1 << 15
+"""Most steps after which clocks repeat, and after which the past is forgotten."""
+
+ASSOCIATIVE = {ADD: f.ADD, MUL: f.MUL, MIN: f.MIN, MAX: f.MAX, AND: f.AND, OR: f.OR}
+
+
+class Scan(NamedTuple):
+    """A variable that collects: its position among the variables, and the operation."""
+
+    position: int
+    op: Operator
+    neutral: Value
+
+
+class Last(NamedTuple):
+    """A scan that nothing else depends on but outputs, which show it: blocks are put together when they are done.
+
+    Attributes
+    ----------
+    shown: number of the output, and of its scalar field.
+    """
+
+    scan: Scan
+    shown: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Starts:
+    """What it takes to start anywhere.
+
+    Attributes
+    ----------
+    clocks: position of a variable to its circle.
+    levels: the scans on which others depend; those of a level depend on lower levels only.
+    needed: per level the names of all on which its scans depend, arrays of memories by theirs.
+    last: see `Last`.
+    history: the steps after which all else is determined.
+    """
+
+    clocks: Mapping[int, Circle]
+    levels: tuple[tuple[Scan, ...], ...]
+    needed: tuple[frozenset[str], ...]
+    last: tuple[Last, ...]
+    history: int
+
+
+def blocks(system: System, given: Mapping[Term, Term], *, reassociate: bool = False) -> Starts:
+    """How a system can be started anywhere, given constants for inputs (that each has an event).
+
+    Parameters
+    ----------
+    reassociate: whether sums and products of floats are taken to be associative.
+
+    Raises
+    ------
+    Refused: it cannot, because of some processor.
+    """
+    tables = [memory.name for memory in system.memories if memory.keyed]
+    repeats = [name for name, pipe in system.pipes.items() if pipe.more is not None]
+    if tables or repeats:
+        why = "slices lie in a table" if tables else "verdicts wait in any number"
+        raise Refused(
+            f"{system.kind} {system.name} cannot be started in the middle of a stream:"
+            f" '{instance_of((tables or repeats)[0])}', whose {why}",
+            hint="run it with one thread",
+        )
+    return _Analysis(system, given, reassociate).found()
+
+
+class _Analysis:
+    def __init__(self, system: System, given: Mapping[Term, Term], reassociate: bool) -> None:
+        self.system, self.reassociate = system, reassociate
+        self.known = Substitute(dict(given))
+        self.variables = {v.name: v for v in system.variables}
+        self.after = {v.name: self.known(system.inlined(v.next)) for v in system.variables}
+        memories = {m.columns[0].name: m for m in system.memories if m.columns}
+        self.writes = {a: [self._scalars(write[:3]) for write in m.writes] for a, m in memories.items()}
+        self.array = {column.name: array for array, memory in memories.items() for column in memory.columns}
+        self.owner = {array: instance_of(array) for array in memories}
+        self.sizes = {array: memory.domain.length or 0 for array, memory in memories.items()}
+        self.clocks = circles(system, given, LONGEST)
+        self.needs = {name: self._names([term]) for name, term in self.after.items()}
+        self.needs |= {
+            array: self._names([leaf for write in writes for leaf in write]) for array, writes in self.writes.items()
+        }
+        self.scans = {name: scan for name in self.after if (scan := self._scan(name)) is not None}
+
+    def _scalars(self, value: Any) -> tuple[Term, ...]:
+        """The scalars of what a write or a slot says (whether and where it happens come first), as far as known."""
+        return tuple(map(self.known, leaves(self.system.inlined(tuple(value)))))
+
+    def _names(self, terms: Sequence[Term]) -> set[str]:
+        """The variables that terms depend on, and the memories, each by its first array."""
+        found = set()
+        for term in postorder(terms):
+            if term.is_var and term.name in self.variables:
+                found.add(term.name)
+            elif term.is_var and term.name in self.array:
+                found.add(self.array[term.name])
+        return found
+
+    def _cone(self, names: set[str]) -> set[str]:
+        return reached(names, self.needs)
+
+    # --- scans ----------------------------------------------------------------------------------------------
+
+    def _scan(self, name: str) -> Scan | None:
+        if name in self.clocks:
+            return None
+        variable, term = self.variables[name], self.after[name]
+        symbol: Term = var(name, variable.domain)
+        ops = set(self._operations(symbol, term))
+        others = self._cone(self.needs[name] - {name})
+        if len(ops) != 1 or None in ops or name in others:
+            return None
+        if any(self.owner.get(other) == instance_of(name) for other in self.needs[name]):
+            return None  # the total of a window, from which what it keeps is taken out again: it is recent
+        (op,) = ops
+        assert op is not None
+        neutral = ASSOCIATIVE[op].start_in(variable.domain)
+        if neutral is None:
+            return None
+        if variable.domain.finite and neutral not in variable.domain:
+            return None
+        return Scan(list(self.variables).index(name), op, neutral)
+
+    def _operations(self, symbol: Term, term: Term) -> Iterator[Operator | None]:
+        """The associative operations that make a term of the symbol and of what does not depend on it."""
+        if term is symbol:
+            return
+        if term.op is ITE and not _occurs(symbol, term.args[0]):
+            yield from self._operations(symbol, term.args[1])
+            yield from self._operations(symbol, term.args[2])
+            return
+        op = ADD if term.op is SUB else term.op
+        sides = [arg for arg in term.args if _occurs(symbol, arg)]
+        if op not in ASSOCIATIVE or len(sides) != 1 or (term.op is SUB and sides[0] is not term.args[0]):
+            yield None
+            return
+        other = next(arg for arg in term.args if arg is not sides[0])
+        yield op if term.domain == symbol.domain and self._associative(term, other) else None
+        yield from self._operations(symbol, sides[0])
+
+    def _associative(self, term: Term, other: Term) -> bool:
+        domain, op = term.domain, ADD if term.op is SUB else term.op
+        assert op is not None
+        if isinstance(domain, Reals):
+            return op in (MIN, MAX) or self.reassociate
+        if isinstance(domain, Integer) and domain.overflow is not Overflowing.MODULAR and op in (ADD, MUL):
+            # up to the upper end, min(a + b, hi) is associative if nothing is negative
+            return term.op is not SUB and other.domain.numeric and bool(getattr(other.domain, "lo", -1) >= 0)
+        return ASSOCIATIVE[op].is_associative(domain)
+
+    # --- all of it ------------------------------------------------------------------------------------------
+
+    def found(self) -> Starts:
+        last = {name: shown for name, scan in self.scans.items() if (shown := self._last(name)) is not None}
+        inner = [name for name in self.scans if name not in last]
+        levels: dict[str, int] = {}
+        while len(levels) < len(inner):  # the ones below them first; there are no circles among scans
+            for name in inner:
+                below = (self._cone(self.needs[name]) & set(inner)) - {name}
+                if name not in levels and below <= levels.keys():
+                    levels[name] = 1 + max((levels[each] for each in below), default=0)
+        ordered = [[n for n in inner if levels[n] == level] for level in range(1, max(levels.values(), default=0) + 1)]
+        positions = {name: i for i, name in enumerate(self.variables)}
+        return Starts(
+            {positions[name]: circle for name, circle in self.clocks.items()},
+            tuple(tuple(self.scans[n] for n in names) for names in ordered),
+            tuple(frozenset(self._cone(set(names))) for names in ordered),
+            tuple(Last(self.scans[name], shown) for name, shown in last.items()),
+            self._history(),
+        )
+
+    def _last(self, name: str) -> tuple[tuple[int, int], ...] | None:
+        """The outputs that show a scan on which nothing else depends; None if something does, or if they do not."""
+        term, symbol = self.after[name], var(name, self.variables[name].domain)
+        if any(name in needs for other, needs in self.needs.items() if other != name):
+            return None
+        changed, happens = (term.args[1], term.args[0]) if term.op is ITE and term.args[2] is symbol else (term, TRUE)
+        if symbol not in changed.args:  # one operation, so that no sum on the way to it goes unseen
+            return None
+        for _, definition in self.system.definitions:
+            inside = self.known(self.system.inlined(definition))
+            if _occurs(symbol, inside) and inside not in (changed, term):
+                return None
+        shown = []
+        for j, (_, pipe) in enumerate(self.system.outputs):
+            slots = list(map(self._scalars, self.system.pipes[pipe].slots))
+            for present, *values in slots:
+                where = [k for k, value in enumerate(values) if _occurs(symbol, value)]
+                if not where:
+                    continue
+                if len(slots) > 1 or present not in (TRUE, happens) or any(values[k] is not changed for k in where):
+                    return None
+                shown += [(j, k) for k in where]
+        return tuple(shown) or None
+
+    # --- what is recent -------------------------------------------------------------------------------------
+
+    def _history(self) -> int:
+        """In how many steps what is neither clock nor scan is forgotten; Refused if it is not."""
+        past = _Past(self)
+        period = math.lcm(*(circle.length for circle in self.clocks.values()))
+        time = max((circle.start for circle in self.clocks.values()), default=0)
+        first, seen = time, past.left()
+        while past.left():
+            if time - first >= LONGEST:
+                raise self._refusal(past.left())
+            past.step(time)
+            time += 1
+            if (time - first) % period == 0:
+                if past.left() == seen:  # and so it will be for ever: what is left never grows from round to round
+                    raise self._refusal(past.left())
+                seen = past.left()
+        # from another place in the round it can take longer
+        return time - first + min(period - 1, time - first)
+
+    def _refusal(self, left: frozenset[str]) -> Refused:
+        name = min(left, key=lambda each: (len(self._cone({each})), each))  # the one that depends on the least
+        instance = self.owner.get(name) or instance_of(name)
+        comment = next((i.comment or i.module for i in self.system.instances if i.name == instance), "")
+        module = next((i.module for i in self.system.instances if i.name == instance), instance)
+        what = f"`{module}` (processor '{instance}')" if not instance.endswith(".queue") else f"{comment} ({module})"
+        domain = self.variables[name].domain if name in self.variables else None
+        if isinstance(domain, Reals):
+            why = "sums of floats depend on the order of operations"
+            hint = "reassociate=True (--reassociate) lets it differ; results then agree up to rounding only"
+        else:
+            why = "what it remembers depends on events of any time ago, and not by an associative operation"
+            hint = "run it with one thread (behind a filter, the last events can be of any time ago)"
+        return Refused(
+            f"{self.system.kind} {self.system.name} cannot be started in the middle of a stream: {what}: {why}",
+            hint=hint,
+        )
+
+
+class _Past:
+    """What is left of an unknown state, as steps are made from it; clocks and scans are known."""
+
+    def __init__(self, analysis: _Analysis) -> None:
+        self.of = analysis
+        self.sources = set(analysis.clocks) | set(analysis.scans)
+        self.names = {name for name in analysis.after if name not in self.sources}
+        self.cells = {array: set(range(size)) for array, size in analysis.sizes.items()}
+        self.whole = {array: frozenset(cells) for array, cells in self.cells.items()}
+        self.memo: dict[tuple[Any, ...], tuple[Term, ...]] = {}
+
+    def left(self) -> frozenset[str]:
+        """The variables and memories in which there is something."""
+        return frozenset(self.names | {array for array, cells in self.cells.items() if cells})
+
+    def step(self, time: int) -> None:
+        """One step, at a time that says what the clocks are."""
+        after = {name for name in self.of.after if name not in self.sources and self._variable(name, time)}
+        written = []
+        for array, writes in self.of.writes.items():
+            for number, write in enumerate(writes):
+                happens, position, *values = self._at(time, (array, number), write)
+                written.append((array, happens, position, any(map(self._reads, values))))
+        for array, happens, position, dirty in written:
+            if not (happens.is_const and position.is_const):
+                if dirty or self._reads(happens) or self._reads(position):
+                    self.cells[array] |= self.whole[array]
+            elif happens is TRUE and dirty:
+                self.cells[array].add(position.payload)
+            elif happens is TRUE:
+                self.cells[array].discard(position.payload)
+        self.names = after
+
+    def _variable(self, name: str, time: int) -> bool:
+        own = [array for array, owner in self.of.owner.items() if owner == instance_of(name)]
+        (term,) = self._at(time, (name,), (self.of.after[name],))
+        if own and _occurs(var(name, term.domain), term):  # see the module: a total of what is kept
+            return any(self.cells[array] for array in own)
+        return self._reads(term)
+
+    def _at(self, time: int, key: tuple[Any, ...], terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        """Terms, the clocks being what they are at this time."""
+        names = sorted(self.of._names(terms) & self.of.clocks.keys())
+        places = tuple(self.of.clocks[name].at(time) for name in names)
+        if (key, places) not in self.memo:
+            bindings: dict[Term, Term] = {}
+            for name, place in zip(names, places, strict=True):
+                circle, domain = self.of.clocks[name], self.of.variables[name].domain
+                bindings[var(name, domain)] = const(circle.values[place][circle.cone.index(name)], domain)
+            fold = Substitute(bindings)
+            self.memo[key, places] = tuple(map(fold, terms))
+        return self.memo[key, places]
+
+    def _reads(self, term: Term) -> bool:
+        """Whether a term depends on what is left."""
+        for node in postorder([term]):
+            if node.is_var and node.name in self.names:
+                return True
+            if node.op in READS:
+                array, position = self.of.array[node.args[0].name], node.args[1]
+                if position.payload in self.cells[array] if position.is_const else self.cells[array]:
+                    return True
+        return False
+
+
+def _occurs(symbol: Term, term: Term) -> bool:
+    return any(node is symbol for node in postorder([term]))

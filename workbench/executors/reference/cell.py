@@ -1,0 +1,246 @@
+"""The running processors of the reference executor: explicit state, and a deque per input of a join.
+
+The rule of this module: whatever a cell does within a step can be undone, because a step that fails must
+leave nothing half-done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.core.kinds import Clocked, Deferring, Push, Tick
+from workbench.core.pipeline import Node
+from workbench.core.processor import NOTHING, SHAPE, Emission, Maybe, Processor, State, events_of, misshapen
+from workbench.errors import Overflow, PipelineError, WorkbenchError
+from workbench.executors.backend import Oracle
+
+Emissions = tuple[Emission, ...]
+Saved = tuple[list[list[Value]], bool]
+CellPlan = tuple[int, "Cell", Push, int, int, bool, tuple[tuple[int, bool], ...]]
+"""Of a processor what a step needs to know: see `Cell.plan`."""
+
+JOINED, SEVERAL = -1, -2
+"""In place of the pipe that a processor reads: it joins several, at most one event of each; several fronts a step."""
+
+
+class _Absent:
+    """The content of a pipe that carries no event; a type of its own, since any value may be an event."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "(no event)"
+
+
+ABSENT: Any = _Absent()
+
+
+class Cell:
+    """One processor that runs: its queues, and the slots of the pipes it reads and writes.
+
+    The states of all processors lie in one list of the executor, which a step copies to be undone.
+
+    Parameters
+    ----------
+    step: what the executor steps it with.
+    """
+
+    __slots__ = (
+        "_arrived", "_front", "_pairs", "_popped", "_received", "_taken",
+        "clocked", "finished", "node", "processor", "queues", "sources", "step", "targets",
+    )  # fmt: skip
+
+    def __init__(self, node: Node, processor: Processor, step: Push, slots: Mapping[str, int]) -> None:
+        self.node = node
+        self.processor = processor
+        self.step = step
+        self.clocked = isinstance(processor, Clocked)
+        self.sources = tuple(slots[pipe] for pipe in node.inputs)
+        self.targets = tuple(slots[pipe] for pipe in node.outputs)
+        self.queues: tuple[deque[Value], ...] = tuple(deque() for _ in node.queues)
+        self._pairs = tuple(zip(self.queues, self.sources, strict=True)) if self.queues else ()
+        self._front = itemgetter(*self.sources) if self.queues else tuple
+        self._arrived: list[deque[Value]] = []
+        self._popped: tuple[Value, ...] | None = None
+        self._received: list[int] = []
+        self._taken: list[tuple[Value, ...]] = []
+        self.reset()
+
+    def plan(self, index: int, wide: Sequence[bool]) -> CellPlan:
+        """Its number, itself and its step; the one pipe that it reads, `JOINED` or `SEVERAL`; where it writes.
+
+        The last three are its only target, -1 where there are several; whether that is wide; and all, with that.
+        """
+        narrow = not any(wide[slot] for slot in self.sources)
+        source = self.sources[0] if len(self.sources) == 1 else JOINED if self.queues else SEVERAL
+        targets = tuple((slot, wide[slot]) for slot in self.targets)
+        target, is_wide = targets[0] if len(targets) == 1 else (-1, False)
+        return index, self, self.step, source if narrow else SEVERAL, target, is_wide, targets
+
+    def reset(self) -> None:
+        """Empty the queues."""
+        self.finished = False
+        for queue in self.queues:
+            queue.clear()
+
+    # --- within a step ---
+
+    def join(self, current: Sequence[Any]) -> tuple[Value, ...] | None:
+        """Queue what has arrived; the front that is consumed, if every queue holds an event."""
+        arrived, self._popped = self._arrived, None
+        arrived.clear()
+        if not any(self.queues):
+            front: tuple[Value, ...] = self._front(current)
+            for value in front:
+                if value is ABSENT:
+                    break
+            else:  # an event on every input, and none waits
+                return front
+        complete = True
+        for queue, slot in self._pairs:
+            if current[slot] is not ABSENT:
+                queue.append(current[slot])
+                arrived.append(queue)
+            elif not queue:
+                complete = False
+        if complete:
+            self._popped = tuple([queue.popleft() for queue in self.queues])
+        return self._popped
+
+    def unjoin(self) -> None:
+        """Undo the last `join` or `feed`."""
+        if self._taken or self._received:
+            self.unfeed()
+            return
+        if self._popped is not None:
+            for queue, value in zip(self.queues, self._popped, strict=True):
+                queue.appendleft(value)
+        for queue in self._arrived:
+            queue.pop()
+        self._arrived, self._popped = [], None
+
+    # --- where a pipe can carry several events ---
+
+    def feed(self, state: State, arrivals: Sequence[Sequence[Value]], when: int) -> tuple[State, list[Emissions]]:
+        """The state after every front that these arrivals complete, and the results."""
+        emitted, step = [], self.step
+        for front in self.collect(arrivals):
+            found = ABSENT
+            try:
+                found = state, results = step(state, front)
+            except Exception as error:
+                raise failure(when, self.node, front, error, found) from error
+            emitted.append(results)
+        return state, emitted
+
+    def collect(self, arrivals: Sequence[Sequence[Value]]) -> list[tuple[Value, ...]]:
+        """The fronts that these arrivals complete; what is left waits in the queues."""
+        if not self.queues:
+            return [(value,) for values in arrivals for value in values]
+        fronts: list[tuple[Value, ...]] = []
+        self._received, self._taken = [len(values) for values in arrivals], fronts
+        for queue, values in zip(self.queues, arrivals, strict=True):
+            queue.extend(values)
+        while all(self.queues):
+            fronts.append(tuple([queue.popleft() for queue in self.queues]))
+        return fronts
+
+    def tick(
+        self, state: State, carried: Sequence[list[Value]], oracle: Oracle, when: int, *, ends: bool = False
+    ) -> tuple[State, list[Emissions]]:
+        """The state of a clocked processor after one step, and what it emits.
+
+        What its oracles say is put on their pipes where it counts.
+        """
+        source, *oracles = self.sources
+        events = carried[source]
+        absent = (NOTHING,) * (len(oracles) - len(events))
+
+        def strike(number: int, possible: bool) -> Maybe:
+            said = oracle(self.node.inputs[1 + number]) if possible and not ends else None
+            if said is None:
+                return NOTHING
+            carried[oracles[number]][:] = [said]
+            return Maybe(True, said)
+
+        front = Tick((*(Maybe(True, value) for value in events), *absent), strike, ends)
+        found = ABSENT
+        try:
+            found = state, results = self.step(state, front)
+        except Exception as error:
+            raise failure(when, self.node, tuple(events), error, found) from error
+        return state, [results]
+
+    def carry(self, emitted: Sequence[Emissions], carried: Sequence[list[Value]]) -> None:
+        """Put what was emitted on the pipes."""
+        for results in emitted:
+            for slot, emission in zip(self.targets, results, strict=True):
+                carried[slot].extend(events_of(emission))
+
+    def settle(self) -> None:
+        """The step is over: `feed` cannot be undone any more."""
+        self._received, self._taken = [], []
+
+    def unfeed(self) -> None:
+        """Undo what was fed since the last `settle` to a processor that joins."""
+        for front in reversed(self._taken):
+            for queue, value in zip(self.queues, front, strict=True):
+                queue.appendleft(value)
+        for queue, count in zip(self.queues, self._received, strict=False):
+            for _ in range(count):
+                queue.pop()
+        self.settle()
+
+    def finish(self, state: State, when: int) -> list[Emissions]:
+        """What the processor emits at its end; nothing the second time."""
+        if self.finished:
+            return []
+        self.finished = True
+        try:
+            return [self.processor.finish(state)]
+        except Exception as error:
+            raise failure(f"{when} (end of the stream)", self.node, (), error) from error
+
+    def save(self) -> Saved:
+        """A copy of what can change."""
+        return [list(queue) for queue in self.queues], self.finished
+
+    def restore(self, saved: Saved) -> None:
+        """Back to a saved copy."""
+        contents, self.finished = saved
+        for queue, content in zip(self.queues, contents, strict=True):
+            queue.clear()
+            queue.extend(content)
+
+
+def failure(
+    when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any = ABSENT
+) -> WorkbenchError:
+    """An error in a processor's step, saying when, where and on which events; `found` is what it gave, if it did."""
+    told = _told(when, node, front, error, found)
+    return told.at(step=when) if isinstance(when, int) else told
+
+
+def _told(when: int | str, node: Node, front: tuple[Value, ...], error: Exception, found: Any) -> WorkbenchError:
+    shown = ", ".join(f"{port} = {value!r}" for port, value in zip(node.processor.ports, front, strict=False))
+    start = f"step {when}: processor '{node.name}' ({node.processor})" + (f" on {shown}" if front else "")
+    if isinstance(error, Overflow) and error.queue and isinstance(node.processor, Deferring):
+        room = node.processor.room  # of its own queue, and of none in a processor inside it
+        what = f"queue '{node.pending}' overflows: its capacity is {room} and more positions would wait"
+        full = error.retold(f"{start}: {what}", where=error.where or node.where)
+        full.queue = node.pending
+        return full
+    if isinstance(error, WorkbenchError):
+        return error.retold(f"{start}: {error.what}", where=error.where or node.where)
+    wrong = "" if found is ABSENT else misshapen(found, None, node.processor.out_arity)
+    if wrong:
+        return PipelineError(f"{start}: {wrong}", where=node.where, hint=SHAPE)
+    return WorkbenchError(
+        f"{start} failed: {type(error).__name__}: {error}",
+        where=node.where,
+        hint="the original error is its __cause__",
+    )

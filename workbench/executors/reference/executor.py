@@ -1,0 +1,216 @@
+"""The reference executor: runs a pipeline on any Python objects, one step at a time (`network`).
+
+Pull mode is a second, demand driven algorithm (`pull`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Self
+
+from workbench.core.domain import Value
+from workbench.core.kinds import Clocked
+from workbench.core.processor import END, Maybe, carried
+from workbench.errors import PipelineError, Refused, StateError
+from workbench.executors.backend import StepRecord, Steps
+from workbench.executors.pending import Done, Pending
+from workbench.executors.reference.cell import ABSENT
+from workbench.executors.reference.network import Network
+from workbench.executors.reference.pull import Pull
+from workbench.executors.snapshot import HINT, fingerprint, from_text, opened, sealed, to_text
+
+
+class Reference(Network):
+    """A running pipeline.
+
+    Parameters
+    ----------
+    pipeline: what to run; its groups are flattened, so pipes and queues of groups are called `group.name`.
+    capacities: queue name to capacity; None takes the pipeline's own. Queues without one are unbounded.
+    oracle: what makes the faults of the pipeline strike, beside the events on its oracles: asked whenever one could,
+        with the name of the oracle; None: nothing happens.
+    """
+
+    def reset(self) -> None:
+        """Back to the state before the first event; sources connected for pulling are let go."""
+        super().reset()
+        self._pull: Pull | None = None
+
+    # --- pushing ------------------------------------------------------------------------------------------
+
+    def step(self, events: Mapping[str, Value]) -> StepRecord:
+        """One step: these events arrive together. `{}` is an idle step, which changes nothing; `END` ends the input."""
+        if events is END:
+            return self._record(self._end(None))
+        current = self._empty.copy()
+        for name, value in events.items():
+            position = self._positions.get(name)
+            if position is None:
+                position = self.flat.ports.position(name)
+            current[position] = self._admitted(position, value)
+        self._advance(current)
+        return self._record([self._events(slot, content) for slot, content in enumerate(current)])
+
+    def _record(self, contents: Sequence[list[Value]]) -> StepRecord:
+        shown = ((pipe, self._width[pipe], content) for pipe, content in zip(self._pipes, contents, strict=True))
+        return StepRecord(
+            {pipe: Maybe(bool(content), carried(content, width)) for pipe, width, content in shown},
+            {output: contents[slot] for output, slot in self._shown},
+            self.lengths(),
+        )
+
+    def _events(self, slot: int, carried: Any) -> list[Value]:
+        """What a pipe carries, as a list: a wide pipe carries a list already."""
+        if carried is ABSENT:
+            return []
+        return carried if self._wide[slot] else [carried]
+
+    def trace(self, steps: Steps) -> list[StepRecord]:
+        """The records of several steps."""
+        return [self.step(events) for events in steps]
+
+    def push(self, value: Value, input: str | None = None) -> Any:
+        """One event on one input; the output's events, or a dictionary of them where there are several."""
+        outputs = self.step({self.flat.ports.only("input", input): value}).outputs
+        return next(iter(outputs.values())) if len(outputs) == 1 else dict(outputs)
+
+    def push_fast(self, value: Value, input: str | None = None) -> Pending[Any]:
+        """`push`, which may still go on when this returns (here it does not); `wait_for` gives its events."""
+        return Done(lambda: self.push(value, input))
+
+    def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
+        """Whole streams in lockstep (step i carries the i-th event of each), then their end.
+
+        Streams are a mapping by input name, a sequence in the order of the inputs, or, for a single input,
+        the stream itself. With `end=False` the inputs stay open.
+        """
+        shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
+        sinks = [
+            (shown[output].extend if self._wide[slot] else shown[output].append, slot) for output, slot in self._shown
+        ]
+        empty, advance, holds, closed = self._empty, self._advance, self._holds, self._closed
+        given = self.flat.ports.streams(streams)
+        positions = range(len(given))
+        for front in itertools.zip_longest(*given.values(), fillvalue=ABSENT):
+            current = empty.copy()
+            for position in positions:
+                value = front[position]
+                if value is not ABSENT:
+                    if closed or not holds[position](value):
+                        self._admitted(position, value)
+                    current[position] = value
+            advance(current)
+            for keep, slot in sinks:
+                if current[slot] is not ABSENT:
+                    keep(current[slot])
+        if end:
+            for output, values in self.end().items():
+                shown[output] += values
+        return shown
+
+    def end(self, name: str | None = None) -> dict[str, list[Value]]:
+        """End one input, or all that are still open; the outputs' events that this causes.
+
+        A processor finishes when all its inputs have ended; what it emits then flows on before the processors
+        downstream finish in their turn.
+        """
+        contents = self._end(name)
+        return {output: list(contents[slot]) for output, slot in self._shown}
+
+    def _check_open(self, position: int) -> None:
+        super()._check_open(position)
+        if self._pull is not None:
+            raise PipelineError(
+                f"step {self.steps}: {self.flat.ports.of} is connected to sources and is pulled",
+                hint="push into an executor of its own, or call reset() first",
+            )
+
+    # --- to be continued elsewhere ------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The state between two steps, for `restore` of an executor of the same pipeline; `executors/snapshot.py`.
+
+        Raises
+        ------
+        Refused: it holds Python objects of other types than data has, or the pipeline is pulled.
+        """
+        if self._pull is not None:
+            raise Refused("the state of a pipeline that is pulled cannot be saved: its sources would have to be, too")
+        return sealed(self.fingerprint, to_text(self._saved()))
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a saved state.
+
+        Raises
+        ------
+        StateError: it is damaged, or of another pipeline; then nothing has changed.
+        """
+        content = from_text(opened(self.fingerprint, snapshot))
+        try:
+            _, _, ended, states, cells = content
+            fits = [len(queues) for queues, _ in cells] == [len(cell.queues) for cell in self._cells]
+            fits = fits and (len(ended), len(states)) == (len(self._ended), len(self._states))
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise StateError("this state is damaged: it has another form", hint=HINT)
+        self._go_back(content)
+        self._pull = None
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """What tells the states of this pipeline from those of others."""
+        return fingerprint(self.name, self.flat, self.capacities)
+
+    # --- pulling ------------------------------------------------------------------------------------------
+
+    def connect(self, **sources: Iterable[Value]) -> Self:
+        """Connect every input to a source (any iterable) to pull from; returns the executor itself."""
+        if self.capacities:
+            raise Refused(
+                "pull mode has no steps, so queue capacities have no meaning in it",
+                hint="use Reference(pipeline, capacities={}) for pulling",
+            )
+        for node in self.flat.nodes:
+            if node.processor.merges or isinstance(node.processor, Clocked):
+                raise Refused(
+                    f"the output of '{node.name}' ({node.processor}) depends on the steps at which events arrive,"
+                    " and pull mode has none",
+                    where=node.where,
+                    hint="push the events",
+                )
+        if self.steps or self._pull is not None:
+            raise PipelineError(f"{self.flat.ports.of} is already running", hint="call reset() first")
+        missing = [name for name in self._positions if name not in sources]
+        if missing:
+            raise PipelineError(f"input '{missing[0]}' of {self.flat.ports.of} has no source")
+        steps = {cell.node.name: cell.step for cell in self._cells}
+        self._pull = Pull(self.flat, self.flat.ports.streams(sources), steps)
+        self._closed = True
+        return self
+
+    def pull(self, output: str | None = None) -> Value:
+        """The next event of an output; StopIteration when the sources have ended and no more can come."""
+        return self._connected.next(self.flat.ports.only("output", output))
+
+    def puller(self, output: str | None = None) -> Callable[[], Value]:
+        """`pull` of one output, for many events: whether it can be called is looked at once."""
+        return partial(self._connected.next, self.flat.ports.only("output", output))
+
+    @property
+    def _connected(self) -> Pull:
+        if self._pull is None:
+            raise PipelineError(f"{self.flat.ports.of} has no sources", hint="call connect(x=iterable) first")
+        return self._pull
+
+    def pull_fast(self, output: str | None = None) -> Pending[Value]:
+        """`pull`, which may still go on when this returns (here it does not); `wait_for` gives the event."""
+        return Done(lambda: self.pull(output))
+
+    def __iter__(self) -> Iterator[Value]:
+        return self
+
+    def __next__(self) -> Value:
+        return self.pull()

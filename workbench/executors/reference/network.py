@@ -1,0 +1,316 @@
+"""The processors of a pipeline that runs, and how a step goes through them.
+
+The rule of this module: a step happens completely or not at all. One step is one upstream push and all that it
+triggers; a queue's length is counted when the step is over, so an event that arrives and is consumed in the same step
+needs no slot. After an error (overflow, a value outside its domain, a failing function) all is as before the step.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.core.kinds import Push
+from workbench.core.processor import State, events_of
+from workbench.core.program import Program, unknown
+from workbench.errors import DomainError, Overflow, PipelineError
+from workbench.executors.backend import Oracle, check_support
+from workbench.executors.reference.cell import ABSENT, JOINED, Cell, Saved, failure
+from workbench.processors.held.group import flatten, with_room
+
+
+class Network:
+    """The cells of a flat pipeline, their states, and which inputs have ended.
+
+    The parameters are those of `Reference`.
+    """
+
+    name = "reference"
+
+    def __init__(
+        self, pipeline: Program, capacities: Mapping[str, int] | None = None, oracle: Oracle | None = None
+    ) -> None:
+        check_support(pipeline, self.name)
+        self.pipeline = pipeline
+        self.oracle = oracle
+        self.flat = with_room(flatten(pipeline), capacities or {})
+        self.capacities = self._checked(self.flat.capacities if capacities is None else capacities)
+        self._pipes = [name for name, _ in self.flat.inputs] + [p for n in self.flat.nodes for p in n.outputs]
+        slots = {pipe: slot for slot, pipe in enumerate(self._pipes)}
+        self._cells = [
+            Cell(node, self.flat.typed[node.name], self.pushing(node.name), slots) for node in self.flat.nodes
+        ]
+        self._shown = [(output, slots[pipe]) for output, pipe in self.flat.outputs]
+        self._oracles = {oracle: slots[oracle] for oracle in self.flat.oracles}
+        self._empty = [ABSENT] * len(self._pipes)
+        self._width = self.flat.widths
+        self._wide = [self._width[pipe] != 1 for pipe in self._pipes]
+        self._plan = [cell.plan(index, self._wide) for index, cell in enumerate(self._cells)]
+        self._advance = self._advance_clocked if self.flat.clocked else self._advance_fronts
+        self._sources = self.flat.inputs
+        self._holds = [domain.__contains__ for _, domain in self.flat.inputs]
+        self._positions = {name: i for i, (name, _) in enumerate(self.flat.inputs)}
+        self._inside = [
+            (index, cell.node.pending) for index, cell in enumerate(self._cells) if cell.node.pending in self.flat.rooms
+        ]
+        self._bounded = [
+            (queue, self.capacities[name], name) for name, queue in self.lines.items() if name in self.capacities
+        ]
+        self.reset()
+
+    def _checked(self, capacities: Mapping[str, int]) -> dict[str, int]:
+        capacities = {name: size for name, size in capacities.items() if name not in self.flat.rooms}
+        for name, capacity in capacities.items():
+            if name not in self.flat.queues:
+                raise unknown(self.flat.ports.of, "queue", name, self.flat.queues)
+            if capacity < 0:
+                raise PipelineError(f"the capacity of queue '{name}' is {capacity}", hint="0 is the least")
+        return dict(capacities)
+
+    def pushing(self, name: str) -> Push:
+        """What the processor of this name is stepped with: where executors differ."""
+        return self.flat.typed[name].step
+
+    def observe(self, observed: Callable[[Cell], Push]) -> None:
+        """Step processors with what is made of them, for who looks at a run from outside."""
+        for cell in self._cells:
+            cell.step = observed(cell)
+        self._plan = [cell.plan(index, self._wide) for index, cell in enumerate(self._cells)]
+
+    def reset(self) -> None:
+        """Back to the state before the first event."""
+        for cell in self._cells:
+            cell.reset()
+        self._states = [cell.processor.initial() for cell in self._cells]
+        self._ended = [False] * len(self._sources)
+        self._closed = False
+        self.steps = 0
+        """Number of steps so far; the first one is step 0."""
+
+    def lengths(self) -> dict[str, int]:
+        """Queue name to the number of events waiting now."""
+        found = {name: len(queue) for name, queue in self.lines.items()}
+        return found | {name: self._states[index][0] for index, name in self._inside} if self._inside else found
+
+    @cached_property
+    def lines(self) -> Mapping[str, deque[Value]]:
+        """The queues themselves: the events waiting now, oldest first. To be looked at only."""
+        pairs = (pair for cell in self._cells for pair in zip(cell.node.queues, cell.queues, strict=True))
+        return dict(pairs)
+
+    def contents(self) -> dict[str, tuple[Value, ...]]:
+        """Queue name to the events waiting now, oldest first."""
+        return {name: tuple(queue) for name, queue in self.lines.items()}
+
+    @property
+    def states(self) -> dict[str, State]:
+        """The state of every processor now, by name."""
+        return {cell.node.name: state for cell, state in zip(self._cells, self._states, strict=True)}
+
+    # --- what comes in --------------------------------------------------------------------------------------
+
+    def _admitted(self, position: int, value: Value) -> Value:
+        if self._closed:
+            self._check_open(position)
+        name, domain = self._sources[position]
+        if not self._holds[position](value):
+            raise DomainError(
+                f"step {self.steps}: {value!r} on input '{name}' is not a value of {domain}",
+                hint="True and False are not numbers: use 1 and 0"
+                if isinstance(value, bool)
+                else "declare the input with a domain that has it",
+            ).at(step=self.steps)
+        return value
+
+    def _check_open(self, position: int) -> None:
+        name, _ = self._sources[position]
+        if self._ended[position]:
+            raise PipelineError(
+                f"step {self.steps}: input '{name}' has ended",
+                hint="call reset() to start afresh",
+            ).at(step=self.steps)
+
+    def _close_inputs(self, name: str | None) -> None:
+        """Take no more events on one input, or on all that are still open."""
+        names = [name] if name is not None else [n for n, i in self._positions.items() if not self._ended[i]]
+        if not names:
+            raise PipelineError(f"all inputs of {self.flat.ports.of} have ended", hint="call reset() to start afresh")
+        positions = [self.flat.ports.position(each) for each in names]
+        for position in positions:
+            self._check_open(position)
+        for position in positions:
+            self._ended[position] = self._closed = True
+
+    # --- a step ---------------------------------------------------------------------------------------------
+
+    def _advance_clocked(self, current: list[Any]) -> None:
+        """One step where some processors work on steps."""
+        before, fed = self._states.copy(), 0
+        when = self.steps
+        contents: list[list[Value]] = [[] if value is ABSENT else [value] for value in current]
+        for slot in self._oracles.values():
+            contents[slot] = []  # it shows what counts
+
+        def oracle(pipe: str) -> Value | None:
+            said = current[self._oracles[pipe]]
+            return said if said is not ABSENT else self.oracle(pipe) if self.oracle else None
+
+        try:
+            for index, cell in enumerate(self._cells):
+                arrivals = [contents[slot] for slot in cell.sources]
+                if cell.clocked:
+                    self._states[index], emitted = cell.tick(before[index], contents, oracle, when)
+                    cell.carry(emitted, contents)
+                elif any(arrivals):
+                    fed = index + 1
+                    self._states[index], emitted = cell.feed(before[index], arrivals, when)
+                    cell.carry(emitted, contents)
+            self._check_capacities()
+        except BaseException:
+            for cell in self._cells[:fed]:
+                cell.unfeed()
+            self._states = before
+            raise
+        for cell in self._cells[:fed]:
+            cell.settle()
+        for slot in self._oracles.values():
+            current[slot] = ABSENT
+        for slot, events in enumerate(contents):
+            if events:
+                current[slot] = events if self._wide[slot] else events[0]
+        self.steps += 1
+
+    def _advance_fronts(self, current: list[Any]) -> None:
+        """One step over the pipes' contents, in place: an event, or a list of events on a pipe of another width."""
+        states = self._states
+        before = states.copy()
+        met: list[Cell] = []
+        cell = None
+        nothing = found = ABSENT
+        front: tuple[Any, ...] | None = ()
+        try:
+            for index, cell, step, source, target, wide, targets in self._plan:
+                if source >= 0:
+                    value = current[source]
+                    if value is ABSENT:
+                        continue
+                    front = (value,)
+                elif source == JOINED:
+                    met.append(cell)
+                    front = cell.join(current)
+                    if front is None:
+                        continue
+                else:
+                    several, cell = cell, None  # it says itself what failed
+                    self._advance_several(index, several, current, met)
+                    continue
+                found = nothing
+                found = states[index], results = step(states[index], front)
+                if target >= 0:
+                    (emitted,) = results
+                    if wide:
+                        current[target] = list(events_of(emitted)) or ABSENT
+                    elif emitted[0]:
+                        current[target] = emitted[1]
+                else:
+                    for (slot, many), emitted in zip(targets, results, strict=True):
+                        if many:
+                            current[slot] = list(events_of(emitted)) or ABSENT
+                        elif emitted[0]:
+                            current[slot] = emitted[1]
+            cell = None
+            if self._bounded:
+                self._check_capacities()
+        except BaseException as error:
+            for touched in reversed(met):
+                touched.unjoin()
+            states[:] = before
+            if cell is None or not isinstance(error, Exception):
+                raise
+            raise failure(self.steps, cell.node, front or (), error, found) from error
+        self.steps += 1
+
+    def _advance_several(self, index: int, cell: Cell, current: list[Any], met: list[Cell]) -> None:
+        """All fronts of one processor in a step, where several can be complete."""
+        arrivals: list[Sequence[Value]] = []
+        for slot in cell.sources:
+            carried = current[slot]
+            arrivals.append(() if carried is ABSENT else carried if self._wide[slot] else (carried,))
+        if any(arrivals):
+            met.append(cell)
+            self._states[index], emitted = cell.feed(self._states[index], arrivals, self.steps)
+            for number, slot in enumerate(cell.targets):
+                events: list[Value] = []
+                for results in emitted:
+                    events += events_of(results[number])
+                if events:
+                    current[slot] = events if self._wide[slot] else events[0]
+
+    def _check_capacities(self) -> None:
+        for queue, capacity, name in self._bounded:
+            if len(queue) > capacity:
+                raise self._overflow(self.steps, name, len(queue))
+
+    def _overflow(self, step: int, queue: str, length: int) -> Overflow:
+        return Overflow(
+            f"step {step}: queue '{queue}' of {self.flat.ports.of} overflows: "
+            f"its capacity is {self.capacities[queue]} and {length} events would wait",
+            hint="give it a larger capacity",
+            queue=queue,
+        ).at(step=step)
+
+    # --- the end of streams ---------------------------------------------------------------------------------
+
+    def _end(self, name: str | None) -> list[list[Value]]:
+        """End inputs; what every pipe carries then."""
+        before = self._saved()
+        self._close_inputs(name)
+        try:
+            contents = self._drain()
+            self._check_capacities()
+        except BaseException:
+            self._go_back(before)
+            raise
+        finally:
+            for cell in self._cells:
+                cell.settle()
+        self.steps += 1
+        return contents
+
+    def _drain(self) -> list[list[Value]]:
+        """Let the processors whose inputs have all ended finish; the events on every pipe meanwhile."""
+        contents: list[list[Value]] = [[] for _ in self._pipes]
+        over = self._ended + [False] * (len(self._pipes) - len(self._ended))
+        when = self.steps
+        for index, cell in enumerate(self._cells):
+            sources = cell.sources
+            if cell.clocked:
+                sources = sources[:1]  # what oracles say has no end
+                ends = over[sources[0]]
+                self._states[index], emitted = cell.tick(self._states[index], contents, lambda _: None, when, ends=ends)
+            else:
+                self._states[index], emitted = cell.feed(
+                    self._states[index], [contents[slot] for slot in sources], when
+                )
+            if all(over[slot] for slot in sources):
+                emitted += cell.finish(self._states[index], when)
+                for slot in cell.targets:
+                    over[slot] = True
+            cell.carry(emitted, contents)
+        return contents
+
+    # --- as it was ------------------------------------------------------------------------------------------
+
+    def _saved(self) -> tuple[int, bool, list[bool], list[State], list[Saved]]:
+        """A copy of what can change."""
+        cells = [cell.save() for cell in self._cells]
+        return self.steps, self._closed, self._ended.copy(), self._states.copy(), cells
+
+    def _go_back(self, saved: Any) -> None:
+        """To what was saved."""
+        self.steps, self._closed, self._ended, self._states, cells = saved
+        for cell, each in zip(self._cells, cells, strict=True):
+            cell.restore(each)

@@ -1,0 +1,156 @@
+"""A pipeline per key of a Spark DataFrame.
+
+The rows of a key are brought together (a shuffle by key), sorted within the partition, and fed to the pipeline from
+Arrow batches (`mapInArrow`). A key's rows are never in memory all at once, so a stream may be of any length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import Domain
+from workbench.core.program import Ported, Program
+from workbench.errors import InputError, did_you_mean
+from workbench.events.columns import kind
+from workbench.executors.spark.columns import output_schema
+from workbench.executors.spark.executors import Choice, choose
+from workbench.executors.spark.runner import Layout, Runner
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+WHOLE = ("tinyint", "smallint", "int", "bigint")
+FLOATS = ("float", "double")
+ORDERED = (*WHOLE, *FLOATS, "string", "date", "timestamp", "timestamp_ntz")
+
+
+def run_keyed(
+    pipeline: Program, dataframe: DataFrame, *, key: str, order: str | Sequence[str], backend: str = "auto"
+) -> DataFrame:
+    """Run a pipeline once for each key: its rows, in their order, are the steps of the streams, which then end.
+
+    Parameters
+    ----------
+    pipeline: its inputs are columns of the same names; a null is no event in this step.
+    key: the column that tells the streams apart.
+    order: the column or columns that order the rows of a key: numbers, texts, dates or times. No two rows of a key may
+        agree in all of them.
+    backend: `numba`, `reference`, or `auto` for the first of them that runs the pipeline.
+
+    Returns
+    -------
+    A row per step in which something came out: the key, `step` (counted from 0 for each key) and a column per output,
+    null where that output had nothing. It is lazy, as DataFrames are; the workers need `workbench` on their path.
+
+    Raises
+    ------
+    InputError: a column is missing, or of a type that does not fit its input.
+    Refused: no executor runs the pipeline.
+
+    What workers meet (a value outside its domain, two rows of the same order) reaches you as an exception of Spark's
+    with our message; inside `with workbench.executors.spark.carry.brought_back():` it is the error itself.
+    """
+    orders = (order,) if isinstance(order, str) else tuple(order)
+    if not orders:
+        raise InputError("a DataFrame has no order of its own", hint="say which column orders the rows: order='time'")
+    choice = choose(pipeline, backend)
+    return run_located(choice, laid_out(dataframe, pipeline, Layout(key, orders)))
+
+
+@dataclass(frozen=True)
+class Log:
+    """Rows with the columns of a layout.
+
+    Attributes
+    ----------
+    key_type: Spark's type of the key.
+    """
+
+    rows: DataFrame
+    layout: Layout
+    key_type: str
+
+
+def run_located(choice: Choice, log: Log) -> DataFrame:
+    """Run a pipeline on the rows of a log."""
+    schema = output_schema(choice.pipeline, log.layout.key, log.key_type)
+    ordered = log.rows.repartition("key").sortWithinPartitions("key", *(f"o{i}" for i in range(log.layout.width)))
+    return ordered.mapInArrow(Runner(choice, log.layout), schema)
+
+
+def laid_out(frame: DataFrame, program: Ported, layout: Layout, place: Sequence[Column] = ()) -> Log:
+    """The rows of a frame as a log, with their `place` behind what the user orders by.
+
+    Raises
+    ------
+    InputError: a column is missing, or of a type that does not fit what it is for.
+    """
+    types = dict(frame.dtypes)
+    for name in (layout.key, *layout.orders):
+        known(name, types, "column")
+    see_key(layout.key, types[layout.key])
+    orders = [*(ordering(frame, name, types[name]) for name in layout.orders), *place]
+    columns = [frame[f"`{layout.key}`"].alias("key"), *(column.alias(f"o{i}") for i, column in enumerate(orders))]
+    return Log(frame.select(*columns, *inputs(program, frame)), layout, types[layout.key])
+
+
+def known(name: str, columns: Sequence[str] | dict[str, str], what: str) -> None:
+    """InputError with a suggestion where a column is not there."""
+    if name not in columns:
+        raise InputError(f"the log has no {what} '{name}'", hint=did_you_mean(name, list(columns)))
+
+
+def see_key(name: str, kind_of: str) -> None:
+    """InputError where a column does not tell streams apart: of floats, which are seldom equal, or of no scalars."""
+    if kind_of.startswith((*FLOATS, "struct", "array", "map", "variant")):
+        raise InputError(
+            f"the key '{name}' is of type {kind_of}, which does not tell streams apart", hint="cast it to string"
+        )
+
+
+def ordering(frame: DataFrame, name: str, kind_of: str) -> Column:
+    """A column as something that Spark and workers order in the same way: whole numbers, floats or texts.
+
+    Raises
+    ------
+    InputError: its type has no order of use here.
+    """
+    from pyspark.sql import functions as F
+
+    column = frame[f"`{name}`"]
+    if kind_of not in ORDERED:
+        raise InputError(
+            f"column '{name}' is of type {kind_of}, which does not order rows", hint=f"use one of {', '.join(ORDERED)}"
+        )
+    if kind_of.startswith("timestamp"):
+        return F.unix_micros(column.cast("timestamp"))
+    if kind_of == "date":
+        return F.unix_date(column)
+    return column.cast("long") if kind_of in WHOLE else column.cast("double") if kind_of in FLOATS else column
+
+
+def inputs(program: Ported, frame: DataFrame) -> list[Column]:
+    """The columns of the inputs, as `columns` wants them; InputError if one is missing, or of another type."""
+    types = dict(frame.dtypes)
+    found = []
+    for i, (name, domain) in enumerate(program.ports.domains.items()):
+        known(name, types, "column for input")
+        found.append(_input(frame[f"`{name}`"], name, types[name], domain).alias(f"x{i}"))
+    return found
+
+
+def _input(column: Any, name: str, given: str, domain: Domain) -> Any:
+    from pyspark.sql import functions as F
+
+    wanted = kind(domain)
+    fitting = {"long": WHOLE, "double": (*WHOLE, *FLOATS), "boolean": ("boolean",), "string": ("string",)}[wanted]
+    if given in fitting:
+        return column.cast(wanted)
+    if wanted == "string" and given.startswith(("struct<", "array<", "map<")):
+        return F.to_json(column, {"ignoreNullFields": "false"})
+    raise InputError(
+        f"column '{name}' is of type {given}, and input '{name}' carries {domain}",
+        hint=f"cast it: withColumn('{name}', col('{name}').cast('{wanted}'))",
+    )

@@ -1,0 +1,141 @@
+"""Spark sessions: what has to be there, and what is said where it is not."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import workbench
+from workbench.errors import SparkError
+from workbench.executors.spark.carry import told
+
+LOCAL = "local[*]"
+JAVA_OPTIONS = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+"""What every Java gets; further options of a driver are to be added to these."""
+INSTALL_JAVA = "install a Java runtime, 17 or newer (Debian: apt-get install default-jre-headless)"
+_HERE = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?")
+_CLUSTER = re.compile(r"spark://[^\s,]+:\d+(,[^\s,]+:\d+)*")
+_WAIT = 8.0
+_EXECUTORS = 120.0
+
+
+def java(otherwise: str = "") -> str:
+    """The path of a Java program that answers.
+
+    Parameters
+    ----------
+    otherwise: what can be done without Java, for the hint.
+
+    Raises
+    ------
+    SparkError: there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    hint = f"{INSTALL_JAVA}, or {otherwise}" if otherwise else INSTALL_JAVA
+    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if found is None:
+        where = f"JAVA_HOME={home}" if home else "no 'java' on PATH"
+        raise SparkError(f"Spark needs Java, and there is none: {where}", hint=hint)
+    done = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SparkError(f"Spark needs Java, and it does not run: {done.stderr.strip()}", where=found, hint=hint)
+    return found
+
+
+def reachable(master: str) -> None:
+    """SparkError if nothing answers at `spark://host:port`, where Spark would spend minutes; or it is no master."""
+    if _HERE.fullmatch(master):
+        return
+    if not _CLUSTER.fullmatch(master):
+        raise SparkError(f"'{master}' is no Spark master", hint="there are local[2], local[*], and spark://host:port")
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        with contextlib.suppress(OSError, ValueError), socket.create_connection((host, int(port)), timeout=_WAIT):
+            return
+    raise SparkError(
+        f"no Spark master answers at {master}", hint="start one, or leave --master away to use this machine"
+    )
+
+
+def session(master: str = LOCAL, *, name: str = "workbench", otherwise: str = "", **settings: str) -> Any:
+    """A Spark session, the one that there is or a new one.
+
+    Parameters
+    ----------
+    master: `local[2]`, `local[*]` (a thread per core) or `spark://host:port`.
+    name: what Spark calls the application.
+    otherwise: what can be done without Java, for the hint.
+    settings: Spark's own, e.g. `**{"spark.executor.memory": "2g"}`.
+
+    Raises
+    ------
+    SparkError: Spark or Java is missing, or the master cannot be reached.
+    """
+    try:
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise SparkError("pyspark is not installed", hint="pip install 'workbench[spark]'") from error
+    java(otherwise)
+    reachable(master)
+    home = str(Path(workbench.__file__).resolve().parent.parent)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    paths = os.pathsep.join(dict.fromkeys([home, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
+    builder = SparkSession.builder.master(master).appName(name)
+    given = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": JAVA_OPTIONS,
+        "spark.executorEnv.PYTHONPATH": paths,
+        "spark.driver.host": "127.0.0.1" if master.startswith("local") else _address(master),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.task.maxFailures": "8",  # a worker that is lost takes all its tasks with it
+        **settings,
+    }
+    for name, value in given.items():
+        builder = builder.config(name, value)
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = paths  # for the Python workers of a local master
+    try:
+        made = builder.getOrCreate()
+        _wait_for_executors(made, master)
+        return made
+    except SparkError:
+        raise
+    except Exception as error:
+        raise SparkError(f"Spark does not start: {told(error)}", where=master) from error
+    finally:
+        os.environ.pop("PYTHONPATH")
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
+
+
+def _wait_for_executors(spark: Any, master: str) -> None:
+    """SparkError where a cluster gives us nobody to work: Spark itself would wait for ever, and say nothing."""
+    deadline = time.monotonic() + _EXECUTORS
+    while not master.startswith("local") and spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
+        if time.monotonic() > deadline:
+            spark.stop()
+            raise SparkError(
+                f"no worker of {master} gave us an executor within {_EXECUTORS:.0f} s",
+                hint="it needs a worker with a free core and as much memory as spark.executor.memory says",
+            )
+        time.sleep(0.2)
+
+
+def _address(master: str) -> str:
+    """The address of this machine that the master's machine can reach."""
+    host, _, port = master.removeprefix("spark://").split(",")[0].rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=_WAIT) as link:
+        return str(link.getsockname()[0])

@@ -1,0 +1,189 @@
+"""The table of backends: everything that speaks of several of them reads it.
+
+The rule of this module: a backend is one file in `executors/backends`, or in the folder `backends` of an extension,
+with a `ROW`. Rows are read to show help, so a row imports what it runs when it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import InputError, PipelineError, Refused, did_you_mean
+from workbench.extensions import rows
+
+if TYPE_CHECKING:
+    from workbench.core.program import Program
+    from workbench.executors.backend import Backend, Oracle
+
+
+@dataclass(frozen=True)
+class BackendOption:
+    """An option of `workbench run` that is for some backends only.
+
+    Parameters
+    ----------
+    help: what it means to this backend; empty where the command declares it itself.
+    how: what argparse is told of it; the type `positive` is a number from 1 on.
+    """
+
+    flag: str
+    help: str = ""
+    how: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a backend is started with.
+
+    Parameters
+    ----------
+    options: those of the command line, by name; without a command line a backend's own defaults hold.
+    oracle: what makes faults strike.
+    closing: what has to be closed when the run is over.
+    say: tells the user something, beside the output.
+    progress: a context that shows a text, or what a function returns, while something takes long.
+    """
+
+    options: argparse.Namespace = field(default_factory=argparse.Namespace)
+    oracle: Oracle | None = None
+    closing: ExitStack = field(default_factory=ExitStack)
+    say: Callable[[str], object] = lambda _: None
+    progress: Callable[..., Any] = nullcontext
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """The value of an option, the default where it is not given."""
+        value = getattr(self.options, name, None)
+        return default if value is None else value
+
+
+@dataclass(frozen=True)
+class BackendRow:
+    """One backend.
+
+    Parameters
+    ----------
+    name, what: what it is called, and what it does, in a line.
+    make: makes it run a program, whose graph has what was chosen for it: a domain for `int`, capacities, faults; None
+        where it runs none step by step.
+    keyed: makes what runs many traces of a program (see `Batch.events`), for `--key`.
+    whole: runs a program on a whole log, and reads and writes it, all that `workbench run` would do.
+    kinds: the kinds of programs that it runs, as `Program.kind` names them; none: all, by their graphs.
+    like: the form in which it runs processors (`core.processor.Form`); what they refuse to it, they refuse to this one.
+    options: those of `workbench run` that are for this backend and not for all.
+    needs: Python packages and programs that it cannot do without, and how each is installed.
+    compared: how `conform` compares it; without a contender of its own, what it runs is compared step by step.
+    rank: its place among the others.
+    """
+
+    name: str
+    what: str
+    make: Callable[[Program, Start], Backend] | None = None
+    keyed: Callable[[Program, Start], Any] | None = None
+    whole: Callable[[Program, Start], None] | None = None
+    kinds: tuple[str, ...] = ()
+    like: str = "reference"
+    options: tuple[BackendOption, ...] = ()
+    needs: Mapping[str, str] = field(default_factory=dict)
+    compared: str = "step by step"
+    rank: int = 100
+
+    @property
+    def runs(self) -> bool:
+        """Whether `workbench run` has it."""
+        return self.make is not None or self.whole is not None
+
+    @property
+    def said(self) -> str:
+        """What it does, and for which programs, where it is not for all."""
+        return f"{self.what} ({self.only})" if self.kinds else self.what
+
+    @property
+    def only(self) -> str:
+        """The kinds of programs that it runs: `rule sets only`."""
+        return f"{' and '.join(f'{kind}s' for kind in self.kinds)} only"
+
+    def takes(self, kind: str) -> bool:
+        """Whether it is for programs of this kind."""
+        return not self.kinds or kind in self.kinds
+
+
+_FAULTS = "let the faults of the file and of --fault strike at random, the same ones for the same N (default: 0)"
+FAULTS = (
+    BackendOption("--fault"),
+    BackendOption("--seed", _FAULTS, {"type": int, "metavar": "N"}),
+    BackendOption("--rate", "the probability that a fault strikes (default: 0.1)", {"type": float, "metavar": "P"}),
+)
+THREADS = {"type": "positive", "metavar": "N"}
+REASSOCIATE = BackendOption(
+    "--reassociate",
+    "in several threads floats may be added and multiplied in another order; results differ by rounding",
+    {"action": "store_true"},
+)
+KEY = BackendOption("--key", "a trace for each value of this column", {"metavar": "COLUMN"})
+NUMBA = {"numba": "pip install 'workbench[fast]'"}
+"""What several backends have; `--fault` is an option of many commands."""
+
+
+@functools.cache
+def backend_rows() -> Mapping[str, BackendRow]:
+    """The backends by name, in the order in which they are shown."""
+    return rows("workbench.executors.backends")
+
+
+def backend_row(name: str) -> BackendRow:
+    """The backend of that name; PipelineError with a suggestion if there is none."""
+    try:
+        return backend_rows()[name]
+    except KeyError:
+        raise PipelineError(f"there is no backend '{name}'", hint=did_you_mean(name, backend_rows())) from None
+
+
+def backend_options(parser: argparse.ArgumentParser) -> None:
+    """`--backend`, and the options of the backends, each with those that have it."""
+    rows = [row for row in backend_rows().values() if row.runs]
+    told = "; ".join(f"{row.name}: {row.said}" for row in rows)
+    parser.add_argument(
+        "--backend", choices=[row.name for row in rows], default=rows[0].name,
+        help=f"what runs it (default: {rows[0].name}). {told}",
+    )  # fmt: skip
+    group = parser.add_argument_group("of some backends")
+    flags: dict[str, list[tuple[BackendOption, str]]] = {}
+    for row in rows:
+        for option in row.options:
+            if option.help:
+                flags.setdefault(option.flag, []).append((option, row.name))
+    for flag, users in flags.items():
+        helps = dict.fromkeys(option.help for option, _ in users)
+        texts = (f"{', '.join(name for option, name in users if option.help == text)}: {text}" for text in helps)
+        group.add_argument(flag, help="; ".join(texts), **users[0][0].how)
+
+
+def given(options: argparse.Namespace, *names: str) -> str:
+    """Those of the options that are on the command line: `--seed, --rate`."""
+    values = ((name, getattr(options, name.replace("-", "_"), None)) for name in names)
+    return ", ".join(f"--{name}" for name, value in values if value is not None and value is not False and value != [])
+
+
+def refuse_kind(row: BackendRow, program: Program) -> None:
+    """Refused, with the backends that it is for, where a program is none for this one."""
+    if not row.takes(program.kind):
+        others = ", ".join(other.name for other in backend_rows().values() if other.runs and other.takes(program.kind))
+        raise Refused(
+            f"{program.ports.of} is not supported by backend '{row.name}': it runs {row.only}; available on: {others}."
+        )
+
+
+def refuse_foreign(row: BackendRow, options: argparse.Namespace) -> None:
+    """InputError where an option of another backend is given."""
+    rows, own = backend_rows().values(), {option.flag for option in row.options}
+    others = dict.fromkeys(option.flag for other in rows for option in other.options if option.flag not in own)
+    if foreign := given(options, *(flag.removeprefix("--") for flag in others)):
+        first = foreign.partition(",")[0]
+        users = (f"--backend {other.name}" for other in rows if any(option.flag == first for option in other.options))
+        hint = f"leave it out, or add {' or '.join(users)}"
+        raise InputError(f"not for the {row.name} backend: {foreign}", hint=hint)

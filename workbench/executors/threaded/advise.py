@@ -1,0 +1,352 @@
+"""The advisor: where threads would pay, by the paper's cost model, and what they do when they are tried.
+
+A run is measured processor by processor; from that the gain of each pattern is predicted (Multiple Threads, sections
+4.2 to 4.4), with what threads cost here and the cores that are free, as if the work gave up Python's lock; then the
+pattern is tried on the same events, in turn with runs that have no threads. Everything is measured several times, and
+what is smaller than the differences between these times is not promised.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Self, TypeVar
+
+from workbench.core.domain import Value
+from workbench.core.kinds import Push
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import State, Stepped
+from workbench.core.program import Program
+from workbench.errors import InputError
+from workbench.executors.pending import Done, Pending
+from workbench.executors.reference.cell import Cell
+from workbench.executors.reference.executor import Reference
+from workbench.executors.threaded.certificate import Certificate
+from workbench.executors.threaded.executor import Threaded, default_placement
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.threaded.overhead import Overhead, overhead, taken
+from workbench.executors.threaded.placement import Placement, balanced
+from workbench.processors.held.group import flatten
+
+T = TypeVar("T")
+
+WORTH = 1.1
+"""The measured gain from which a pattern is worth its threads."""
+
+ENOUGH = 30
+"""Steps without which nothing is promised."""
+
+REPEAT = 5
+"""Runs of which the median is taken."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a run without threads costs, in seconds for each step.
+
+    Attributes
+    ----------
+    processors: by name, in the order of the pipeline.
+    total: of everything.
+    busy: of a processor of the machine: the total, but for what was waited for.
+    """
+
+    processors: Mapping[str, float]
+    total: float
+    busy: float = 0.0
+
+    @property
+    def rest(self) -> float:
+        """What is spent around the processors."""
+        return max(0.0, self.total - sum(self.processors.values()))
+
+
+class Gain(NamedTuple):
+    """Throughput relative to that without threads, measured or predicted several times."""
+
+    low: float
+    middle: float
+    high: float
+
+    @classmethod
+    def of(cls, gains: Iterable[float]) -> Self:
+        """The least, the median and the greatest."""
+        found = sorted(gains)
+        return cls(found[0], statistics.median(found), found[-1])
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One way to use threads.
+
+    Attributes
+    ----------
+    pattern: in words.
+    predicted, measured: what it gains.
+    cores: how many were used when it was tried, on average.
+    """
+
+    pattern: str
+    placement: Placement
+    predicted: Gain
+    measured: Gain
+    cores: float = 1.0
+
+    @property
+    def worth(self) -> bool:
+        """Whether it gained something whenever it was tried."""
+        return self.measured.middle >= WORTH and self.measured.low >= 1
+
+
+@dataclass(frozen=True)
+class Advised:
+    """What was found, the best advice first."""
+
+    profile: Profile
+    overhead: Overhead
+    threads: int
+    steps: int
+    advice: Sequence[Advice] = field(default_factory=tuple)
+
+    @property
+    def best(self) -> Advice | None:
+        """The advice to follow, if any."""
+        return next(filter(self.promises, self.advice), None)
+
+    def promises(self, advice: Advice) -> bool:
+        """Whether it gained something, on events enough to say so."""
+        return advice.worth and self.steps >= ENOUGH
+
+    @property
+    def conclusion(self) -> str:
+        """One sentence."""
+        if self.best is not None:
+            return f"worth it: {self.best.pattern}"
+        if not self.advice:
+            return "no pattern fits: nothing to cut, to pipeline, or to copy that costs enough"
+        if self.steps < ENOUGH:
+            return f"too few events to say: {self.steps}, and {ENOUGH} are the least"
+        if max(each.predicted.high for each in self.advice) < WORTH:
+            return f"not worth it: {self._too_little}"
+        tried = self.advice[0]
+        if tried.measured.high >= WORTH:
+            return (
+                f"not clear: {tried.pattern} gained between {tried.measured.low:.2f} and {tried.measured.high:.2f},"
+                " more and less than nothing; take a larger sample, while nothing else uses the machine"
+            )
+        return f"not worth it: it was tried and gained nothing; {self._why_nothing(tried)}"
+
+    @property
+    def _too_little(self) -> str:
+        if self._no_core:
+            return f"no other core is free (work for {self.threads + 1} threads got {self.overhead.cores:.1f} cores)"
+        return "what would run at the same time is too little beside what threads cost"
+
+    @property
+    def _no_core(self) -> bool:
+        return self.overhead.cores < 1.3 and self.profile.busy * 2 > self.profile.total  # who waits needs none
+
+    def _why_nothing(self, tried: Advice) -> str:
+        used = f"{tried.cores:.1f} cores were used"
+        if tried.cores > 1.3:
+            return f"threads did work at the same time ({used}), and handing over cost what that gained"
+        if self._no_core:
+            return f"no other core was free ({used})"
+        if tried.cores < 0.7:
+            return f"most of the time the threads waited ({used}), for each other or for the same thing"
+        free = f"and {self.overhead.cores:.1f} were free"
+        return f"one thread worked at a time ({used}, {free}): its work holds Python's lock"
+
+
+def advise(
+    pipeline: Program,
+    steps: Sequence[Mapping[str, Value]],
+    threads: int,
+    certificates: Mapping[str, Certificate] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Advised:
+    """Profile a pipeline on some steps, predict what threads would gain, and try it.
+
+    Parameters
+    ----------
+    threads: beside the caller's.
+    certificates: of processors that may be pipelined (`workbench.certify_nodes`).
+    progress: told what is being tried.
+
+    Raises
+    ------
+    InputError: there are no events.
+    """
+    streams = pipeline.ports.received(steps)  # steps without events are left out, as they cost nothing
+    if not any(streams.values()):
+        raise InputError("there are no events to measure")
+    progress("measuring the run without threads")
+    plain = Reference(pipeline)
+    found = profile(pipeline, streams)
+    progress("measuring what threads cost")
+    costs = [overhead(threads, found.total) for _ in range(REPEAT)]
+    advice = []
+    for pattern, placement, seconds in _candidates(
+        flatten(pipeline), found, costs, threads, certificates or {}, streams
+    ):
+        progress(f"trying: {pattern}")
+        with ThreadManager(threads) as manager:
+            gains, cores = _tried(plain, Threaded(pipeline, manager, placement), streams)
+        advice.append(Advice(pattern, placement, Gain.of(found.total / each for each in seconds), gains, cores))
+    middle = sorted(costs, key=lambda each: each.queue)[len(costs) // 2]
+    longest = max(map(len, streams.values()))
+    return Advised(found, middle, threads, longest, sorted(advice, key=lambda each: -each.measured.middle))
+
+
+# --- measuring ------------------------------------------------------------------------------------------------
+
+
+def profile(pipeline: Program, streams: Mapping[str, Sequence[Value]]) -> Profile:
+    """What each processor takes for a step, in the fastest of some runs."""
+    running = Reference(pipeline)
+    spent = dict.fromkeys((node.name for node in running.flat.nodes), 0)
+    running.observe(lambda cell: _timed(cell.step, cell.node.name, spent))
+    steps = max(map(len, streams.values()))
+    found = []
+    for _ in range(REPEAT):
+        running.reset()
+        spent.update(dict.fromkeys(spent, 0))
+        busy = time.process_time()
+        total = taken(partial(running.run, streams))
+        busy = time.process_time() - busy
+        each = {name: took * 1e-9 / steps for name, took in spent.items()}
+        found.append(Profile(each, total / steps, busy / steps))
+    return min(found, key=lambda each: each.total)
+
+
+def pushes(flat: Pipeline, name: str, streams: Mapping[str, Sequence[Value]]) -> list[Sequence[float]]:
+    """The seconds of each push into a copy that a processor keeps, for each of its steps."""
+    manager = _Pushes()
+    found: list[Sequence[float]] = []
+
+    def kept(cell: Cell) -> Push:
+        push = cell.step
+
+        def step(state: State, front: tuple[Any, ...]) -> Stepped:
+            manager.taken = []
+            result = push(state, front)
+            found.append(manager.taken)
+            return result
+
+        return step if cell.node.name == name else push
+
+    running = Threaded(flat, ThreadManager(0), Placement(copies={name: manager}))
+    running.observe(kept)
+    running.run(streams)
+    return found
+
+
+class _Pushes(ThreadManager):
+    """Does all work at once, in the caller's thread, and keeps how long it took."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.grants = True
+        self.taken: list[float] = []
+
+    def start(self, work: Callable[[], T]) -> Pending[T]:
+        begin = time.perf_counter()
+        done = Done(work)
+        self.taken.append(time.perf_counter() - begin)
+        return done
+
+
+def _timed(push: Push, name: str, spent: dict[str, int]) -> Push:
+    clock = time.perf_counter_ns
+
+    def step(state: State, front: tuple[Any, ...]) -> Stepped:
+        start = clock()
+        result = push(state, front)
+        spent[name] += clock() - start
+        return result
+
+    return step
+
+
+def _tried(plain: Reference, threaded: Reference, streams: Mapping[str, Sequence[Value]]) -> tuple[Gain, float]:
+    """The gain in runs in turn, so that what else goes on meets both, and how many cores the second one used."""
+    gains, cores = [], []
+    for _ in range(REPEAT):
+        plain.reset()
+        threaded.reset()
+        without = taken(partial(plain.run, streams))
+        busy = time.process_time()
+        seconds = taken(partial(threaded.run, streams))
+        gains.append(without / seconds)
+        cores.append((time.process_time() - busy) / seconds)
+    return Gain.of(gains), statistics.median(cores)
+
+
+# --- the cost model -------------------------------------------------------------------------------------------
+
+
+def _candidates(
+    flat: Pipeline,
+    found: Profile,
+    costs: Sequence[Overhead],
+    threads: int,
+    certificates: Mapping[str, Certificate],
+    streams: Mapping[str, Sequence[Value]],
+) -> Iterator[tuple[str, Placement, list[float]]]:
+    """The patterns that fit the pipeline, and the seconds they are predicted to take for a step, by these costs."""
+    if flat.clocked:
+        return  # such pipelines go step by step
+    each = found.processors
+
+    def predicted(model: Callable[[Overhead], float]) -> list[float]:
+        return [max(model(cost), found.busy / cost.cores) for cost in costs]
+
+    for parts in range(2, min(threads + 1, len(flat.nodes)) + 1):
+        cuts = balanced(flat, parts, list(each.values()))
+        seconds = predicted(partial(pulled, flat, found, cuts=cuts))
+        yield f"PullGroup: cut before {', '.join(cuts)}", Placement(cuts), seconds
+    for name, certificate in certificates.items():
+        if each[name] * 4 > found.total:  # less would not be noticed
+            model = partial(pipelined, flat, found, threads=threads, name=name, history=certificate.history)
+            seconds = predicted(model)
+            yield f"Pipelined: {name}", Placement(pipelined={name: certificate}), seconds
+    for name in sorted(default_placement(flat, 0).copies):
+        if each[name] * 4 > found.total:
+            made, steps = pushes(flat, name, streams), max(map(len, streams.values()))
+            seconds = predicted(partial(copied, found, threads=threads, made=made, steps=steps))
+            yield f"NonBlocking: the copies in {name}", Placement(copies=frozenset({name})), seconds
+
+
+def pulled(flat: Pipeline, found: Profile, costs: Overhead, cuts: Sequence[str]) -> float:
+    """Section 4.3: parts that work ahead take as long as the slowest, max(T1, T2); the last one is the reader's."""
+    parts = [0.0]
+    for node in flat.nodes:
+        if node.name in cuts:
+            parts.append(costs.queue)
+        parts[-1] += found.processors[node.name]
+    parts[-1] += found.rest
+    return max(parts)
+
+
+def pipelined(flat: Pipeline, found: Profile, costs: Overhead, threads: int, name: str, history: int) -> float:
+    """Section 4.4: copies of T each in so many threads, beside what comes before and after them."""
+    names = [node.name for node in flat.nodes]
+    place = names.index(name)
+    before = sum(found.processors[each] for each in names[:place]) + costs.task + costs.queue
+    after = sum(found.processors[each] for each in names[place + 1 :]) + found.rest
+    return max(before, history * found.processors[name] / threads, after)
+
+
+def copied(found: Profile, costs: Overhead, threads: int, made: Sequence[Sequence[float]], steps: int) -> float:
+    """Section 4.2 for a run of so many steps, in which these pushes into copies were made."""
+    rest = found.total - sum(map(sum, made)) / steps
+    return max(0.0, rest) + sum(pushed(sum(taken), len(taken), threads, costs) for taken in made if taken) / steps
+
+
+def pushed(seconds: float, copies: int, threads: int, costs: Overhead) -> float:
+    """Section 4.2: n copies of T each take nT one after the other, and T where there is a thread for each."""
+    rounds = -(-copies // min(copies, threads + 1))
+    return seconds / copies * rounds + copies * costs.task

@@ -1,0 +1,286 @@
+"""The threaded executor: the reference executor, with parts of the pipeline in threads.
+
+What flows between the parts are whole steps: everything that a step has put on the pipes so far. A part does one step
+after the other, while the part before it does later ones; a pipelined processor does several at a time. So values,
+order, the step at which something comes out, and errors are those of the reference executor, whatever threads do. One
+step at a time (`step`, `push`) there is nothing to overlap but the pushes into copies (windows); `records`, `run` and
+`trace` work on many steps at once.
+
+After an error in the middle of a stream the parts are at different steps, so the executor wants a `reset`; the records
+of all steps before the error have been given.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from workbench.core.domain import Value
+from workbench.core.kinds import Push, keeps_copies
+from workbench.core.pipeline import Pipeline
+from workbench.core.processor import END
+from workbench.core.program import Program
+from workbench.errors import Overflow, PipelineError
+from workbench.executors.backend import Oracle, StepRecord, Steps
+from workbench.executors.pending import Done, Pending
+from workbench.executors.reference.cell import ABSENT, failure
+from workbench.executors.reference.executor import Reference
+from workbench.executors.threaded.launcher import Launcher, Results
+from workbench.executors.threaded.manager import ThreadManager
+from workbench.executors.threaded.non_blocking import NonBlocking
+from workbench.executors.threaded.placement import Placement, Stage, balanced
+from workbench.executors.threaded.prefetch import CAPACITY, Ahead, check_room
+from workbench.processors.held.group import flatten
+
+
+@dataclass(slots=True)
+class Token:
+    """A step on its way through the parts: what the pipes carry so far."""
+
+    number: int
+    contents: list[list[Value]]
+    ends: bool
+    queues: dict[str, int]
+    overflow: Overflow | None = None
+    """Told after everything else that happens in the step, as by the reference executor."""
+    results: Pending[Results] | None = None
+
+
+Tokens = Iterator[Token]
+
+
+class Threaded(Reference):
+    """A running pipeline whose parts run in threads.
+
+    Parameters
+    ----------
+    pipeline, capacities, oracle: as for `Reference`.
+    manager: grants the threads; with a limit of 0 this is the reference executor.
+    placement: which parts get a thread; None: as many parts as the manager's limit says, of as many processors each,
+        and the copies in windows.
+    ahead: most steps that wait between two parts.
+    """
+
+    name = "threaded"
+
+    def __init__(
+        self,
+        pipeline: Program,
+        manager: ThreadManager,
+        placement: Placement | None = None,
+        *,
+        capacities: Mapping[str, int] | None = None,
+        oracle: Oracle | None = None,
+        ahead: int = CAPACITY,
+    ) -> None:
+        flat = flatten(pipeline)
+        self.manager = manager
+        self.placement = default_placement(flat, manager.limit) if placement is None else placement
+        self.ahead = check_room(ahead)
+        self._parts = self.placement.parts(flat)
+        copies = self.placement.copies
+        managers = copies if isinstance(copies, Mapping) else dict.fromkeys(copies, manager)
+        self._non_blocking = {name: NonBlocking(own) for name, own in managers.items()}
+        self._stages: list[Ahead[Token]] = []
+        self._last: Pending[Any] = Done(lambda: None)
+        super().__init__(pipeline, capacities, oracle)
+
+    def pushing(self, name: str) -> Push:
+        copies = self._non_blocking.get(name)
+        return super().pushing(name) if copies is None else copies.step(self.flat.typed[name])
+
+    def reset(self) -> None:
+        self._stop()  # where Ctrl-C came while it was stopped
+        Done(self._last.wait_for)  # what was begun is no part of what comes now
+        super().reset()
+        self._busy = self._behind = False
+
+    # --- one step at a time ---
+
+    def step(self, events: Mapping[str, Value]) -> StepRecord:
+        self._check_whole()
+        return super().step(events)
+
+    def end(self, name: str | None = None) -> dict[str, list[Value]]:
+        self._check_whole()
+        return super().end(name)
+
+    def push_fast(self, value: Value, input: str | None = None) -> Pending[Any]:
+        """`push`, in a thread if one is granted, after what was begun before it."""
+        return self._begin(partial(self.push, value, input))
+
+    def pull_fast(self, output: str | None = None) -> Pending[Value]:
+        """`pull`, in a thread if one is granted, after what was begun before it."""
+        return self._begin(partial(self.pull, output))
+
+    def _begin(self, work: Callable[[], Any]) -> Pending[Any]:
+        Done(self._last.wait_for)  # its error is told to who waits for it
+        self._last = self.manager.start(work)
+        return self._last
+
+    def _check_whole(self) -> None:
+        if self._busy or self._behind:
+            why = "is in the middle of a stream" if self._busy else "has stopped in the middle of a stream"
+            raise PipelineError(f"{self.flat.ports.of} {why}", hint="call reset() to start afresh")
+
+    # --- many steps at once ---
+
+    def records(self, steps: Steps) -> Generator[StepRecord]:
+        """The records of several steps, in order; steps are read ahead of the records that are taken.
+
+        Raises
+        ------
+        What `step` raises at a step, after the records of the steps before it.
+        """
+        if not self._overlaps:
+            yield from map(self.step, steps)
+            return
+        for token in self._through(steps, watched=True):
+            record = self._record(token.contents)
+            yield StepRecord(record.pipes, record.outputs, token.queues)
+
+    def trace(self, steps: Steps) -> list[StepRecord]:
+        return list(self.records(steps))
+
+    def run(self, streams: Any, *, end: bool = True) -> dict[str, list[Value]]:
+        if not self._overlaps:
+            return super().run(streams, end=end)
+        given = self.flat.ports.streams(streams)
+        fronts = itertools.zip_longest(*given.values(), fillvalue=ABSENT)
+        steps: Iterable[Mapping[str, Value]] = (
+            {name: value for name, value in zip(given, front, strict=True) if value is not ABSENT} for front in fronts
+        )
+        shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
+        for token in self._through(itertools.chain(steps, [END] if end else []), watched=False):
+            for output, slot in self._shown:
+                shown[output] += token.contents[slot]
+        return shown
+
+    @property
+    def _overlaps(self) -> bool:
+        """Whether anything can be done in the steps of a stream at the same time."""
+        parallel = len(self._parts) > 1 or any(part.certificate for part in self._parts)
+        clocked = self.flat.clocked  # they work at steps that bring nothing, too
+        return parallel and not clocked and self.manager.grants
+
+    def _through(self, steps: Steps, *, watched: bool) -> Tokens:
+        """The steps, when they have been through all parts."""
+        self._check_whole()
+        taken = self.steps
+        tokens: Tokens = map(self._admit, steps)
+        stages = self._stages
+        copies: dict[int, Launcher] = {}
+        for part in self._parts:
+            if part.certificate is None:
+                tokens = map(partial(self._advance_part, part, watched), tokens)
+                if part is not self._parts[-1]:
+                    tokens = Ahead(tokens, self.manager, self.ahead)
+                    stages.append(tokens)
+            else:
+                copies[part.start] = self._copies(part)
+                launched = map(partial(self._launch, part, copies[part.start], watched), tokens)
+                stages.append(Ahead(launched, self.manager, self.ahead))
+                tokens = map(partial(self._collect, part), stages[-1])
+        try:
+            self._busy = True
+            for token in tokens:
+                if token.overflow is not None:
+                    raise token.overflow
+                taken += 1
+                yield token
+        finally:
+            self._stop()
+            self._behind = taken != self.steps
+            if not self._behind:
+                for index, each in copies.items():
+                    self._states[index] = each.state()
+            self._busy = False  # at last: if Ctrl-C comes before, it wants a reset
+
+    def _stop(self) -> None:
+        """Let no part go on, and wait until none does."""
+        for stage in self._stages:
+            stage.cancel()
+        for stage in self._stages:
+            stage.close()
+        self._stages.clear()
+
+    # --- the parts: each is used by one thread at a time, and its processors and queues belong to no other ---
+
+    def _admit(self, events: Mapping[str, Value]) -> Token:
+        contents: list[list[Value]] = [[] for _ in self._pipes]
+        if events is END:
+            self._close_inputs(None)
+        for name, value in events.items():
+            position = self.flat.ports.position(name)
+            contents[position] = [self._admitted(position, value)]
+        token = Token(self.steps, contents, events is END, {})
+        self.steps += 1
+        return token
+
+    def _advance_part(self, part: Stage, watched: bool, token: Token) -> Token:
+        contents, when = token.contents, token.number
+        for index in range(part.start, part.stop):
+            cell = self._cells[index]
+            arrivals = [contents[slot] for slot in cell.sources]
+            if any(arrivals):
+                self._states[index], emitted = cell.feed(self._states[index], arrivals, when)
+                cell.carry(emitted, contents)
+                cell.settle()
+            if token.ends:
+                cell.carry(cell.finish(self._states[index], when), contents)
+        self._look(part, watched, token)
+        return token
+
+    def _copies(self, part: Stage) -> Launcher:
+        assert part.certificate is not None
+        copies = Launcher(self._cells[part.start].processor, part.certificate, self.manager)
+        copies.start_from(self._states[part.start])
+        return copies
+
+    def _launch(self, part: Stage, copies: Launcher, watched: bool, token: Token) -> Token:
+        cell = self._cells[part.start]
+        fronts = cell.collect([token.contents[slot] for slot in cell.sources])
+        cell.settle()
+        if fronts:
+            when, node = token.number, cell.node
+            token.results = copies.launch(fronts, lambda _, front, error: failure(when, node, front, error))
+        if token.ends and copies.processor.finishes:
+            self._states[part.start] = copies.state()
+        self._look(part, watched, token)
+        return token
+
+    def _collect(self, part: Stage, token: Token) -> Token:
+        cell = self._cells[part.start]
+        if token.results is not None:
+            results = token.results.wait_for()
+            if results.error is not None:
+                raise results.error
+            cell.carry(results.emitted, token.contents)
+            token.results = None
+        if token.ends:
+            cell.carry(cell.finish(self._states[part.start], token.number), token.contents)
+        return token
+
+    def _look(self, part: Stage, watched: bool, token: Token) -> None:
+        """What the part's queues hold now that the step is over for them."""
+        if watched:
+            inside = (each for each in self._inside if part.start <= each[0] < part.stop)
+            token.queues.update((name, self._states[index][0]) for index, name in inside)
+        for cell in self._cells[part.start : part.stop]:
+            for queue, name in zip(cell.queues, cell.node.queues, strict=True):
+                capacity = self.capacities.get(name)
+                if watched:
+                    token.queues[name] = len(queue)
+                if capacity is not None and len(queue) > capacity and token.overflow is None:
+                    token.overflow = self._overflow(token.number, name, len(queue))
+
+
+def default_placement(flat: Pipeline, limit: int | None) -> Placement:
+    """One part for each thread and one for the caller, of as many processors each; threads for all copies."""
+    threads = os.cpu_count() or 1 if limit is None else limit
+    copies = frozenset(node.name for node in flat.nodes if keeps_copies(flat.typed[node.name]))
+    return Placement(balanced(flat, threads + 1), copies=copies)

@@ -1,0 +1,116 @@
+"""A copy of a processor for each event, each in a thread if one is granted: the core of pipelining.
+
+The rule of this module: what a copy computes depends on nothing but the state it begins with and the fronts it is
+given, so copies can be done in any order and at the same time; their results are kept in the order of the events.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from workbench.core.processor import SHAPE, Emission, Processor, State, Stepped, misshapen
+from workbench.errors import PipelineError
+from workbench.executors.pending import Done, Pending
+from workbench.executors.threaded.certificate import Certificate
+from workbench.executors.threaded.manager import ThreadManager
+
+Front = tuple[Any, ...]
+
+
+class Results(NamedTuple):
+    """What a processor emits on fronts that were launched together."""
+
+    emitted: list[tuple[Emission, ...]]
+    """For each front before the one on which it failed."""
+    error: Exception | None = None
+
+
+FailureOf = Callable[[int, Front, Exception], Exception]
+"""What is raised for an error of the processor on a front, given also its position among those launched together."""
+
+
+class Launcher:
+    """Launches the copies. Used by one thread at a time, in the order of the events.
+
+    Parameters
+    ----------
+    processor: typed.
+    certificate: checked; says how many past fronts a copy is shown. Until it holds, there is one copy, and it sees all.
+    """
+
+    def __init__(self, processor: Processor, certificate: Certificate, manager: ThreadManager) -> None:
+        self.processor = processor
+        self.certificate = certificate
+        self.manager = manager
+        self.start_from(processor.initial())
+
+    def start_from(self, state: State) -> None:
+        """Begin with a state of the processor."""
+        self._base = state
+        self._settled = self.certificate.has_settled(self._base)
+        self._recent: deque[Front] = deque(maxlen=self.certificate.history)
+
+    @property
+    def pipelining(self) -> bool:
+        """Whether there is a copy for each event now: not before it has settled, nor with a limit of 0."""
+        return self._settled and self.manager.grants
+
+    def launch(self, fronts: Sequence[Front], fail: FailureOf) -> Pending[Results]:
+        """Begin with what the processor emits on these fronts, which come after those of earlier launches."""
+        if not self.pipelining:
+            return Done(partial(_results, self.step, fronts, fail))
+        shown = list(self._recent)[-(self.certificate.history - 1) :] if self.certificate.history > 1 else []
+        self._recent.extend(fronts)
+        return self.manager.start(partial(self._copy, self._base, shown, fronts, fail))
+
+    def step(self, front: Front) -> tuple[Emission, ...]:
+        """What the processor emits on the next front, without any copy."""
+        if self._recent:
+            self._base = self.state()
+            self._recent.clear()
+        self._base, emitted = self._stepped(self._base, front)
+        self._settled = self._settled or self.certificate.has_settled(self._base)
+        return emitted
+
+    def state(self) -> State:
+        """A state from which the processor goes on as if it had seen all fronts."""
+        if not self._base and self.certificate.history == 1:
+            return self._base  # there is none
+        return self._after(self._base, self._recent)
+
+    def _copy(self, state: State, shown: Sequence[Front], fronts: Sequence[Front], fail: FailureOf) -> Results:
+        state = self._after(state, shown)
+
+        def step(front: Front) -> tuple[Emission, ...]:
+            nonlocal state
+            state, emitted = self._stepped(state, front)
+            return emitted
+
+        return _results(step, fronts, fail)
+
+    def _stepped(self, state: State, front: Front) -> Stepped:
+        found: Any = self.processor.step(state, front)
+        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], tuple):
+            return found
+        raise PipelineError(misshapen(found, None, self.processor.out_arity), hint=SHAPE)
+
+    def _after(self, state: State, fronts: Iterable[Front]) -> State:
+        for front in fronts:
+            state, _ = self.processor.step(state, front)
+        return state
+
+
+def _results(step: Callable[[Front], tuple[Emission, ...]], fronts: Sequence[Front], fail: FailureOf) -> Results:
+    """One front after the other."""
+    emitted: list[tuple[Emission, ...]] = []
+    for position, front in enumerate(fronts):
+        try:
+            emitted.append(step(front))
+        except Exception as error:
+            told = fail(position, front, error)
+            told.__cause__ = error
+            return Results(emitted, told)
+    return Results(emitted)

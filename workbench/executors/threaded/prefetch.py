@@ -1,0 +1,225 @@
+"""Pre-emptive pulling: what will be asked for is computed before it is (Multiple Threads, section 4.3).
+
+The rule of this module: no thread ever waits for room. The thread that fills a queue ends its work when the queue is
+full and is asked for anew when half of it has been taken. So nothing has to be stopped, a reader that loses interest
+leaves no thread behind, and where no thread is granted the reader computes what it asks for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Generic, Self, TypeVar
+
+from workbench.errors import PipelineError
+from workbench.executors.pending import Done
+from workbench.executors.threaded.manager import ThreadManager, ThreadTask
+from workbench.executors.threaded.primitives import Gates
+
+T = TypeVar("T")
+
+CAPACITY = 64
+"""Events that a queue holds where nothing else is said."""
+
+
+def check_room(capacity: int) -> int:
+    """The capacity; PipelineError where no event would ever fit."""
+    if type(capacity) is not int or capacity < 1:
+        raise PipelineError(
+            f"a queue of what is computed ahead has room for at least one event, not for {capacity!r}",
+            hint=f"give it a whole number from 1 on, or leave it out: it is {CAPACITY} then",
+        )
+    return capacity
+
+
+class Cancelled(PipelineError):
+    """Somebody asked for an event of what has been closed, or connected anew since."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no event can be pulled: this has been closed", hint="call connect(x=iterable) to start afresh"
+        )
+
+
+class Prefetch(Generic[T]):
+    """Pulls ahead of its reader, in a thread of the manager's when one is granted.
+
+    Parameters
+    ----------
+    pulls: for each output, what gives its next event, or raises StopIteration at its end. They are called by one
+        thread at a time, though not always by the same.
+    manager: asked for the thread.
+    capacity: most events that wait at each output.
+
+    An error of a pull is given to the reader of that output in its place; nothing more is pulled for it until the
+    error has come there. Pulling goes on when the reader asks again.
+
+    Who pulls has the turn. Ctrl-C may come to a reader anywhere; it gives the turn back that it may have.
+    """
+
+    def __init__(self, pulls: Mapping[str, Callable[[], T]], manager: ThreadManager, capacity: int = CAPACITY) -> None:
+        self.manager = manager
+        self.capacity = check_room(capacity)
+        self._pulls = dict(pulls)
+        self._queues: dict[str, deque[Done[T]]] = {name: deque() for name in pulls}
+        self._open = dict.fromkeys(pulls, True)
+        self._turn: object = None
+        """Of whoever is pulling; None: nobody is."""
+        self._closed = False
+        self._task: ThreadTask[None] | None = None
+        self._lock = manager.primitives.RLock()
+        self._changes = Gates(manager.primitives)
+        """Those that wait for an event, or for the end of the turn."""
+
+    def pull(self, name: str) -> T:
+        """The next event of an output; StopIteration at its end, Cancelled when closed."""
+        queue, turn = self._queues[name], object()
+        done: Done[T] | None = None
+        try:
+            while done is None:
+                with self._lock:
+                    if queue:
+                        done = queue.popleft()
+                        self._refill()
+                        continue
+                    if self._closed:
+                        raise Cancelled
+                    if not self._open[name]:
+                        raise StopIteration
+                    if self._turn is None and not self._begin():
+                        self._turn = turn
+                        break
+                    gate = self._changes.shut()
+                gate.acquire()
+            value = self._pulls[name]() if done is None else done.wait_for()
+        except StopIteration:
+            self._open[name] = False
+            raise
+        finally:
+            if self._turn is turn:
+                self._end(turn)
+        return value
+
+    @property
+    def off(self) -> bool:
+        """Whether nothing has been pulled ahead and no thread would be granted: the reader may do without this."""
+        if self.manager.grants or self._turn is not None or self._closed:
+            return False
+        return self._task is None or not any(self._queues.values())  # without a task nothing was ever put into one
+
+    def start(self) -> None:
+        """Begin before the first event is asked for."""
+        with self._lock:
+            self._refill()
+
+    def close(self) -> None:
+        """Give nothing more, and wait until nobody pulls: for the event that is being computed, if one is."""
+        self.cancel()
+        while True:
+            with self._lock:
+                if self._turn is None:
+                    break
+                gate = self._changes.shut()
+            gate.acquire()
+        if self._task is not None:
+            self._task.wait_for()
+
+    def cancel(self) -> None:
+        """Give nothing more, without waiting."""
+        with self._lock:
+            self._closed = True
+            for queue in self._queues.values():
+                queue.clear()
+            self._changes.open()
+
+    def _end(self, turn: object) -> None:
+        """Give the turn back; done again if it is interrupted."""
+        try:
+            self._give_back(turn)
+        except BaseException:  # Ctrl-C
+            self._give_back(turn)
+            raise
+
+    def _give_back(self, turn: object) -> None:
+        with self._lock:
+            if self._turn is turn:
+                self._turn = None
+            self._changes.open()
+
+    # --- called with the lock ---
+
+    def _refill(self) -> None:
+        """Ask for a thread where an output has become half empty."""
+        if self._turn is not None or self._closed or not self.manager.grants:
+            return
+        if any(len(self._queues[name]) * 2 <= self.capacity for name in self._wanted()):
+            self._begin()
+
+    def _begin(self) -> bool:
+        """Ask for a thread that fills the queues; if none is granted, the reader may pull."""
+        turn = object()
+        granted = False
+        try:
+            self._turn = turn
+            task = self.manager.try_start(partial(self._fill, turn))
+            if task is not None:
+                self._task = task
+                granted = True
+        finally:  # after Ctrl-C, too: if the thread has begun nevertheless, it finds that its turn is over
+            if not granted:
+                self._turn = None
+        return granted
+
+    def _wanted(self) -> Iterator[str]:
+        """The outputs that events can be pulled for."""
+        for name, is_open in self._open.items():
+            queue = self._queues[name]
+            if is_open and not (queue and queue[-1].failed):
+                yield name
+
+    def _emptiest(self) -> str | None:
+        """The output to pull for next; None where there is no room, no need, or threading has been turned off."""
+        if self._closed or not self.manager.grants:
+            return None
+        least = min(((len(self._queues[name]), name) for name in self._wanted()), default=(self.capacity, ""))
+        return least[1] if least[0] < self.capacity else None
+
+    # --- without the lock ---
+
+    def _fill(self, turn: object) -> None:
+        """Pull until all queues are full, or have ended or failed."""
+        done: Done[T] | None = None
+        name: str | None = None
+        while True:
+            with self._lock:
+                if self._turn is not turn:
+                    return
+                if done is not None and name is not None:
+                    self._keep(name, done)
+                name = self._emptiest()
+                if name is None:
+                    self._turn = None
+                self._changes.open()
+            if name is None:
+                return
+            done = Done(self._pulls[name], carries=BaseException)  # this is a thread: it goes to the reader
+
+    def _keep(self, name: str, done: Done[T]) -> None:
+        if done.ended:
+            self._open[name] = False
+        elif not self._closed:
+            self._queues[name].append(done)
+
+
+class Ahead(Prefetch[T]):
+    """An iterator that is pulled ahead of its reader."""
+
+    def __init__(self, events: Iterator[T], manager: ThreadManager, capacity: int = CAPACITY) -> None:
+        super().__init__({"": events.__next__}, manager, capacity)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> T:
+        return self.pull("")

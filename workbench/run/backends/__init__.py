@@ -1,5 +1,0 @@
-"""The backends, one file each with a `ROW` (`workbench.run.table`), found automatically."""
-
-from workbench.extensions import extended
-
-__path__.extend(extended("backends"))
