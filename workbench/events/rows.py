@@ -182,17 +182,13 @@ class RowReader(ABC):
         ------
         InputError: one cannot be read, and where it lies.
         """
-        return (step for _, step in self.numbered(rows, shown))
-
-    def numbered(self, rows: Iterator[tuple[int, Any]], shown: str) -> Iterator[tuple[int, InputEvents]]:
-        """The same with the number of each row."""
         for number, row in rows:
             try:
                 step = self.step(row)
             except InputError as error:
                 raise error.retold(where=f"{shown}:{number}") from error
             if step is not None:
-                yield number, step
+                yield step
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """All rows of a file, in blocks of columns where the format has them and all inputs have arrays."""
