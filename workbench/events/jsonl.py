@@ -8,22 +8,84 @@ key is the input's name).
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Value
 from workbench.core.fields import Record
 from workbench.errors import InputError
-from workbench.events.columns import Where
-from workbench.events.rows import InputEvents, LineReader, RowWriter
+from workbench.events import lines as lines_of
+from workbench.events.columns import Where, arrow_type
+from workbench.events.lines import BOM, is_text, whole_lines
+from workbench.events.rows import InputEvents, LineReader, LogBlock, RowWriter
 from workbench.events.values import UnreadableError, dump_json, from_json, parse_json, short, short_json, to_json
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
 
 
 class JsonReader(LineReader):
     """One JSON value a line."""
 
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, str]]:
-        return enumerate(lines, 1)
+    def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, str]]:
+        """As in every format; `first` lines of the file come before these."""
+        return enumerate(lines, first + 1)
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """Lines that are there, in columns where each is one object beyond doubt."""
+        first = 0
+        for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
+            block = block if first else block.removeprefix(BOM)
+            yield LogBlock(partial(self._steps, block, shown, first), partial(self._columns, block))
+            first += len(block.splitlines()) if b"\r" in block else block.count(b"\n")
+
+    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+        if (table := self._table(block)) is not None:
+            from workbench.events.tables import table_steps
+
+            if (steps := table_steps(table, self.domains)) is not None:
+                return steps
+        lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
+        return self.located(self.rows(lines, shown, first), shown)
+
+    def _columns(self, block: bytes) -> dict[str, EventArray] | None:
+        table = self._table(block) if self.plain else None
+        if table is None:
+            return None
+        from workbench.events.tables import given_arrays
+
+        return given_arrays(table, self.domains)
+
+    def _table(self, lines: bytes) -> Any:
+        """The events as an Arrow table; None where Arrow finds less in the lines, or more, than we do.
+
+        To Arrow an object may go over several lines, and a line may have several: not where each line begins with a
+        brace and ends with one, and there are as many objects as lines.
+        """
+        count = lines.count(b"\n")
+        if (
+            len(lines) < lines_of.FEW or not self.flat or not find_spec("pyarrow") or not is_text(lines)
+            or not (lines.startswith(b"{") and lines.endswith(b"}\n"))
+            or not lines.count(b"\n{") + 1 == lines.count(b"}\n") == count
+        ):  # fmt: skip
+            return None
+        import pyarrow as pa
+        from pyarrow import json as arrow
+
+        try:
+            table = arrow.read_json(
+                pa.BufferReader(lines),
+                arrow.ReadOptions(block_size=len(lines) + 1),
+                arrow.ParseOptions(
+                    pa.schema([(name, arrow_type(domain)) for name, domain in self.domains.items()]),
+                    unexpected_field_behavior="infer" if self.ignore else "error",
+                ),
+            )
+        except pa.ArrowInvalid:
+            return None
+        return table if table.num_rows == count else None
 
     def step(self, row: str) -> InputEvents | None:
         if not row.strip():

@@ -1,7 +1,7 @@
-"""Reading events from CSV, JSON lines and Parquet.
+"""Reading events from files of any format.
 
-The rule of this module: files are streamed; what the formats allow, `csv`, `jsonl` and `parquet` say. What a name ends
-with tells the format, and an ending that tells none is refused; without one the first bytes tell.
+The rule of this module: files are streamed; what the formats allow, their modules say. What a name ends with tells the
+format, and an ending that tells none is refused; without one the first bytes tell.
 """
 
 from __future__ import annotations
@@ -14,20 +14,16 @@ from pathlib import Path
 from typing import IO, Literal
 
 from workbench.core.program import Ported
-from workbench.events.csv import CsvReader
-from workbench.events.files import Format, format_of, opened, readable, shown_name, sniffed
-from workbench.events.jsonl import JsonReader
-from workbench.events.parquet import ParquetReader
+from workbench.events.files import format_of, opened, readable, shown_name, sniffed
 from workbench.events.rows import InputEvents, LogBlock, RowReader
-
-READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader, "parquet": ParquetReader}
+from workbench.events.table import format_row
 
 
 def read_events(
     path: str | Path,
     program: Ported,
     *,
-    format: Format | None = None,
+    format: str | None = None,
     extra: Literal["error", "ignore"] = "error",
     stdin: IO[bytes] | None = None,
 ) -> Iterator[InputEvents]:
@@ -35,7 +31,8 @@ def read_events(
 
     Parameters
     ----------
-    path: `.csv`, `.jsonl` (`.ndjson`, `.json`), `.parquet`, also with `.gz`; without an ending the first bytes tell.
+    path: `.csv`, `.jsonl`, `.parquet`, ... (`table.endings`), also with `.gz` or `.zst`; without an
+        ending the first bytes tell.
     format: overrides what the name says.
     extra: what to do with columns or keys that are no inputs.
 
@@ -44,10 +41,11 @@ def read_events(
     InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
     """
     with _reading(path, program, format, stdin, ignore=extra == "ignore") as (reader, lines, shown):
-        yield from reader.located(reader.rows(lines, shown), shown)
+        for block in reader.blocks(lines, shown):
+            yield from block.steps()
 
 
-def read_blocks(path: str | Path, program: Ported, *, format: Format | None = None) -> Iterator[LogBlock]:
+def read_blocks(path: str | Path, program: Ported, *, format: str | None = None) -> Iterator[LogBlock]:
     """The same in blocks, for who can take columns; those of a block are read before the next block is asked for."""
     with _reading(path, program, format) as (reader, lines, shown):
         for block in reader.blocks(lines, shown):
@@ -56,13 +54,13 @@ def read_blocks(path: str | Path, program: Ported, *, format: Format | None = No
 
 @contextmanager
 def _reading(
-    path: str | Path, program: Ported, format: Format | None, stdin: IO[bytes] | None = None, *, ignore: bool = False
+    path: str | Path, program: Ported, format: str | None, stdin: IO[bytes] | None = None, *, ignore: bool = False
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
-            kind = READERS[format or format_of(path) or sniffed(stream)]
-            yield kind(program, ignore=ignore), lines, shown_name(path)
+            row = format_row(format or format_of(path) or sniffed(stream))
+            yield row.reader(program, ignore=ignore), lines, shown_name(path)
         finally:
             lines.detach()
 

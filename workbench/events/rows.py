@@ -16,7 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 from workbench.core.domain import Value
 from workbench.core.program import Ported
 from workbench.errors import DomainError, InputError, did_you_mean
-from workbench.events.columns import Where, has_array, to_column
+from workbench.events.columns import Where, as_json, has_array, to_column
+from workbench.events.files import is_stream
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -89,6 +90,11 @@ class RowReader(ABC):
         """Whether the events of all inputs have arrays."""
         return bool(self.domains) and all(map(has_array, self.domains.values()))
 
+    @property
+    def flat(self) -> bool:
+        """Whether they are plain cells, in text, too."""
+        return bool(self.domains) and not any(map(as_json, self.domains.values()))
+
     def unknown(self, what: str, name: str) -> InputError:
         """The error for a column or a key that is no input."""
         return InputError(f"{what} '{name}' is no input of the {self.kind}", hint=did_you_mean(name, self.domains))
@@ -158,6 +164,11 @@ class RowWriter(ABC):
         """The rows of an Arrow table (`arrays.shown_table`)."""
         for row in table.to_pylist():
             self.row({name: value for name, value in row.items() if value is not None})
+
+    def flush(self) -> None:
+        """Show what has been written, where somebody may wait for it."""
+        if is_stream(self.shown):
+            self.stream.flush()
 
     def end(self) -> None:  # noqa: B027 - most have nothing to do
         """What is still to be written, when no error has come between."""

@@ -10,27 +10,27 @@ import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.events.table import format_row, shown_formats
 from workbench.executors.table import Start, backend_options
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer
 
-FORMATS = ("csv", "jsonl", "parquet")
-
 
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
+    files = " or ".join([format_row(name).endings[0] for name in shown_formats()])
     parser.add_argument(
         "--input",
         required=True,
         metavar="FILE",
-        help="a .csv, .jsonl or .parquet file (also .gz), or -; for spark also a folder",
+        help=f"a {files} file (also .gz, .zst), or -; for spark also a folder",
     )
-    parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first bytes)")
     parser.add_argument(
-        "--output", default="-", metavar="FILE", help="a .csv, .jsonl or .parquet file (default: standard output)"
+        "--format", choices=shown_formats(), help="of the input (default: by its name, or its first bytes)"
     )
+    parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
