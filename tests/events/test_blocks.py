@@ -98,11 +98,6 @@ def by_rows(path: Path, program: Ports):
         lines.detach()
 
 
-@pytest.fixture(autouse=True)
-def columns_of_few_rows(monkeypatch):
-    monkeypatch.setattr(lines_of, "FEW", 0)
-
-
 def same(found) -> tuple:
     events, error = found
     return [{name: (type(value), repr(value)) for name, value in step.items()} for step in events], error

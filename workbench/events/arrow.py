@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from workbench.errors import InputError
@@ -14,7 +14,7 @@ class ArrowFileReader(BatchReader):
 
     called = "a file of Arrow"
 
-    def open(self, file: IO[bytes], shown: str) -> tuple[Any, Iterator[Any]]:
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import ipc
 
         if file.read(4) == b"FEA1":
@@ -22,7 +22,7 @@ class ArrowFileReader(BatchReader):
             raise InputError("this is Feather of version 1, from before Arrow had a format", where=shown, hint=hint)
         file.seek(0)
         found = ipc.open_file(file)
-        return found.schema, map(found.get_batch, range(found.num_record_batches))
+        return found.schema, lambda _: map(found.get_batch, range(found.num_record_batches))
 
 
 class ArrowStreamReader(BatchReader):
@@ -31,11 +31,11 @@ class ArrowStreamReader(BatchReader):
     called = "a stream of Arrow"
     streamed = True
 
-    def open(self, file: IO[bytes], shown: str) -> tuple[Any, Iterator[Any]]:
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import ipc
 
         found = ipc.open_stream(file)
-        return found.schema, iter(found)
+        return found.schema, lambda _: iter(found)
 
 
 class ArrowFileWriter(BatchWriter):
@@ -43,7 +43,7 @@ class ArrowFileWriter(BatchWriter):
 
     called = "a file of Arrow"
 
-    def open(self, file: IO[bytes], schema: Any) -> Any:
+    def target(self, file: IO[bytes], schema: Any) -> Any:
         from pyarrow import ipc
 
         return ipc.new_file(file, schema)
@@ -54,7 +54,7 @@ class ArrowStreamWriter(BatchWriter):
 
     called = "a stream of Arrow"
 
-    def open(self, file: IO[bytes], schema: Any) -> Any:
+    def target(self, file: IO[bytes], schema: Any) -> Any:
         from pyarrow import ipc
 
         return ipc.new_stream(file, schema)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
@@ -20,7 +20,7 @@ from workbench.errors import InputError
 from workbench.events.columns import arrow_type, as_json, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import UnreadableError, from_json, from_text, short
+from workbench.events.values import from_json, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -57,34 +57,30 @@ class BatchReader(RowReader):
     """Whether it is read from its beginning to its end."""
 
     @abstractmethod
-    def open(self, file: IO[bytes], shown: str) -> tuple[Any, Iterator[Any]]:
-        """The schema of a file, and its record batches."""
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        """The schema of a file, and what reads record batches, of which these columns are needed."""
 
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        for first, batch in self._batches(lines, shown):
-            yield from _numbered(first, batch)
+    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
+        for first, columns in self._batches(lines, shown):
+            yield from self._numbered(first, columns)
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        for first, batch in self._batches(lines, shown):
-            yield LogBlock(partial(self._steps, first, batch, shown), partial(self._columns, batch))
+        for first, columns in self._batches(lines, shown):
+            yield LogBlock(partial(self._steps, first, columns, shown), partial(self._arrays, columns))
 
-    def _steps(self, first: int, batch: Any, shown: str) -> Iterator[InputEvents]:
-        if self.flat:
-            from workbench.events.tables import table_steps
+    def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
+        steps = self.steps_of(columns.__getitem__) if self.flat else None
+        return self.located(self._numbered(first, columns), shown) if steps is None else steps
 
-            if (steps := table_steps(batch, self.domains)) is not None:
-                return steps
-        return self.located(_numbered(first, batch), shown)
-
-    def _columns(self, batch: Any) -> dict[str, EventArray] | None:
+    def _arrays(self, columns: Mapping[int, Any]) -> dict[str, EventArray] | None:
         if not self.plain:
             return None
-        from workbench.events.tables import given_arrays
+        from workbench.events.arrays import given_array
 
-        return given_arrays(batch, self.domains)
+        return self.arrays(lambda i, domain: given_array(domain, columns[i]))
 
-    def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Any]]:
-        """The columns of the inputs in successive rows, with the number of the first one."""
+    def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
+        """The Arrow columns that are used, in successive rows, with the number of the first one."""
         if self.streamed:
             yield from self._taken(cast(IO[bytes], lines.buffer), shown)
             return
@@ -94,39 +90,38 @@ class BatchReader(RowReader):
                 raise InputError(f"{self.called} cannot be read from a pipe", where=shown, hint=hint)
             yield from self._taken(file, shown)
 
-    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, Any]]:
+    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
         with batches_of(self.called, shown):
-            schema, batches = self.open(file, shown)
+            schema, read = self.source(file, shown)
         try:
-            held = self.held(schema.names)
+            self.opened(schema.names)
         except InputError as error:
             raise error.retold(where=shown) from error
-        names = [name for name in held if name is not None]
-        first = 1
+        assert self.columns is not None
+        used, first = {i: self.columns.names[i] for i in self.columns.used}, 1
         with batches_of(self.called, shown):
-            for whole in batches:
-                for start in range(0, whole.num_rows, LARGE):
-                    batch = whole.slice(start, LARGE).select(names)
-                    yield first, batch
-                    first += batch.num_rows
+            for batch in read(list(used.values())):
+                for start in range(0, batch.num_rows, LARGE):
+                    part = batch.slice(start, LARGE)
+                    yield first, {i: part.column(name) for i, name in used.items()}
+                    first += part.num_rows
 
-    def step(self, row: Mapping[str, Any]) -> InputEvents:
-        found: InputEvents = {}
-        for name, cell in row.items():
-            if cell is not None:
-                try:
-                    found[name] = from_cell(cell, self.domains[name])
-                except UnreadableError as error:
-                    raise error.refusal(f"column '{name}'", short(repr(cell))) from error
-        return found
+    def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
+        assert self.columns is not None
+        count = len(next(iter(columns.values()), ()))
+        for start in range(0, count, BATCH):
+            nothing = [None] * min(BATCH, count - start)
+            cells = (
+                columns[i].slice(start, BATCH).to_pylist() if i in columns else nothing
+                for i in range(len(self.columns.names))
+            )  # fmt: skip
+            yield from enumerate(zip(*cells, strict=True), first + start)
 
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return None if cell is None else from_cell(cell, domain)
 
-def _numbered(first: int, batch: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    names = batch.schema.names
-    for start in range(0, batch.num_rows, BATCH):
-        cells = (column.to_pylist() for column in batch.slice(start, BATCH).columns)
-        for number, row in enumerate(zip(*cells, strict=True), first + start):
-            yield number, dict(zip(names, row, strict=True))
+    def shown(self, cell: Any) -> str:
+        return short(repr(cell))
 
 
 def from_cell(value: Any, domain: Domain) -> Value:
@@ -149,11 +144,11 @@ class BatchWriter(RowWriter):
             import pyarrow as pa
 
             self._schema = pa.schema([(name, arrow_type(domain)) for name, domain in self.domains.items()])
-            self._writer = self.open(cast(IO[bytes], cast(io.TextIOWrapper, stream).buffer), self._schema)
+            self._writer = self.target(cast(IO[bytes], cast(io.TextIOWrapper, stream).buffer), self._schema)
         self._rows: list[Mapping[str, Value]] = []
 
     @abstractmethod
-    def open(self, file: IO[bytes], schema: Any) -> Any:
+    def target(self, file: IO[bytes], schema: Any) -> Any:
         """What has `write_table` and `close`."""
 
     def row(self, events: Mapping[str, Value]) -> None:

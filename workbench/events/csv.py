@@ -18,10 +18,11 @@ from workbench.core.domain import Bool, Domain, Enum, Integer, Integers, Range, 
 from workbench.core.program import Ported
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
-from workbench.events.columns import Where, arrow_type, plain_integers
+from workbench.events.column_map import ColumnMap
+from workbench.events.columns import arrow_type
 from workbench.events.files import not_text
 from workbench.events.lines import BOM, arriving, is_text, see_length, whole_rows
-from workbench.events.rows import InputEvents, LineReader, LogBlock, RowWriter
+from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import UnreadableError, from_text, short, to_text
 
 if TYPE_CHECKING:
@@ -43,11 +44,9 @@ class _Rows(NamedTuple):
     """What ends them."""
 
 
-class CsvReader(LineReader):
+class CsvReader(RowReader):
     """Rows of cells under a header."""
 
-    header: Sequence[str | None] | None = None
-    """The input in each column; None before the first row."""
     between = ","
 
     def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, list[str]]]:
@@ -55,7 +54,9 @@ class CsvReader(LineReader):
         found = csv.reader(lines, strict=True, delimiter=self.between)
         try:
             for row in found:
-                yield first + found.line_num, row
+                number = first + found.line_num
+                if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
+                    yield number, row
         except csv.Error as error:
             raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{first + found.line_num}") from error
 
@@ -68,14 +69,11 @@ class CsvReader(LineReader):
                 rest = rest.removeprefix(BOM)
             if last and rest and not rest.endswith(b"\n"):
                 rest += b"\n"
-            if self.header is None:
-                begun = self._first(rest, shown, last=last)
-                if begun.error:
-                    raise begun.error
-                if next(self.located(iter(begun.rows), shown), None) is None:
-                    first, rest = begun.lines, rest[begun.used :]
-                if self.header is None:
+            if self.columns is None:
+                begun = self._header(rest, shown, last=last)
+                if begun is None:
                     continue
+                first, rest = begun[0], rest[begun[1] :]
             see_length(rest, shown)
             cut = whole_rows(rest, self.between)
             if cut is None or (last and cut < len(rest)):
@@ -87,20 +85,25 @@ class CsvReader(LineReader):
                 first, rest = found.lines, rest[found.used :]
             elif cut:
                 block, rest = rest[:cut], rest[cut:]
-                yield LogBlock(partial(self._steps, block, shown, first), partial(self._columns, block))
+                yield LogBlock(partial(self._steps, block, shown, first), partial(self._arrays, block))
                 first += block.count(b"\n")
 
-    def _first(self, data: bytes, shown: str, *, last: bool) -> _Rows:
-        """The first row, where it is there as a whole."""
+    def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
+        """The lines and the bytes that the names of the columns take, if any; None where they have not come yet."""
         end = data.find(b"\n") + 1
         while end:
-            found = self._found(data[:end], shown, 0, last=last and end == len(data), most=1)
-            if found.rows or found.error:
-                return found
-            end = data.find(b"\n", end) + 1
-        return _Rows([], 0, 0, None)
+            texts = data[:end].splitlines(keepends=True)
+            found = csv.reader((text.decode() for text in texts), strict=True, delimiter=self.between)
+            try:
+                begins = self._is_header(next(found), f"{shown}:1")
+                return (found.line_num, sum(map(len, texts[: found.line_num]))) if begins else (0, 0)
+            except csv.Error as error:
+                end = data.find(b"\n", end) + 1
+                if not end and last:
+                    raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{found.line_num}") from error
+        return None
 
-    def _found(self, data: bytes, shown: str, first: int, *, last: bool, most: int = -1) -> _Rows:
+    def _found(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
         """The rows of a text, but for one at its end that may go on."""
         texts = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
         taken = 0
@@ -115,8 +118,6 @@ class CsvReader(LineReader):
         try:
             for row in self.rows(lines(), shown, first):
                 rows.append(row)
-                if len(rows) == most:
-                    break
         except (InputError, UnicodeDecodeError) as error:
             if taken <= len(texts) or last:
                 told = error if isinstance(error, InputError) else not_text(error, f"{shown}:{first + taken}")
@@ -130,49 +131,48 @@ class CsvReader(LineReader):
             raise found.error
 
     def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        if (table := self._table(block)) is not None:
-            from workbench.events.tables import table_steps
-
-            if (steps := table_steps(table, self.domains)) is not None:
-                return steps
+        table = self._table(block) if self.flat else None
+        steps = None if table is None else self.steps_of(lambda i: table[str(i)])
+        if steps is not None:
+            return steps
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
 
-    def _columns(self, block: bytes) -> dict[str, EventArray] | None:
+    def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
         table = self._table(block) if self.plain else None
         if table is None:
             return None
-        from workbench.events.tables import given_arrays
+        from workbench.events.arrays import given_array
 
-        return given_arrays(table, self.domains)
+        return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks()))
 
     def _table(self, lines: bytes) -> Any:
-        """The events as an Arrow table; None where Arrow finds less in the lines, or more, than we do."""
-        if len(lines) < lines_of.FEW or not self.flat or not find_spec("pyarrow") or not is_text(lines):
+        """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
+        if len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines):
             return None
         import pyarrow as pa
         from pyarrow import csv as arrow
 
         from workbench.events.tables import blank
 
-        assert self.header is not None
-        held = {str(i): name for i, name in enumerate(self.header) if name is not None}
-        types = {i: arrow_type(self.domains[name]) for i, name in held.items()}
+        assert self.columns is not None
+        types = {str(i): arrow_type(domain) for i, domain in self.columns.used.items()}
         if pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
             return None
         texts = pa.dictionary(pa.int32(), pa.string())
         quoted = b'"' in lines
+        names = [str(i) for i in range(len(self.columns.names))]
         try:
             table = arrow.read_csv(
                 pa.BufferReader(lines),
-                arrow.ReadOptions(column_names=[str(i) for i in range(len(self.header))], block_size=len(lines) + 1),
+                arrow.ReadOptions(column_names=names, block_size=len(lines) + 1),
                 arrow.ParseOptions(
                     delimiter=self.between, quote_char='"' if quoted else False, newlines_in_values=quoted,
                     ignore_empty_lines=False,
                 ),
                 arrow.ConvertOptions(
                     column_types={i: texts if pa.types.is_string(kind) else kind for i, kind in types.items()},
-                    include_columns=list(held),
+                    include_columns=list(types),
                     null_values=[""],
                     true_values=["true", "True", "TRUE", "1"],
                     false_values=["false", "False", "FALSE", "0"],
@@ -181,33 +181,38 @@ class CsvReader(LineReader):
             )  # fmt: skip
         except pa.ArrowInvalid:
             return None
-        return None if blank(table) else table.rename_columns(list(held.values()))
+        return None if blank(table) else table
 
-    def step(self, row: Sequence[str]) -> InputEvents | None:
-        if self.header is None:
-            if not self._headerless(row):
-                self.header = self.held(names(row))
-                return None
-            self.header = [self.only]
-        if not row:
-            return {}
-        see_width(row, len(self.header))
-        found: InputEvents = {}
-        for name, cell in zip(self.header, row, strict=True):
-            if name is not None and cell.strip():
-                try:
-                    found[name] = from_text(cell, self.domains[name])
-                except UnreadableError as error:
-                    raise refused(name, cell, error) from error
-        return found
+    def cells(self, row: Sequence[str]) -> Sequence[str]:
+        assert self.columns is not None
+        if row:
+            see_width(row, len(self.columns.names))
+        return row
+
+    def cell(self, cell: str, domain: Domain) -> Value | None:
+        return from_text(cell, domain) if cell.strip() else None
+
+    def shown(self, cell: str) -> str:
+        return f"'{short(cell)}'"
+
+    def _is_header(self, row: Sequence[str], where: str) -> bool:
+        """Whether this first line is one; the columns are known then."""
+        try:
+            if self._headerless(row):
+                self.open(ColumnMap((str(self.only),), {str(self.only): 0}, self.domains))
+                return False
+            self.opened(names(row))
+        except InputError as error:
+            raise error.retold(where=where) from error
+        return True
 
     def _headerless(self, row: Sequence[str]) -> bool:
         """Whether this first line is an event of the only input already."""
-        if self.only is None or len(row) > 1 or names(row) == [self.only]:
+        if self.only is None or len(row) > 1 or self.reading.columns or names(row) == [self.only]:
             return False
         try:
-            if row and row[0].strip():
-                from_text(row[0], self.domains[self.only])
+            if row:
+                self.cell(row[0], self.domains[self.only])
         except UnreadableError as error:
             raise InputError(
                 f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
@@ -215,32 +220,10 @@ class CsvReader(LineReader):
             ) from error
         return True
 
-    def values(self, name: str, rows: Sequence[str], where: Where) -> list[Value | None]:
-        domain = self.domains[name]
-        known: dict[str, Value] = {}  # cells that are alike are read once
-        found = []
-        for row, cell in enumerate(rows):
-            if cell not in known:
-                try:
-                    known[cell] = from_text(cell, domain) if cell.strip() else None
-                except UnreadableError as error:
-                    raise refused(name, cell, error, where(row)) from error
-            found.append(known[cell])
-        return found
-
-    def column(self, name: str, rows: Sequence[str], where: Where) -> Any:
-        found = plain_integers(self.domains[name], rows)
-        return super().column(name, rows, where) if found is None else found
-
 
 def names(row: Sequence[str]) -> list[str]:
     """The names in a header."""
     return [cell.strip() for cell in row]
-
-
-def refused(name: str, cell: str, error: UnreadableError, where: str = "") -> InputError:
-    """The error for a cell that cannot be read."""
-    return error.refusal(f"column '{name}'", f"'{short(cell)}'", where)
 
 
 def see_width(row: Sequence[str], width: int) -> None:

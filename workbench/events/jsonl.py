@@ -1,8 +1,7 @@
 """JSON lines, read and written.
 
 The rule of this format: one object a line, input to value, where a missing or null input carries no event; empty lines
-are passed over. A program with one input may have the bare value instead (an object is a bare record unless its only
-key is the input's name).
+are passed over. A program with one input may have the bare value instead; objects hold keys, each a column of the row.
 """
 
 from __future__ import annotations
@@ -13,21 +12,33 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
-from workbench.core.domain import Value
-from workbench.core.fields import Record
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Tuple
+from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events import lines as lines_of
-from workbench.events.columns import Where, arrow_type
+from workbench.events.column_map import ColumnMap, match
+from workbench.events.columns import arrow_type, as_json
 from workbench.events.lines import BOM, is_text, whole_lines
-from workbench.events.rows import InputEvents, LineReader, LogBlock, RowWriter
-from workbench.events.values import UnreadableError, dump_json, from_json, parse_json, short, short_json, to_json
+from workbench.events.reading import Reading, Tally
+from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter, Taker
+from workbench.events.values import dump_json, from_json, parse_json, short, short_json, to_json
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
+MOST = 1000
+"""Sets of keys whose meaning is kept."""
 
-class JsonReader(LineReader):
+
+class JsonReader(RowReader):
     """One JSON value a line."""
+
+    noun = "key"
+
+    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
+        super().__init__(program, reading, tally)
+        self._known: dict[tuple[str, ...], tuple[ColumnMap, dict[str, Taker]]] = {}
 
     def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, str]]:
         """As in every format; `first` lines of the file come before these."""
@@ -38,25 +49,23 @@ class JsonReader(LineReader):
         first = 0
         for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
             block = block if first else block.removeprefix(BOM)
-            yield LogBlock(partial(self._steps, block, shown, first), partial(self._columns, block))
+            yield LogBlock(partial(self._steps, block, shown, first), partial(self._arrays, block))
             first += len(block.splitlines()) if b"\r" in block else block.count(b"\n")
 
     def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
-        if (table := self._table(block)) is not None:
-            from workbench.events.tables import table_steps
-
-            if (steps := table_steps(table, self.domains)) is not None:
-                return steps
+        steps = self.steps_of(table.column) if (table := self._table(block)) is not None else None
+        if steps is not None:
+            return steps
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
 
-    def _columns(self, block: bytes) -> dict[str, EventArray] | None:
+    def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
         table = self._table(block) if self.plain else None
         if table is None:
             return None
-        from workbench.events.tables import given_arrays
+        from workbench.events.arrays import given_array
 
-        return given_arrays(table, self.domains)
+        return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()))
 
     def _table(self, lines: bytes) -> Any:
         """The events as an Arrow table; None where Arrow finds less in the lines, or more, than we do.
@@ -66,7 +75,8 @@ class JsonReader(LineReader):
         """
         count = lines.count(b"\n")
         if (
-            len(lines) < lines_of.FEW or not self.flat or not find_spec("pyarrow") or not is_text(lines)
+            len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines)
+            or any(isinstance(domain, Tuple) or as_json(domain) for domain in self.domains.values())
             or not (lines.startswith(b"{") and lines.endswith(b"}\n"))
             or not lines.count(b"\n{") + 1 == lines.count(b"}\n") == count
         ):  # fmt: skip
@@ -74,61 +84,59 @@ class JsonReader(LineReader):
         import pyarrow as pa
         from pyarrow import json as arrow
 
+        keys = {name: self.reading.columns.get(name, name) for name in self.domains}
+        schema = pa.schema([(keys[name], arrow_type(domain)) for name, domain in self.domains.items()])
+        options = arrow.ParseOptions(schema, unexpected_field_behavior="error" if self.reading.strict else "infer")
+        if len(set(keys.values())) < len(keys):
+            return None
         try:
-            table = arrow.read_json(
-                pa.BufferReader(lines),
-                arrow.ReadOptions(block_size=len(lines) + 1),
-                arrow.ParseOptions(
-                    pa.schema([(name, arrow_type(domain)) for name, domain in self.domains.items()]),
-                    unexpected_field_behavior="infer" if self.ignore else "error",
-                ),
-            )
+            table = arrow.read_json(pa.BufferReader(lines), arrow.ReadOptions(block_size=len(lines) + 1), options)
         except pa.ArrowInvalid:
             return None
-        return table if table.num_rows == count else None
-
-    def step(self, row: str) -> InputEvents | None:
-        if not row.strip():
+        if table.num_rows != count:
             return None
-        data = read_line(row)
-        if self.only is not None and not self._keyed(data):
-            data = {self.only: data}
-        found: InputEvents = {}
-        for name, item in self.of_line(data, row).items():
-            domain = self.domains.get(name)
-            if domain is None:
-                if self.ignore:
-                    continue
-                raise self.unknown("key", name)
-            if item is not None:
-                try:
-                    found[name] = from_json(item, domain)
-                except UnreadableError as error:
-                    raise refused_item(name, item, error) from error
-        return found
+        self.open(match(table.column_names, self.ports, self.reading, what=self.noun))
+        assert self.columns is not None
+        self.tally.pass_over(self.columns.ignored)
+        return table
 
-    def of_line(self, data: Any, line: str) -> dict[str, Any]:
-        """The object of a line, from its data; InputError if it is none."""
-        if isinstance(data, dict):
-            return data
+    def cells(self, row: str) -> Sequence[Any] | None:
+        return self.cells_of(read_line(row), row) if row.strip() else None
+
+    def cells_of(self, data: Any, line: str) -> Sequence[Any]:
+        """The items of a line, from its data, in the order of its keys, which are the columns from now on."""
+        bare = not isinstance(data, dict)
+        if bare and self.only is None:
+            raise self.no_object(line)
+        keys = () if bare else tuple(data)
+        if self.columns is None or keys != self.columns.names:
+            known = self._known.get(keys)
+            if known is None:
+                if bare:
+                    self.open(ColumnMap((), {str(self.only): 0}, self.domains))
+                else:
+                    self.opened(keys)
+                assert self.columns is not None
+                if len(self._known) < MOST:
+                    self._known[keys] = self.columns, self.takers
+            else:
+                self.columns, self.takers = known
+        return (data,) if bare else list(data.values())
+
+    def no_object(self, line: str) -> InputError:
+        """The error for a line that should be one."""
         expected = ", ".join(f'"{name}": ...' for name in self.domains)
-        raise InputError(f"expected an object {{{expected}}}, not {short(line)}")
+        return InputError(f"expected an object {{{expected}}}, not {short(line)}")
 
-    def values(self, name: str, rows: Sequence[Any], where: Where) -> list[Value | None]:
-        domain, found = self.domains[name], []
-        for number, row in enumerate(rows):
-            item = row.get(name)
-            try:
-                found.append(None if item is None else from_json(item, domain))
-            except UnreadableError as error:
-                raise refused_item(name, item, error, where(number)) from error
-        return found
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return None if cell is None else from_json(cell, domain)
 
-    def _keyed(self, data: Any) -> bool:
-        """Whether this is an object of inputs, and not the bare value of the only input."""
-        if not isinstance(data, dict):
-            return False
-        return set(data) <= {self.only} or not isinstance(self.domains[str(self.only)], Record)
+    def shown(self, cell: Any) -> str:
+        return short_json(cell)
+
+    def whose(self, column: int, path: str) -> str:
+        del column
+        return f"input '{path}'"
 
 
 def read_line(line: str) -> Any:
@@ -137,11 +145,6 @@ def read_line(line: str) -> Any:
         return parse_json(line)
     except ValueError as error:
         raise InputError(str(error)) from error
-
-
-def refused_item(name: str, item: Any, error: UnreadableError, where: str = "") -> InputError:
-    """The error for an item that is no event of its input."""
-    return error.refusal(f"input '{name}'", short_json(item), where)
 
 
 class JsonWriter(RowWriter):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from workbench.events.batches import LARGE, BatchReader, BatchWriter
@@ -13,12 +13,11 @@ class ParquetReader(BatchReader):
 
     called = "Parquet"
 
-    def open(self, file: IO[bytes], shown: str) -> tuple[Any, Iterator[Any]]:
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import parquet
 
-        opened = parquet.ParquetFile(file)
-        names = [name for name in opened.schema_arrow.names if name in self.domains]
-        return opened.schema_arrow, opened.iter_batches(batch_size=LARGE, columns=names)
+        found = parquet.ParquetFile(file)
+        return found.schema_arrow, lambda names: found.iter_batches(batch_size=LARGE, columns=names)
 
 
 class ParquetWriter(BatchWriter):
@@ -26,7 +25,7 @@ class ParquetWriter(BatchWriter):
 
     called = "Parquet"
 
-    def open(self, file: IO[bytes], schema: Any) -> Any:
+    def target(self, file: IO[bytes], schema: Any) -> Any:
         from pyarrow import parquet
 
         return parquet.ParquetWriter(file, schema)

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
 from workbench.core.program import Ported
 from workbench.events.files import format_of, opened, readable, shown_name, sniffed
+from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import format_row
 
@@ -22,45 +23,47 @@ from workbench.events.table import format_row
 def read_events(
     path: str | Path,
     program: Ported,
+    reading: Reading | None = None,
     *,
-    format: str | None = None,
-    extra: Literal["error", "ignore"] = "error",
     stdin: IO[bytes] | None = None,
+    tally: Tally | None = None,
 ) -> Iterator[InputEvents]:
     """The steps in a file, each a mapping from input name to event; `-` is the standard input.
 
     Parameters
     ----------
-    path: `.csv`, `.jsonl`, `.parquet`, ... (`table.endings`), also with `.gz` or `.zst`; without an
-        ending the first bytes tell.
-    format: overrides what the name says.
-    extra: what to do with columns or keys that are no inputs.
+    path: `.csv`, `.jsonl`, `.parquet`, ... (`table.endings`), also with `.gz` or `.zst`; without an ending the first
+        bytes tell.
+    reading: what the user says about columns and rows.
+    tally: is told what becomes of them.
 
     Raises
     ------
     InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
     """
-    with _reading(path, program, format, stdin, ignore=extra == "ignore") as (reader, lines, shown):
+    with _opened(path, program, reading or Reading(), tally, stdin) as (reader, lines, shown):
         for block in reader.blocks(lines, shown):
             yield from block.steps()
 
 
-def read_blocks(path: str | Path, program: Ported, *, format: str | None = None) -> Iterator[LogBlock]:
+def read_blocks(
+    path: str | Path, program: Ported, reading: Reading | None = None, *, tally: Tally | None = None
+) -> Iterator[LogBlock]:
     """The same in blocks, for who can take columns; those of a block are read before the next block is asked for."""
-    with _reading(path, program, format) as (reader, lines, shown):
+    with _opened(path, program, reading or Reading(), tally) as (reader, lines, shown):
         for block in reader.blocks(lines, shown):
             yield LogBlock(partial(_readably, block.steps, shown), block.columns)
 
 
 @contextmanager
-def _reading(
-    path: str | Path, program: Ported, format: str | None, stdin: IO[bytes] | None = None, *, ignore: bool = False
+def _opened(
+    path: str | Path, program: Ported, reading: Reading, tally: Tally | None, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
-            row = format_row(format or format_of(path) or sniffed(stream))
-            yield row.reader(program, ignore=ignore), lines, shown_name(path)
+            row = format_row(reading.format or format_of(path) or sniffed(stream))
+            yield row.reader(program, reading, tally), lines, shown_name(path)
         finally:
             lines.detach()
 

@@ -17,6 +17,7 @@ from workbench.core.domain import Domain, Integer, Value
 from workbench.core.program import Program
 from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.events.columns import has_array
+from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.rows import LogBlock
 from workbench.executors.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
 from workbench.logs import capacities
@@ -71,7 +72,8 @@ def run_log(
     parser = argparse.ArgumentParser()
     parser.register("type", "positive", int)
     backend_options(parser)
-    known = {"format": None, "steps": False, "fault": [], **vars(parser.parse_args([]))}
+    reading_options(parser)
+    known = {"steps": False, "fault": [], **vars(parser.parse_args([]))}
     if unknown := next(iter(options.keys() - known), None):
         raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, known))
     start = Start(argparse.Namespace(**{**known, "input": input, "output": output, **options}))
@@ -119,12 +121,13 @@ def _step_by_step(
 
     options = start.options
     path = options.input if isinstance(options.input, str | Path) else None
+    reading, tally = Reading.of(options), Tally(start.say)
     blocks: Iterator[LogBlock]  # nothing is written before the input is known to be there
     if path is None:
         events = _started(iter(options.input))
         blocks = iter([LogBlock(lambda: events)])
     else:
-        blocks = _started(read_blocks(path, pipeline, format=options.format))
+        blocks = _started(read_blocks(path, pipeline, reading, tally=tally))
     by_rows = path is None or start.oracle or options.steps
     found: dict[str, list[Value]] = {name: [] for name in pipeline.ports.shown}
     with capacities.told(pipeline):

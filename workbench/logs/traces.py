@@ -19,6 +19,7 @@ def run_traces(pipeline: Program, make: Callable[[Program], Batch], start: Start
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
     from workbench.core.program import Port, Ports
     from workbench.events.read import read_events
+    from workbench.events.reading import Reading, Tally
     from workbench.events.values import Words
     from workbench.events.write import output_format, write_events
 
@@ -34,7 +35,7 @@ def run_traces(pipeline: Program, make: Callable[[Program], Batch], start: Start
     keys = Port(key, own.get(key, Words()))
     rows = Ports("rows", ports.inputs if key in own else (keys, *ports.inputs), (keys, *ports.outputs))
     traces: dict[Any, list[dict[str, Any]]] = {}
-    for number, events in enumerate(read_events(args.input, rows, format=args.format, extra="ignore")):
+    for number, events in enumerate(read_events(args.input, rows, Reading.of(args), tally=Tally(start.say))):
         if key not in events:
             if not events:
                 continue

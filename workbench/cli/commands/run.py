@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.events.reading import reading_options
 from workbench.events.table import format_row, shown_formats
 from workbench.executors.table import Start, backend_options
 
@@ -27,14 +28,12 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"a {files} file (also .gz, .zst), or -; for spark also a folder",
     )
-    parser.add_argument(
-        "--format", choices=shown_formats(), help="of the input (default: by its name, or its first bytes)"
-    )
     parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
     parser.register("type", "positive", o.positive)
+    reading_options(parser)
     backend_options(parser)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from workbench.core.fields import FrozenMap, Map, joined, scalars, split
 from workbench.errors import DomainError, InputError
 from workbench.events.columns import arrays_of
 from workbench.executors.compiled.execute.observe import decode_any, encode_any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Column(NamedTuple):
@@ -208,12 +211,12 @@ class OutputColumn:
     """
 
     domain: Domain
-    fields: tuple[Any, ...]
-    steps: Any = None
+    fields: tuple[NDArray[Any], ...]
+    steps: NDArray[np.int64] | None = None
     before: Callable[[], FrozenMap[Value, Value]] | None = None
 
     @property
-    def array(self) -> Any:
+    def array(self) -> NDArray[Any]:
         """The only field."""
         (array,) = self.fields
         return array

@@ -27,6 +27,7 @@ from workbench.executors.snapshot import HINT, fingerprint, opened, sealed
 from workbench.processors.held.group import flatten
 
 if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.columns import OutputColumn
     from workbench.executors.compiled.execute.outputs import OutputArrays
 
 BLOCK = 1 << 18
@@ -110,7 +111,7 @@ class Compiled(Stepping):
 
     def feed(
         self, streams: Any, present: Mapping[str, Any] | None = None, *, steps: bool = False, reuse: bool = False
-    ) -> dict[str, Any]:
+    ) -> dict[str, OutputColumn]:
         """Some steps: the i-th carries the i-th event of every input; what comes out, as a column per output.
 
         The state is kept, so a long stream is fed piece by piece.
@@ -125,7 +126,7 @@ class Compiled(Stepping):
 
         Returns
         -------
-        Output name to `Output`: arrays of the events, one per scalar field.
+        Output name to `OutputColumn`: arrays of the events, one per scalar field.
 
         Raises
         ------
@@ -155,7 +156,7 @@ class Compiled(Stepping):
             )
         return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
 
-    def finish(self, name: str | None = None) -> dict[str, Any]:
+    def finish(self, name: str | None = None) -> dict[str, OutputColumn]:
         """End one input, or all that are still open; what comes out because of it, as `feed` gives it.
 
         A processor finishes when all its inputs have ended; what it emits then flows on before the processors
@@ -172,7 +173,7 @@ class Compiled(Stepping):
 
     def fed(
         self, columns: dict[str, Any], count: int, places: bool, *, kind: str = "", reuse: bool = False
-    ) -> dict[str, Any]:
+    ) -> dict[str, OutputColumn]:
         """`feed` of columns that have been checked."""
         saved, before = self._state.save(), self.steps
         columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
@@ -189,7 +190,7 @@ class Compiled(Stepping):
 
     def _run(
         self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, kept: list[Any]
-    ) -> dict[str, Any]:
+    ) -> dict[str, OutputColumn]:
         """Make steps; the outputs."""
         ordered = [columns[name] for name, _ in self.flat.inputs]
         full = all(column.present is None for column in ordered)

@@ -18,6 +18,7 @@ from workbench.executors.compiled.execute.observe import Observer, given_inputs,
 from workbench.ir.system import Pipe, System
 
 if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.columns import OutputColumn
     from workbench.executors.compiled.execute.state import LoopArrays
 
 BLOCK = 1 << 18
@@ -34,9 +35,9 @@ class Stepping:
     steps: int
     _columns: Any
     _state: LoopArrays
-    feed: Callable[..., dict[str, Any]]
-    fed: Callable[..., dict[str, Any]]
-    finish: Callable[..., dict[str, Any]]
+    feed: Callable[..., dict[str, OutputColumn]]
+    fed: Callable[..., dict[str, OutputColumn]]
+    finish: Callable[..., dict[str, OutputColumn]]
     check_open: Callable[..., None]
 
     def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
@@ -53,6 +54,7 @@ class Stepping:
         start = self.steps
         rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.results} for _ in steps]
         for name, output in self.fed(columns, len(steps), True).items():
+            assert output.steps is not None
             for step, value in zip(output.steps.tolist(), output.events(), strict=True):
                 rows[step - start][name].append(value)
         return rows

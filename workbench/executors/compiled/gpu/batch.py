@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fields import scalars
@@ -19,6 +19,10 @@ from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchErr
 from workbench.executors.compiled.code.loop import dense, shape, spare
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.lower.tape import Taped, taped
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Device = Literal["auto", "gpu", "cpu"]
 
@@ -37,8 +41,8 @@ class Traces:
     """
 
     domain: Domain
-    fields: tuple[Any, ...]
-    counts: Any
+    fields: tuple[NDArray[Any], ...]
+    counts: NDArray[np.int64]
 
     def events(self, trace: int) -> list[Value]:
         """The events of one trace as Python values of the domain."""
