@@ -225,15 +225,19 @@ def test_windows_in_the_unit_of_times():
         window = rule.predicates[0].window
         return window.least and window.least.amount, window.most and window.most.amount
 
-    assert most("5 min", "s") == (None, Decimal(300))
-    assert most("1.5 s", "s") == (None, Decimal(1))
-    assert most("1500 .. 2500 ms", "s") == (Decimal(2), Decimal(2))
+    assert most("5 min", "s") == (None, Decimal(300_000_000))
+    assert most("1.5", "s") == (None, Decimal(1_500_000))
+    assert most("0.5 us", "s") == (None, Decimal(0))
+    assert most("1.5 .. 2.5 us", "s") == (Decimal(2), Decimal(2))
     assert most("5", None) == (None, Decimal(5))
+    assert most("2.5", None) == (None, Decimal(2))
     assert most("forever", None) == (None, None)
     with pytest.raises(InputError, match="5 min of which times"):
         most("5 min", None)
-    with pytest.raises(InputError, match="no time is 500 ms after 'A'"):
-        in_units(rules("declare A() from A and absent A as B within 500 ms after A emit A"), "s")
+    with pytest.raises(InputError, match=r"no time is 0\.5 us after 'A'"):
+        in_units(rules("declare A() from A and absent A as B within 0.5 us after A emit A"), "s")
+    with pytest.raises(InputError, match="5 of what"):
+        in_units(rules(text.format("5")), dates=True)
 
 
 def test_every_terminal_has_words():

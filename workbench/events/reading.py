@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 from workbench.errors import InputError, did_you_mean
-from workbench.events.table import shown_formats
+from workbench.events.table import format_rows
 
 Null = Literal["absent", "error"]
 """What an empty cell or a null is: no event at this step, or an error."""
@@ -91,7 +91,7 @@ class Tally:
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The options of `Reading`."""
     parser.add_argument(
-        "--format", choices=shown_formats(), help="of the input (default: by its name, or its first bytes)"
+        "--format", choices=list(format_rows()), help="of the input (default: by its name, or its first bytes)"
     )
     group = parser.add_argument_group("columns and rows of the log")
     group.add_argument(

@@ -29,7 +29,7 @@ class FormatRow:
     name, what: what it is called, and what stands in it, in a line.
     endings: what names of such files end with, before what names compressed ones.
     reader, writer: make them, as `RowReader` and `RowWriter` are made.
-    begins: whether a file that begins with these bytes may be one; the first row that says so has it.
+    begins: whether a file that begins with these bytes may be one; the last row that says so has it.
     piped: whether it can be read from a pipe and written to one.
     text: whether people can read it; other formats are not written to a terminal.
     needs: Python packages that it cannot do without, and how each is installed.
@@ -50,7 +50,7 @@ class FormatRow:
 
 @functools.cache
 def format_rows() -> Mapping[str, FormatRow]:
-    """The formats by name, in the order in which the beginning of a file is looked at."""
+    """The formats by name, in the order in which they are shown."""
     return rows("workbench.events.formats")
 
 
@@ -64,9 +64,4 @@ def format_row(name: str) -> FormatRow:
 
 def endings(among: Iterable[str] | None = None) -> dict[str, str]:
     """What names end with, and the formats that they tell: of all formats, or of some."""
-    return {ending: name for name in (among or shown_formats()) for ending in format_row(name).endings}
-
-
-def shown_formats() -> list[str]:
-    """The names of the formats as people are told them: texts first."""
-    return sorted(format_rows(), key=lambda name: not format_row(name).text)
+    return {ending: name for name in (among or format_rows()) for ending in format_row(name).endings}

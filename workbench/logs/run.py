@@ -20,7 +20,6 @@ from workbench.events.columns import has_array
 from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.rows import LogBlock
 from workbench.executors.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
-from workbench.logs import capacities
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
@@ -107,14 +106,14 @@ def run_with(
         elif options.key is not None and keyed is not None:
             from workbench.logs.traces import run_traces
 
-            run_traces(pipeline, lambda given: keyed(given, start), start, integers)
+            run_traces(pipeline, keyed(pipeline, start), start)
         elif make is not None:
-            return _step_by_step(pipeline, lambda given: make(given, start), start, integers, struck)
+            return _step_by_step(pipeline, make, start, struck)
     return {}
 
 
 def _step_by_step(
-    pipeline: Program, make: Callable[[Program], Backend], start: Start, integers: Integer | None, struck: Say
+    pipeline: Program, make: Callable[[Program, Start], Backend], start: Start, struck: Say
 ) -> dict[str, list[Value]]:
     from workbench.events.read import read_blocks
     from workbench.events.write import output_format, write_events
@@ -130,29 +129,28 @@ def _step_by_step(
         blocks = _started(read_blocks(path, pipeline, reading, tally=tally))
     by_rows = path is None or start.oracle or options.steps
     found: dict[str, list[Value]] = {name: [] for name in pipeline.ports.shown}
-    with capacities.told(pipeline):
-        backend = capacities.allocated(make, pipeline, start, integers)
-        tell = struck if start.oracle else None
-        if options.output is None:
-            for block in blocks:
+    backend = make(pipeline, start)
+    tell = struck if start.oracle else None
+    if options.output is None:
+        for block in blocks:
+            for outputs in _outputs(backend, block.steps(), tell):
+                for name, values in outputs.items():
+                    found[name] += values
+        last = backend.end()
+        return {name: values + list(last.get(name, [])) for name, values in found.items()}
+    written = output_format(options.output, options.format, path or "-")
+    with write_events(options.output, pipeline, format=written, idle=options.steps) as writer:
+        for block in blocks:
+            table = None if by_rows else _columns(backend, block, pipeline.ports.shown)
+            if table is None:
                 for outputs in _outputs(backend, block.steps(), tell):
-                    for name, values in outputs.items():
-                        found[name] += values
-            last = backend.end()
-            return {name: values + list(last.get(name, [])) for name, values in found.items()}
-        written = output_format(options.output, options.format, path or "-")
-        with write_events(options.output, pipeline, format=written, idle=options.steps) as writer:
-            for block in blocks:
-                table = None if by_rows else _columns(backend, block, pipeline.ports.shown)
-                if table is None:
-                    for outputs in _outputs(backend, block.steps(), tell):
-                        writer.write(outputs)
-                elif table.num_rows:
-                    writer.table(table)
-                writer.flush()
-            last = backend.end()
-            if any(last.values()):
-                writer.write(last)
+                    writer.write(outputs)
+            elif table.num_rows:
+                writer.table(table)
+            writer.flush()
+        last = backend.end()
+        if any(last.values()):
+            writer.write(last)
     return {}
 
 

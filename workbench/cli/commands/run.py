@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.events.reading import reading_options
-from workbench.events.table import format_row, shown_formats
+from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
-    files = " or ".join([format_row(name).endings[0] for name in shown_formats()])
+    files = " or ".join(row.endings[0] for row in format_rows().values())
     parser.add_argument(
         "--input",
         required=True,

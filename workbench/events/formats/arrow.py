@@ -12,5 +12,5 @@ ROW = FormatRow(
     lambda start: start.startswith((b"ARROW1", b"FEA1")),
     piped=False,
     needs=PYARROW,
-    rank=1,
+    rank=4,
 )

@@ -11,5 +11,5 @@ ROW = FormatRow(
     later("workbench.events.arrow", "ArrowStreamWriter"),
     lambda start: start.startswith(b"\xff\xff\xff\xff"),
     needs=PYARROW,
-    rank=2,
+    rank=5,
 )

@@ -11,5 +11,5 @@ ROW = FormatRow(
     later("workbench.events.csv", "CsvWriter"),
     lambda _: True,
     text=True,
-    rank=9,  # what nothing else begins like
+    rank=0,
 )

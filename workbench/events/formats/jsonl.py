@@ -16,5 +16,5 @@ ROW = FormatRow(
     later("workbench.events.jsonl", "JsonWriter"),
     lambda start: re.match(_VALUE, start) is not None,
     text=True,
-    rank=3,
+    rank=2,
 )

@@ -12,5 +12,5 @@ ROW = FormatRow(
     lambda start: start.startswith(b"PAR1"),
     piped=False,
     needs=PYARROW,
-    rank=0,
+    rank=3,
 )

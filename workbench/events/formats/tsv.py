@@ -17,5 +17,5 @@ ROW = FormatRow(
     later("workbench.events.csv", "TsvWriter"),
     _begins,
     text=True,
-    rank=8,
+    rank=1,
 )
