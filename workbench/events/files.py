@@ -142,7 +142,7 @@ def format_of(path: str | Path) -> str | None:
 def sniffed(stream: io.BufferedReader) -> str:
     """What the first bytes tell: Arrow and Parquet have their names there, JSON lines a bracket; else it is CSV."""
     start = stream.peek(64).removeprefix(b"\xef\xbb\xbf")
-    return next(row.name for row in reversed(format_rows().values()) if row.begins(start))
+    return next(row.name for row in reversed(list(format_rows().values())) if row.begins(start))
 
 
 # --- reading --------------------------------------------------------------------------------------------------
