@@ -51,7 +51,7 @@ class Happened:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlacedPredicate:
     """One predicate of one rule, asked of what has happened.
 
     Attributes
@@ -113,7 +113,7 @@ def after_window(window: t.AfterWindow, event: Occurrence, start: Occurrence) ->
 # --- what a predicate is about --------------------------------------------------------------------------
 
 
-def bound_to(asked: Asked, selected: Selected, own: Attributes) -> Selected | None:
+def bound_to(asked: PlacedPredicate, selected: Selected, own: Attributes) -> Selected | None:
     """What is selected with the predicate's parameters for this event or fact; None if a constraint does not hold.
 
     Pred_1 and ... and Pred_m (thesis, 2.3.3), after the assignments (3.3.2); a constraint that is null does not hold.
@@ -125,7 +125,7 @@ def bound_to(asked: Asked, selected: Selected, own: Attributes) -> Selected | No
     return selected if all(value(each, selected, own) is True for each in part.constraints) else None
 
 
-def with_event(asked: Asked, selected: Selected, event: Occurrence) -> Selected | None:
+def with_event(asked: PlacedPredicate, selected: Selected, event: Occurrence) -> Selected | None:
     """What is selected with this event; None if the predicate's constraints do not hold of it."""
     assert isinstance(asked.part, t.Predicate)
     own, name = asked.attributes(event.values), asked.part.name
@@ -139,7 +139,7 @@ def with_event(asked: Asked, selected: Selected, event: Occurrence) -> Selected 
     )
 
 
-def with_fact(asked: Asked, selected: Selected, row: int) -> Selected | None:
+def with_fact(asked: PlacedPredicate, selected: Selected, row: int) -> Selected | None:
     """What is selected with this fact; None if the predicate's constraints do not hold of it."""
     assert isinstance(asked.part, t.Predicate)
     own = asked.attributes(asked.past.facts[asked.part.type][row])
@@ -147,7 +147,7 @@ def with_fact(asked: Asked, selected: Selected, row: int) -> Selected | None:
     return held and replace(held, facts=(*held.facts, row), values={**held.values, asked.part.name: own})
 
 
-def events_in_range(asked: Asked, selected: Selected) -> list[Occurrence]:
+def events_in_range(asked: PlacedPredicate, selected: Selected) -> list[Occurrence]:
     """The events l with Occurs(type, l) in the window, in their order."""
     window, compat = asked.part.window, asked.past.compat
     return [
@@ -157,7 +157,7 @@ def events_in_range(asked: Asked, selected: Selected) -> list[Occurrence]:
     ]
 
 
-def candidates(asked: Asked, selected: Selected) -> list[Selected]:
+def candidates(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """What may be selected: of the events in range those not in the match and not consumed that satisfy; or facts.
 
     Source: thesis, 2.4.5: an event that is consumed is passed over, by `first` and `last` too. Facts: 3.3.2, ThereIs.
@@ -173,7 +173,7 @@ def candidates(asked: Asked, selected: Selected) -> list[Selected]:
     return [each for each in grown if each is not None]
 
 
-def ordered_facts(asked: Asked) -> list[int]:
+def ordered_facts(asked: PlacedPredicate) -> list[int]:
     """The rows in the order that is written, ties and all else by their places; nulls before all values.
 
     Source: thesis, 3.3.2 (order by, lexicographically; ties by label).
@@ -196,22 +196,22 @@ def _sorted_by(found: Value | None) -> tuple[int, Value]:
 # --- operators: from what is selected to what is selected with one predicate more -----------------------
 
 
-def each_of(asked: Asked, selected: Selected) -> list[Selected]:
+def each_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`each`: Occurs(CE, lab(r, {l0, l1})) for every l1 in the window (thesis, 2.3.3; of facts 3.3.2)."""
     return candidates(asked, selected)
 
 
-def first_of(asked: Asked, selected: Selected) -> list[Selected]:
+def first_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`first`: the l1 in the window before which there is no l2 that is one, too (thesis, 2.3.3; of facts 3.3.2)."""
     return candidates(asked, selected)[:1]
 
 
-def last_of(asked: Asked, selected: Selected) -> list[Selected]:
+def last_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`last`: the l1 in the window after which there is no l2 that is one, too (thesis, 2.3.3; of facts 3.3.2)."""
     return candidates(asked, selected)[-1:]
 
 
-def none_of(asked: Asked, selected: Selected) -> list[Selected]:
+def none_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`not`: there is no l1 in the window; what else an event is in the match, or consumed, does not matter.
 
     Source: thesis, 2.3.3; of facts 3.3.2. What is bound in it is known only there.
@@ -219,12 +219,12 @@ def none_of(asked: Asked, selected: Selected) -> list[Selected]:
     return [] if satisfying(asked, selected) else [selected]
 
 
-def awaited(asked: Asked, selected: Selected) -> list[Selected]:
+def awaited(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`absent`: not yet known; what it asks is kept with what is selected now, until the deadline."""
     return [replace(selected, absent=(asked, selected))]
 
 
-def aggregate_of(asked: Asked, selected: Selected) -> list[Selected]:
+def aggregate_of(asked: PlacedPredicate, selected: Selected) -> list[Selected]:
     """`$y = AGGR(...)`: the parameter is AGGR(S), S all in the window that satisfies the constraints.
 
     Source: thesis, 2.3.3; of facts 3.3.2. Whether an event is consumed does not matter.
@@ -238,7 +238,7 @@ def aggregate_of(asked: Asked, selected: Selected) -> list[Selected]:
     return [replace(selected, parameters={**selected.parameters, part.parameter: found})]
 
 
-def satisfying(asked: Asked, selected: Selected) -> list[Attributes]:
+def satisfying(asked: PlacedPredicate, selected: Selected) -> list[Attributes]:
     """The attributes of all events in range, or of all facts, of which the constraints hold."""
     if asked.past.rules.declarations[asked.part.type].fact:
         rows = asked.past.facts.get(asked.part.type, ())
@@ -247,7 +247,7 @@ def satisfying(asked: Asked, selected: Selected) -> list[Attributes]:
     return [own for own in map(asked.attributes, rows) if bound_to(asked, selected, own) is not None]
 
 
-FORMULAS: dict[t.Policy, Callable[[Asked, Selected], list[Selected]]] = {
+FORMULAS: dict[t.Policy, Callable[[PlacedPredicate, Selected], list[Selected]]] = {
     t.Policy.EACH: each_of,
     t.Policy.FIRST: first_of,
     t.Policy.LAST: last_of,
@@ -263,9 +263,9 @@ def selections(past: Happened, number: int, rule: t.Rule, trigger: Occurrence) -
     Occurs(CE, lab(r, s)) only if Occurs(SE, l0) for the trigger l0 in s (thesis, 2.3.3); predicate by predicate, each
     for what is selected before it.
     """
-    start = with_event(Asked(past, rule.trigger, number, 0), Selected(), trigger)
+    start = with_event(PlacedPredicate(past, rule.trigger, number, 0), Selected(), trigger)
     found = [] if start is None else [start]
     for place, part in enumerate(rule.predicates, 1):
         formula = aggregate_of if isinstance(part, t.Aggregate) else FORMULAS[part.policy]
-        found = [grown for selected in found for grown in formula(Asked(past, part, number, place), selected)]
+        found = [grown for selected in found for grown in formula(PlacedPredicate(past, part, number, place), selected)]
     return found
