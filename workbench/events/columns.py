@@ -44,8 +44,8 @@ def arrow_type(domain: Domain) -> Any:
 
 
 def has_array(domain: Domain) -> bool:
-    """Whether events of a domain are one number each in compiled code, and plain cells in a log."""
-    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range)
+    """Whether events of a domain are one word each in compiled code, and plain cells in a log."""
+    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range) or type(domain) is Texts
 
 
 def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where: Where | None = None) -> Any:

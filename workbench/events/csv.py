@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from workbench.core.domain import Bool, Domain, Enum, Integer, Integers, Range, Reals, Value
+from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
@@ -27,6 +28,9 @@ from workbench.events.values import UnreadableError, from_text, short, to_text
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
+
+QUOTED = re.compile(r'[,\t"\r\n]|^\s*$')
+"""What is in texts that do not stand in a cell as they are."""
 
 FAR = 1 << 63
 """Beyond this, numbers may have more digits than can be written."""
@@ -265,7 +269,8 @@ class CsvWriter(RowWriter):
         from pyarrow import csv as arrow
 
         raw = getattr(self.stream, "buffer", None)
-        if raw is None or any(isinstance(domain, Enum) for domain in self.domains.values()):
+        texts = (column for column in table.columns if pa.types.is_string(column.type))
+        if raw is None or any(map(_needs_quotes, texts)):
             super().table(table)
             return
         for i, column in enumerate(table.columns):
@@ -294,6 +299,11 @@ def _text_of(domain: Domain) -> Callable[[Value], Any]:
     if isinstance(domain, Integers):
         return lambda value: value if -FAR < value < FAR else to_text(value, domain)
     return lambda value: to_text(value, domain)
+
+
+def _needs_quotes(texts: Any) -> bool:
+    """Whether some text of an Arrow column cannot stand in a cell as it is."""
+    return any(text is not None and QUOTED.search(text) for text in texts.unique().to_pylist())
 
 
 def _as_it_is(value: Value) -> Value:
