@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import Domain, Enum, Value
 from workbench.events.columns import arrays_of, arrow_type, has_array, to_column
-from workbench.logs.run import Made
+from workbench.logs.run import BlockOutputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Row = dict[str, Value]
+RunRow = dict[str, Value]
 SIZE = 4096
 """Rows that are made a table at a time."""
 
 
-def rows(made: Iterator[Made], shown: Mapping[str, Domain], *, idle: bool = False) -> Iterator[Row]:
+def rows(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: bool = False) -> Iterator[RunRow]:
     """A row for each event of a step: output to event.
 
     Parameters
@@ -40,7 +40,7 @@ def rows(made: Iterator[Made], shown: Mapping[str, Domain], *, idle: bool = Fals
                 yield {name: values[i] for name, values in outputs.items() if i < len(values)}
 
 
-def tables(made: Iterator[Made], shown: Mapping[str, Domain], *, idle: bool = False) -> Iterator[Any]:
+def tables(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: bool = False) -> Iterator[Any]:
     """The same as Arrow tables; a null is no event."""
     for piece in made:
         if isinstance(piece, Mapping):
@@ -86,7 +86,7 @@ def joined(parts: Iterable[Any], shown: Mapping[str, Domain]) -> Any:
     return pa.concat_tables(some) if some else schema(shown).empty_table()
 
 
-def streams(made: Iterator[Made], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
+def streams(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
     """The events of each output."""
     found: dict[str, list[Value]] = {name: [] for name in shown}
     for piece in made:
@@ -100,7 +100,7 @@ def streams(made: Iterator[Made], shown: Mapping[str, Domain]) -> dict[str, list
     return found
 
 
-def arrays(made: Iterator[Made], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
+def arrays(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
     """The same as arrays: of bool, int64 or float64, of labels (`str_`), of any other values (`object`)."""
     import numpy as np
 

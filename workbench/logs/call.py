@@ -17,9 +17,9 @@ from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.rows import LogBlock, RowReader
 from workbench.executors.table import AUTO, Start, backend_options
 from workbench.logs import answers
-from workbench.logs.answers import Row
+from workbench.logs.answers import RunRow
 from workbench.logs.data import ArraysReader, BatchReader, RowsReader
-from workbench.logs.run import LogRun, Made, blocks_of, write_log
+from workbench.logs.run import BlockOutputs, LogRun, blocks_of, write_log
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class RunOptions(TypedDict, total=False):
     backend: str
     """`reference`, `numba`, `threaded`, ...; `auto`, the default: numba where it runs the program and the data are
     columns, else reference."""
-    columns: Mapping[str, str]
+    columns: Mapping[str, str] | Sequence[str]
     """The column for an input, or for a field of a record on one (`e.user`), where it is not called like that."""
     strict: bool
     """Whether columns that no input needs are an error."""
@@ -92,11 +92,11 @@ def run(program: Program | Place, data: D, **options: Unpack[RunOptions]) -> D: 
 @overload
 def run(  # type: ignore[overload-overlap]
     program: Program | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunOptions]
-) -> list[Row]: ...
+) -> list[RunRow]: ...
 @overload
 def run(
     program: Program | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunOptions]
-) -> Iterator[Row]: ...
+) -> Iterator[RunRow]: ...
 def run(program: Program | Place, data: Any, *, output: Place | None = None, **options: Any) -> Any:
     """Run a program on data; a row is a step, and a None or null is no event.
 
@@ -216,7 +216,7 @@ def _made_by(data: Any) -> str:
     return type(data).__module__.partition(".")[0].strip("_")
 
 
-def _answered(data: Any, running: LogRun, made: Iterator[Made]) -> Any:
+def _answered(data: Any, running: LogRun, made: Iterator[BlockOutputs]) -> Any:
     """The answer, as the data was."""
     shown, idle = running.program.ports.shown, running.start.options.steps
     if isinstance(data, str | Path):
@@ -234,7 +234,7 @@ def _answered(data: Any, running: LogRun, made: Iterator[Made]) -> Any:
         return pa.RecordBatchReader.from_batches(answers.schema(shown), (b for t in tables for b in t.to_batches()))
     table = answers.joined(tables, shown)
     if isinstance(data, pa.RecordBatch):
-        return pa.record_batch(table.combine_chunks().columns, schema=table.schema)
+        return pa.record_batch([column.combine_chunks() for column in table.columns], schema=table.schema)
     return FRAMES.get(_made_by(data), lambda each: each)(table)
 
 
@@ -274,7 +274,7 @@ class RunOutputs:
     backend: what ran it.
     """
 
-    def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[Made], *, idle: bool) -> None:
+    def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BlockOutputs], *, idle: bool) -> None:
         self.backend, self._shown = backend, shown
         self._parts: list[Any] = [
             answers.table_of(piece, shown) if isinstance(piece, Mapping)
@@ -284,7 +284,7 @@ class RunOutputs:
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[RunRow]:
         for part in self._parts:
             for row in part if isinstance(part, list) else part.to_pylist():
                 yield {name: event for name, event in row.items() if event is not None}

@@ -38,7 +38,7 @@ LARGE = 1 << 18
 """The same where these steps are made in several threads."""
 Say = Callable[[str], object]
 T = TypeVar("T")
-Made = Union["Mapping[str, OutputColumn]", Iterator[Mapping[str, list[Value]]]]
+BlockOutputs = Union["Mapping[str, OutputColumn]", Iterator[Mapping[str, list[Value]]]]
 """What comes out of a block: columns, or what comes out in each step."""
 
 
@@ -138,7 +138,7 @@ class LogRun:
 
     def made(
         self, blocks: Iterator[LogBlock], *, live: bool = False, reuse: bool = False, exact: bool = True
-    ) -> Iterator[Made]:
+    ) -> Iterator[BlockOutputs]:
         """What comes out of blocks of rows, each before the next one is read.
 
         Parameters
