@@ -22,7 +22,6 @@ from workbench.events.columns import has_array
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import LogBlock
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
-from workbench.logs import capacities
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
@@ -88,32 +87,26 @@ class LogRun:
         columns: bool = True,
     ) -> None:
         self.program = program if integers is None else program.pipeline.resolve(integers)
-        self.closing, self.integers, self.struck = contextlib.ExitStack(), integers, struck
+        self.closing, self.struck = contextlib.ExitStack(), struck
         self._made: Backend | None = None
-        self.start = replace(start, oracle=_faults(start.options, self.program), closing=self.closing)
-        if start.options.backend == AUTO:
-            self.row = self._chosen(columns)
-            start.say(f"runs on the {self.row.name} backend")
-            return
-        self.row = backend_row(start.options.backend)
-        refuse_foreign(self.row, start.options)
+        options, auto = start.options, start.options.backend == AUTO
+        self.row = backend_row("reference" if auto else options.backend)
+        if auto and columns:
+            self._take(backend_row("numba"), start)
+        refuse_foreign(self.row, options)
         refuse_kind(self.row, self.program)
+        self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
+        if auto:
+            start.say(f"the {self.row.name} backend runs it")
 
-    def _chosen(self, columns: bool) -> BackendRow:
-        """The compiled executor where it runs the program, on columns; else the reference executor."""
-        numba, reference = backend_row("numba"), backend_row("reference")
-        ports = (*self.program.ports.domains.values(), *self.program.ports.shown.values())
-        try:
-            refuse_foreign(numba, self.start.options)
-        except InputError:
-            refuse_foreign(reference, self.start.options)
-            return reference
-        if columns and all(map(has_array, ports)):
-            with contextlib.suppress(Refused):
-                self._made = numba.make(self.program, self.start) if numba.make else None
-                return numba
-        refuse_foreign(reference, self.start.options)
-        return reference
+    def _take(self, row: BackendRow, start: Start) -> None:
+        """Run it on this backend, if that runs it on columns."""
+        ports = self.program.ports
+        if row.make is not None and all(map(has_array, (*ports.domains.values(), *ports.shown.values()))):
+            with contextlib.suppress(InputError, Refused):
+                refuse_foreign(row, start.options)
+                self._made = row.make(self.program, start)
+                self.row = row
 
     @cached_property
     def backend(self) -> Backend:
@@ -123,10 +116,7 @@ class LogRun:
             return self._made
         if make is None:
             raise InputError(f"the {self.row.name} backend reads a file and writes one", hint="name input and output")
-        with capacities.told(self.program):
-            return capacities.allocated(
-                lambda given: make(given, self.start), self.program, self.start, self.integers
-            )  # fmt: skip
+        return make(self.program, self.start)
 
     def traces(self) -> None:
         """Read and write a log with a trace for each key."""
@@ -134,7 +124,7 @@ class LogRun:
 
         keyed = self.row.keyed
         assert keyed is not None
-        run_traces(self.program, lambda given: keyed(given, self.start), self.start, self.integers)
+        run_traces(self.program, keyed(self.program, self.start), self.start)
 
     def made(
         self, blocks: Iterator[LogBlock], *, live: bool = False, reuse: bool = False, exact: bool = True
@@ -148,7 +138,7 @@ class LogRun:
         exact: whether what comes out before an error is wanted.
         """
         tell = self.struck if self.start.oracle else None
-        with self.closing, capacities.told(self.program):
+        with self.closing:
             for block in blocks:
                 columns = None if self.start.oracle or self.start.options.steps else self._columns(block, reuse, exact)
                 yield _outputs(self.backend, block.steps(), tell, live=live) if columns is None else columns
