@@ -18,7 +18,7 @@ from workbench.events.rows import LogBlock, RowReader
 from workbench.executors.table import AUTO, Start, backend_options
 from workbench.logs import answers
 from workbench.logs.answers import RunRow
-from workbench.logs.data import ArraysReader, BatchReader, RowsReader
+from workbench.logs.data import ArraysReader, RowsReader, TableReader
 from workbench.logs.run import BlockOutputs, LogRun, blocks_of, write_log
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _blocks(data: Any, running: LogRun) -> Iterator[LogBlock]:
     if isinstance(data, Mapping):
         reader = ArraysReader(running.program, reading, tally, data)
     elif (batches := _batches(data)) is not None:
-        reader = BatchReader(running.program, reading, tally, *batches)
+        reader = TableReader(running.program, reading, tally, *batches)
     elif isinstance(data, Iterable):
         tally = Tally(LOG.warning)  # a name that is misspelt is not missed in a row
         reader = RowsReader(running.program, reading, tally, data)
@@ -197,18 +197,18 @@ def _blocks(data: Any, running: LogRun) -> Iterator[LogBlock]:
     return reader.blocks(cast(Any, None), "row")
 
 
-def _batches(data: Any) -> tuple[Sequence[str], Iterator[Any]] | None:
-    """The names of the columns and the record batches of what has such; None for other data."""
+def _batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
+    """The schema and the record batches of what has such; None for other data."""
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         return None
     import pyarrow as pa
 
     if isinstance(data, pa.RecordBatch):
-        return data.schema.names, iter([data])
+        return data.schema, iter([data])
     if _made_by(data) == "pandas":  # its own stream has the index for a column
         data = pa.Table.from_pandas(data, preserve_index=False)
     found = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
-    return found.schema.names, iter(found)
+    return found.schema, iter(found)
 
 
 def _made_by(data: Any) -> str:

@@ -7,18 +7,19 @@ copied. Rows are counted from 1, as in a file.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
 
 from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
 from workbench.core.fields import FrozenMap
 from workbench.core.program import Ported
 from workbench.errors import InputError
+from workbench.events.batches import LARGE, BatchReader
 from workbench.events.columns import arrays_of
 from workbench.events.jsonl import JsonReader
-from workbench.events.parquet import ParquetReader
 from workbench.events.reading import Reading, Tally
-from workbench.events.rows import LogBlock, RowReader
+from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import from_json, short
 
 if TYPE_CHECKING:
@@ -28,28 +29,38 @@ SIZE = 4096
 """Entries of arrays that are made Python values at a time."""
 
 
-class BatchReader(ParquetReader):
-    """Record batches of Arrow.
+class TableReader(BatchReader):
+    """Record batches of Arrow, each as large as it is.
 
     Parameters
     ----------
-    names: of the columns.
+    schema: the columns.
     batches: each is read before the next one is asked for.
     """
 
-    def __init__(
-        self, program: Ported, reading: Reading, tally: Tally, names: Sequence[str], batches: Iterator[Any]
-    ) -> None:
-        super().__init__(program, reading, tally)
-        self.opened(names)
-        self._given = batches
+    called = "a table"
 
-    def _batches(self, lines: io.TextIOWrapper, shown: str, size: int) -> Iterator[tuple[int, dict[int, Any]]]:
+    def __init__(self, program: Ported, reading: Reading, tally: Tally, schema: Any, batches: Iterator[Any]) -> None:
+        super().__init__(program, reading, tally)
+        self._given = schema, batches
+        self.opened(schema.names)
+
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        schema, batches = self._given
+        return schema, lambda _: batches
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         assert self.columns is not None
         first, used = 1, list(self.columns.used)
-        for batch in self._given:
-            yield first, {i: batch.column(i) for i in used}
+        for batch in self._given[1]:
+            columns = {i: batch.column(i) for i in used}
+            yield LogBlock(partial(self._parts, first, batch.num_rows, columns, shown), partial(self._arrays, columns))
             first += batch.num_rows
+
+    def _parts(self, first: int, count: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
+        for start in range(0, count, LARGE):
+            some = {i: column.slice(start, LARGE) for i, column in columns.items()}
+            yield from self._steps(first + start, some, shown)
 
 
 class RowsReader(JsonReader):
@@ -59,8 +70,8 @@ class RowsReader(JsonReader):
         super().__init__(program, reading, tally)
         self._data = data
 
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Any]]:
-        return enumerate(self._data, 1)
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        yield LogBlock(lambda: self.located(enumerate(self._data, 1), shown))
 
     def cells(self, row: Any) -> Sequence[Any]:
         if not isinstance(row, Mapping):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -57,8 +56,7 @@ def run_with(program: Program, start: Start, integers: Integer | None = None, st
         elif options.key is not None:
             run.traces()
         else:
-            live = options.output == "-" and (options.input == "-" or sys.stdout.isatty())
-            write_log(run, blocks_of(options.input, run, rows=live), options.input, live=live)
+            write_log(run, blocks_of(options.input, run), options.input)
 
 
 class LogRun:
@@ -126,14 +124,11 @@ class LogRun:
         assert keyed is not None
         run_traces(self.program, keyed(self.program, self.start), self.start)
 
-    def made(
-        self, blocks: Iterator[LogBlock], *, live: bool = False, reuse: bool = False, exact: bool = True
-    ) -> Iterator[BlockOutputs]:
+    def made(self, blocks: Iterator[LogBlock], *, reuse: bool = False, exact: bool = True) -> Iterator[BlockOutputs]:
         """What comes out of blocks of rows, each before the next one is read.
 
         Parameters
         ----------
-        live: whether somebody waits for what comes out of each row.
         reuse: whether columns may be overwritten by those of the next block.
         exact: whether what comes out before an error is wanted.
         """
@@ -141,7 +136,7 @@ class LogRun:
         with self.closing:
             for block in blocks:
                 columns = None if self.start.oracle or self.start.options.steps else self._columns(block, reuse, exact)
-                yield _outputs(self.backend, block.steps(), tell, live=live) if columns is None else columns
+                yield _outputs(self.backend, block.steps(), tell) if columns is None else columns
             last = self.backend.end()
             yield iter([last] if any(last.values()) else [])
 
@@ -163,25 +158,19 @@ class LogRun:
             raise
 
 
-def blocks_of(path: str | Path, run: LogRun, *, rows: bool = False) -> Iterator[LogBlock]:
+def blocks_of(path: str | Path, run: LogRun) -> Iterator[LogBlock]:
     """The rows of a file, which is there."""
-    from workbench.events.read import read_blocks, read_events
+    from workbench.events.read import read_blocks
 
-    options = run.start.options
-    reading, tally = Reading.of(options), Tally(run.start.say)
-    if rows or run.start.oracle or options.steps:
-        events = _started(read_events(path, run.program, reading, tally=tally))
-        return iter([LogBlock(lambda: events)])
-    return _started(read_blocks(path, run.program, reading, tally=tally))
+    return _started(read_blocks(path, run.program, Reading.of(run.start.options), tally=Tally(run.start.say)))
 
 
-def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-", *, live: bool = False) -> None:
+def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -> None:
     """Write what comes out of some blocks into the file that the options name.
 
     Parameters
     ----------
     read: where they are from, which has the format, too, where nothing else says it.
-    live: whether somebody waits for each row.
     """
     from workbench.events.write import output_format, write_events
 
@@ -189,18 +178,17 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-", *
     _ = run.backend  # nothing is written before the input is known to be there, and the program to run
     written = output_format(options.output, options.format, read)
     with write_events(options.output, run.program, format=written, idle=options.steps) as writer:
-        for made in run.made(blocks, live=live, reuse=True):
+        for made in run.made(blocks, reuse=True):
             if isinstance(made, Mapping):
                 from workbench.events.arrays import shown_table
 
                 table = shown_table(made, shown)
                 if table.num_rows:
                     writer.table(table)
-                continue
-            for outputs in made:
-                writer.write(outputs)
-                if live:
-                    sys.stdout.flush()
+            else:
+                for outputs in made:
+                    writer.write(outputs)
+            writer.flush()
 
 
 def _started(events: Iterator[T]) -> Iterator[T]:
@@ -209,13 +197,16 @@ def _started(events: Iterator[T]) -> Iterator[T]:
 
 
 def _outputs(
-    backend: Backend, events: Iterator[Mapping[str, Any]], struck: Say | None, *, live: bool = False
+    backend: Backend, events: Iterator[Mapping[str, Any]], struck: Say | None
 ) -> Iterator[Mapping[str, list[Any]]]:
-    """What comes out in each step; where somebody waits for it, before the next step is read."""
+    """What comes out in each step."""
     if hasattr(backend, "outputs"):
-        yield from _compiled(backend, events, 1 if live else LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
+        yield from _compiled(backend, events, LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
         return
-    several = None if live or struck else getattr(backend, "records", None)
+    several = None if struck else getattr(backend, "records", None)
+    if not several and not struck and hasattr(backend, "emitted"):
+        yield from map(backend.emitted, events)
+        return
     for record in several(events) if several else map(backend.step, events):
         yield record.outputs
         if struck:
