@@ -32,16 +32,28 @@ SIZE = 1 << 23
 class CsvReader(RowReader):
     """Rows of cells under a header."""
 
+    _kept: _KeptLines | None = None
+
     def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, list[str]]]:
         """As in every format; `first` lines of the file come before these."""
-        found = csv.reader(lines, strict=True)
-        try:
-            for row in found:
-                number = first + found.line_num
-                if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
-                    yield number, row
-        except csv.Error as error:
-            raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{first + found.line_num}") from error
+        kept = None if self.reading.bad_rows == "error" else _KeptLines(lines)
+        found, self._kept = csv.reader(kept or lines, strict=True), kept
+        while True:
+            try:
+                for row in found:
+                    number = first + (kept.number if kept else found.line_num)
+                    if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
+                        yield number, row
+                    if kept:
+                        kept.lines = []
+                return
+            except csv.Error as error:
+                problem = InputError(f"not a line of CSV: {error}")
+                text = kept.again() if kept else ""
+                self.bad(problem, shown, first + (kept.number if kept else found.line_num), text)
+
+    def text(self, row: Sequence[str]) -> str:
+        return super().text("".join(self._kept.lines if self._kept else ()))
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Whole lines in columns, as long as no cell is in quotes: it might go over several lines."""
@@ -139,6 +151,32 @@ class CsvReader(RowReader):
                 f"a value of {self.domains[self.only]}",
             ) from error
         return True
+
+
+class _KeptLines:
+    """Lines of a file, those of the last row kept; of a bad row only the first is given up."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._source, self._again = iter(lines), list[str]()
+        self.lines: list[str] = []
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._again.pop() if self._again else next(self._source)
+        self.lines.append(line)
+        self.number += 1
+        return line
+
+    def again(self) -> str:
+        """The first line of a row that is none."""
+        bad, *others = self.lines
+        self._again += reversed(others)
+        self.number -= len(others)
+        self.lines = []
+        return bad.rstrip("\r\n")
 
 
 def _only_row(line: bytes) -> list[str] | None:

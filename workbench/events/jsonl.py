@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.core.domain import Domain, Value
 from workbench.core.program import Ported
-from workbench.errors import InputError
+from workbench.errors import InputError, did_you_mean
 from workbench.events.column_map import ColumnMap
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import RowReader, RowWriter, Taker
@@ -29,6 +29,7 @@ class JsonReader(RowReader):
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         super().__init__(program, reading, tally)
+        self._seen: set[str] = set()
         self._known: dict[tuple[str, ...], tuple[ColumnMap, dict[str, Taker]]] = {}
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, str]]:
@@ -51,11 +52,20 @@ class JsonReader(RowReader):
                 else:
                     self.opened(keys)
                 assert self.columns is not None
+                self._seen.update(keys)
                 if len(self._known) < MOST:
                     self._known[keys] = self.columns, self.takers
             else:
                 self.columns, self.takers = known
         return (data,) if bare else list(data.values())
+
+    def end(self) -> None:
+        wanted = list(self.reading.columns.values())
+        if not wanted and self._seen and all(not columns.inputs for columns, _ in self._known.values()):
+            wanted = list(self.domains)
+        for key in wanted if self._known else ():
+            if key not in self._seen:
+                raise InputError(f"no row has a key '{key}'", hint=did_you_mean(key, self._seen))
 
     def no_object(self, line: str) -> InputError:
         """The error for a line that should be one."""

@@ -8,6 +8,7 @@ gets. Those know where a row lies, and add the place to the error (`WorkbenchErr
 from __future__ import annotations
 
 import io
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, match
 from workbench.events.reading import Reading, Tally
-from workbench.events.values import UnreadableError
+from workbench.events.values import UnreadableError, in_words
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -63,8 +64,9 @@ class RowReader(ABC):
     """What messages call a column."""
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
-        self.ports, self.domains = program.ports, program.ports.domains
         self.reading, self.tally = reading or Reading(), tally or Tally()
+        self.ports = in_words(program.ports) if self.reading.words else program.ports
+        self.domains = self.ports.domains
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
         self.takers: dict[str, Taker] = {}
@@ -176,19 +178,46 @@ class RowReader(ABC):
         return InputError(f"'{path}' is empty{beside}", hint=hint)
 
     def located(self, rows: Iterator[tuple[int, Any]], shown: str) -> Iterator[InputEvents]:
-        """The steps of these rows.
+        """The steps of these rows, as many of them as are asked for.
 
         Raises
         ------
         InputError: one cannot be read, and where it lies.
         """
-        for number, row in rows:
+        tally, most = self.tally, sys.maxsize if self.reading.head is None else self.reading.head
+        for number, row in rows if tally.rows < most else ():
+            if tally.rows >= most:  # bad ones, as they lie in the file
+                return
             try:
                 step = self.step(row)
             except InputError as error:
-                raise error.retold(where=f"{shown}:{number}") from error
+                self.bad(error, shown, number, self.text(row))
+                continue
             if step is not None:
+                tally.rows += 1
+                tally.events += len(step)
                 yield step
+                if tally.rows >= most:
+                    return
+
+    def bad(self, error: InputError, shown: str, number: int, text: str) -> None:
+        """A row cannot be read: it is passed over, or an error."""
+        found = error.retold(where=f"{shown}:{number}")
+        if self.reading.bad_rows == "error":
+            raise found from error
+        self.tally.pass_by(found, shown, number, text)
+
+    def text(self, row: Any) -> str:
+        """A row as it stands in the file."""
+        return str(row).rstrip("\r\n")
+
+    def end(self) -> None:  # noqa: B027 - most have nothing to do
+        """All rows of the file have been read.
+
+        Raises
+        ------
+        InputError: none of them had what was asked for.
+        """
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """All rows of a file, in blocks of columns where the format has them and all inputs have arrays."""

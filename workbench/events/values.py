@@ -11,11 +11,12 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
-from workbench.core.fields import FrozenMap, Map, Record, Tuple
+from workbench.core.fields import FrozenMap, Map, Record, Tuple, resolve
+from workbench.core.program import Ports
 from workbench.errors import InputError
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -49,6 +50,19 @@ class Unheld:
 @dataclass(frozen=True)
 class Words(Texts):
     """Texts that tell rows apart or order them; in JSON also numbers and truth values, as they are written."""
+
+
+@dataclass(frozen=True)
+class Word(Integers):
+    """Whole numbers of 64 bits."""
+
+    def __contains__(self, value: Value) -> bool:
+        return super().__contains__(value) and -(2**63) <= value < 2**63
+
+
+def in_words(ports: Ports) -> Ports:
+    """The same, where whole numbers on inputs have 64 bits."""
+    return replace(ports, inputs=tuple(replace(port, domain=resolve(port.domain, Word())) for port in ports.inputs))
 
 
 def short(text: str) -> str:
@@ -139,6 +153,7 @@ _EXPECTED: tuple[tuple[type[Domain], str], ...] = (
     (Bool, "true or false (or 1 or 0)"),
     (Integer, "an integer 0..{0.hi}"),
     (Range, "an integer {0}"),
+    (Word, "a whole number of 64 bits"),
     (Integers, "a whole number"),
     (Reals, "a number"),
     (Record, "an object {0}"),
@@ -161,7 +176,8 @@ def _member(value: Value, domain: Domain) -> Value:
     if fraction or value not in domain:
         if isinstance(value, Unheld):
             raise UnreadableError(value.expected)
-        raise UnreadableError(expected(domain), "declare the input as float" if fraction else "")
+        hint = "the reference backend has integers of any size" if isinstance(domain, Word) else ""
+        raise UnreadableError(expected(domain), "declare the input as float" if fraction else hint)
     return value
 
 

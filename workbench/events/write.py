@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from workbench.core.program import Ported
+from workbench.core.domain import INT, STR
+from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError
 from workbench.events.csv import CsvWriter
 from workbench.events.files import Format, destination, format_of, is_stream
 from workbench.events.jsonl import JsonWriter
 from workbench.events.parquet import ParquetWriter
+from workbench.events.reading import Reading, Tally
 from workbench.events.rows import RowWriter
 
 WRITERS: dict[Format, type[RowWriter]] = {"csv": CsvWriter, "jsonl": JsonWriter, "parquet": ParquetWriter}
@@ -34,6 +36,24 @@ def output_format(output: str | Path, given: Format | None, read: str | Path) ->
         named = None
     found = named or given or format_of(read) or "csv"
     return "jsonl" if found == "parquet" and is_stream(output) else found
+
+
+BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("reason", STR), Port("text", STR)))
+
+
+@contextmanager
+def kept_rows(reading: Reading, tally: Tally) -> Iterator[None]:
+    """Where rows that cannot be read are to be kept, they are written to that file, complete or not at all."""
+    if reading.bad_rows in ("error", "skip"):
+        yield
+        return
+    with write_events(reading.bad_rows, BAD_ROWS) as writer:
+
+        def keep(*cells: str | int) -> None:
+            writer.write({name: [cell] for name, cell in zip(BAD_ROWS.shown, cells, strict=True) if cell != ""})
+
+        tally.keep = keep
+        yield
 
 
 @contextmanager

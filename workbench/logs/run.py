@@ -9,7 +9,7 @@ import argparse
 import contextlib
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -18,6 +18,7 @@ from workbench.core.domain import Domain, Integer, Value
 from workbench.core.program import Program
 from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.events.columns import has_array
+from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.rows import LogBlock
 from workbench.executors.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
@@ -39,7 +40,7 @@ T = TypeVar("T")
 
 def run_log(
     program: Program | str | Path,
-    input: str | Path | Iterable[Mapping[str, Value]],
+    input: LogPath | Sequence[LogPath] | Iterable[Mapping[str, Value]],
     output: str | Path | None = None,
     *,
     integers: Integer | None = None,
@@ -53,7 +54,8 @@ def run_log(
     Parameters
     ----------
     program: a pipeline, or the file that it is in, `FILE` or `FILE:NAME`.
-    input: a `.csv`, `.jsonl` or `.parquet` file, or the steps, each a mapping from input to event.
+    input: a `.csv`, `.jsonl` or `.parquet` file, several of them, a folder or a pattern; or the steps, each a mapping
+        from input to event.
     output: such a file, to be written. None: what comes out is returned.
     integers: what `int` is; None: plain Python numbers.
     options: those of `workbench run`, as they are called there: `backend`, `format`, `threads`, `key`, `seed`, ...
@@ -91,6 +93,8 @@ def run_with(
     integers: what `int` is resolved to, if it is.
     struck: is told of each fault that strikes.
     """
+    from workbench.events.write import kept_rows
+
     options = start.options
     row = backend_row(options.backend)
     refuse_foreign(row, options)
@@ -99,8 +103,9 @@ def run_with(
         pipeline = pipeline.pipeline.resolve(integers)
     with contextlib.ExitStack() as closing:
         start = replace(start, oracle=_faults(options, pipeline), closing=closing)
+        closing.enter_context(kept_rows(Reading.of(options), start.tally))
         make, keyed = row.make, row.keyed
-        files = isinstance(options.input, str | Path) and options.output is not None
+        files = named_files(options.input) and options.output is not None
         if (row.whole is not None or options.key is not None) and not files:
             raise InputError("logs with keys are read from a file and written to one", hint="name input and output")
         if row.whole is not None:
@@ -121,16 +126,16 @@ def _step_by_step(
     from workbench.events.write import output_format, write_events
 
     options = start.options
-    path = options.input if isinstance(options.input, str | Path) else None
-    reading, tally = Reading.of(options), Tally(start.say)
-    live = options.output == "-" and (path == "-" or sys.stdout.isatty())
+    paths, tally = named_files(options.input), start.tally
+    reading = replace(Reading.of(options), words=backend_row(options.backend).like == "numba")
+    live = options.output == "-" and (paths == ["-"] or sys.stdout.isatty())
     blocks: Iterator[LogBlock]
-    if path is None or live or start.oracle or options.steps:
-        events = iter(options.input) if path is None else read_events(path, pipeline, reading, tally=tally)
+    if paths is None or live or start.oracle or options.steps:
+        events = iter(options.input) if paths is None else read_events(paths, pipeline, reading, tally=tally)
         events = _started(events)
         blocks = iter([LogBlock(lambda: events)])
     else:
-        blocks = _started(read_blocks(path, pipeline, reading, tally=tally))
+        blocks = _started(read_blocks(paths, pipeline, reading, tally=tally))
     # nothing is written before the input is known to be there
     found: dict[str, list[Value]] = {name: [] for name in pipeline.ports.shown}
     with capacities.told(pipeline):
@@ -143,25 +148,29 @@ def _step_by_step(
                         found[name] += values
             last = backend.end()
             return {name: values + list(last.get(name, [])) for name, values in found.items()}
-        written = output_format(options.output, options.format, path or "-")
-        with write_events(options.output, pipeline, format=written, idle=options.steps) as writer:
+        written = output_format(options.output, options.format, (paths or ["-"])[0])
+        shown = start.progress(tally.shown) if not live else contextlib.nullcontext()
+        with write_events(options.output, pipeline, format=written, idle=options.steps) as writer, shown:
             for block in blocks:
-                table = _columns(backend, block, pipeline.ports.shown)
+                table = _columns(backend, block, pipeline.ports.shown, tally)
                 if table is not None:
+                    tally.made += sum(len(column) - column.null_count for column in table.columns)
                     if table.num_rows:
                         writer.table(table)
                     continue
                 for outputs in _outputs(backend, block.steps(), tell, live=live):
+                    tally.made += sum(map(len, outputs.values()))
                     writer.write(outputs)
                     if live:
                         sys.stdout.flush()
             last = backend.end()
             if any(last.values()):
+                tally.made += sum(map(len, last.values()))
                 writer.write(last)
     return {}
 
 
-def _columns(backend: Any, block: LogBlock, shown: Mapping[str, Domain]) -> Any:
+def _columns(backend: Any, block: LogBlock, shown: Mapping[str, Domain], tally: Tally) -> Any:
     """What comes out of a block of columns, as an Arrow table; None where it has to go row by row."""
     if not hasattr(backend, "feed") or not all(map(has_array, shown.values())):
         return None
@@ -173,9 +182,11 @@ def _columns(backend: Any, block: LogBlock, shown: Mapping[str, Domain]) -> Any:
     events = {name: given.events for name, given in columns.items()}
     present = {name: given.present for name, given in columns.items() if given.present is not None}
     try:
-        return shown_table(backend.feed(events, present, steps=len(shown) > 1, reuse=True), shown)
+        made = shown_table(backend.feed(events, present, steps=len(shown) > 1, reuse=True), shown)
     except WorkbenchError:  # nothing has happened: the row in which it does is found
         return None
+    tally.take(columns)
+    return made
 
 
 def _started(events: Iterator[T]) -> Iterator[T]:
