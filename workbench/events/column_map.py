@@ -142,8 +142,9 @@ class _Matching:
             name = made.ignored[0]
             what = f"{self.what} '{name}' is no input of the {self.ports.kind}"
             raise InputError(what, hint=did_you_mean(name, self.paths))
+        optional = {port.name for port in self.ports.inputs if port.optional}
         for name, found in inputs.items():  # after what is too much: that may be a name misspelt
-            if found is None and self.what == "column":
+            if found is None and self.what == "column" and name not in optional:
                 raise self.missing(name)
         return made
 

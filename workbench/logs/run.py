@@ -22,7 +22,6 @@ from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.rows import LogBlock
 from workbench.executors.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
-from workbench.logs import capacities
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
@@ -113,14 +112,14 @@ def run_with(
         elif options.key is not None and keyed is not None:
             from workbench.logs.traces import run_traces
 
-            run_traces(pipeline, lambda given: keyed(given, start), start, integers)
+            run_traces(pipeline, keyed(pipeline, start), start)
         elif make is not None:
-            return _step_by_step(pipeline, lambda given: make(given, start), start, integers, struck)
+            return _step_by_step(pipeline, make, start, struck)
     return {}
 
 
 def _step_by_step(
-    pipeline: Program, make: Callable[[Program], Backend], start: Start, integers: Integer | None, struck: Say
+    pipeline: Program, make: Callable[[Program, Start], Backend], start: Start, struck: Say
 ) -> dict[str, list[Value]]:
     from workbench.events.read import read_blocks, read_events
     from workbench.events.write import output_format, write_events
@@ -138,35 +137,34 @@ def _step_by_step(
         blocks = _started(read_blocks(paths, pipeline, reading, tally=tally))
     # nothing is written before the input is known to be there
     found: dict[str, list[Value]] = {name: [] for name in pipeline.ports.shown}
-    with capacities.told(pipeline):
-        backend = capacities.allocated(make, pipeline, start, integers)
-        tell = struck if start.oracle else None
-        if options.output is None:
-            for block in blocks:
-                for outputs in _outputs(backend, block.steps(), tell):
-                    for name, values in outputs.items():
-                        found[name] += values
-            last = backend.end()
-            return {name: values + list(last.get(name, [])) for name, values in found.items()}
-        written = output_format(options.output, options.format, (paths or ["-"])[0])
-        shown = start.progress(tally.shown) if not live else contextlib.nullcontext()
-        with write_events(options.output, pipeline, format=written, idle=options.steps) as writer, shown:
-            for block in blocks:
-                table = _columns(backend, block, pipeline.ports.shown, tally)
-                if table is not None:
-                    tally.made += sum(len(column) - column.null_count for column in table.columns)
-                    if table.num_rows:
-                        writer.table(table)
-                    continue
-                for outputs in _outputs(backend, block.steps(), tell, live=live):
-                    tally.made += sum(map(len, outputs.values()))
-                    writer.write(outputs)
-                    if live:
-                        sys.stdout.flush()
-            last = backend.end()
-            if any(last.values()):
-                tally.made += sum(map(len, last.values()))
-                writer.write(last)
+    backend = make(pipeline, start)
+    tell = struck if start.oracle else None
+    if options.output is None:
+        for block in blocks:
+            for outputs in _outputs(backend, block.steps(), tell):
+                for name, values in outputs.items():
+                    found[name] += values
+        last = backend.end()
+        return {name: values + list(last.get(name, [])) for name, values in found.items()}
+    written = output_format(options.output, options.format, (paths or ["-"])[0])
+    shown = contextlib.nullcontext() if live else start.progress(tally.shown)
+    with write_events(options.output, pipeline, format=written, idle=options.steps) as writer, shown:
+        for block in blocks:
+            table = _columns(backend, block, pipeline.ports.shown, tally)
+            if table is not None:
+                tally.made += sum(len(column) - column.null_count for column in table.columns)
+                if table.num_rows:
+                    writer.table(table)
+                continue
+            for outputs in _outputs(backend, block.steps(), tell, live=live):
+                tally.made += sum(map(len, outputs.values()))
+                writer.write(outputs)
+                if live:
+                    sys.stdout.flush()
+        last = backend.end()
+        if any(last.values()):
+            tally.made += sum(map(len, last.values()))
+            writer.write(last)
     return {}
 
 
