@@ -440,3 +440,30 @@ def test_one_trace_without_a_gpu(workbench: Run, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("x\n1\n2\n3\n")
     done = workbench("run", WINDOW, "--input", tmp_path / "x.csv", "--backend", "gpu")
     assert (done.out, done.err) == ("out\n6\n", "workbench: runs on the CPU, since no NVIDIA GPU answers\n")
+
+
+def test_what_becomes_of_rows_is_told(workbench: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x\n1\nfoo\n2\n")
+    given = ("run", MODELS / "sum_of_doubles.pipe", "--input", tmp_path / "a.csv")
+    assert workbench(*given, "--bad-rows", "skip").err.splitlines() == [
+        f"workbench: 1 of 3 rows were passed over; the first one: {tmp_path}/a.csv:3: column 'x': expected a whole"
+        " number, not 'foo'"
+    ]
+    for backend in ("reference", "numba"):
+        told = workbench(
+            *given, "--bad-rows", "skip", "--progress", "--backend", backend, "--output", tmp_path / "o.csv"
+        )
+        assert "workbench: 3 rows, 2 events in, 2 events out, 1 bad rows, " in told.err
+    assert workbench(*given, "--head", "1").err == ""
+
+
+def test_patterns_that_the_shell_takes(workbench: Run, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv", "c.csv"):
+        (tmp_path / name).write_text("x\n1\n")
+    files = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
+    done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", *files)
+    assert (done.code, done.out) == (2, "")
+    assert "a pattern goes in quotes: --input 'logs/*.csv'" in done.err
+    done = workbench("run", MODELS / "sum_of_doubles.pipe", "--input", f"{tmp_path}/*.csv")
+    assert (done.code, done.out, done.err) == (0, "out\n2\n4\n6\n", "")
+    assert "see workbench" in workbench("run", "a", "--input", "b", "--nonsense").err

@@ -155,7 +155,6 @@ _EXPECTED: tuple[tuple[type[Domain], str], ...] = (
     (Bool, "true or false (or 1 or 0)"),
     (Integer, "an integer 0..{0.hi}"),
     (Range, "an integer {0}"),
-    (Word, "a whole number of 64 bits"),
     (Integers, "a whole number"),
     (Reals, "a number"),
     (Record, "an object {0}"),
@@ -178,8 +177,9 @@ def _member(value: Value, domain: Domain) -> Value:
     if fraction or value not in domain:
         if isinstance(value, Unheld):
             raise UnreadableError(value.expected)
-        hint = "the reference backend has integers of any size" if isinstance(domain, Word) else ""
-        raise UnreadableError(expected(domain), "declare the input as float" if fraction else hint)
+        if isinstance(domain, Word) and type(value) is int:
+            raise UnreadableError("a whole number of 64 bits", "the reference backend has integers of any size")
+        raise UnreadableError(expected(domain), "declare the input as float" if fraction else "")
     return value
 
 

@@ -54,8 +54,9 @@ def execute(args: argparse.Namespace) -> int:
     tally = Tally(_say)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
     run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
-    if tally.bad:
-        _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {tally.first}")
+    if tally.first:
+        first = f"{tally.first.where}: {tally.first.what}"
+        _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
     if tally.rows and (args.progress or sys.stderr.isatty()):
         _say(tally.summary(time.monotonic() - begun))
     return 0
