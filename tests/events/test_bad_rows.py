@@ -96,7 +96,7 @@ def test_one_bad_row_among_columns(tmp_path, backend, form):
 
 @pytest.mark.parametrize("head", [1, 3, 5, 7, 100])
 def test_the_first_rows(tmp_path, backend, head, monkeypatch):
-    monkeypatch.setattr("workbench.events.csv.SIZE", 7)
+    monkeypatch.setattr("workbench.events.lines.SIZE", 7)
     (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(4)))
     (tmp_path / "b.jsonl").write_text("".join(f'{{"x": {i}, "y": {i}}}\n' for i in range(4, 6)))
     inputs = [tmp_path / "a.csv", tmp_path / "b.jsonl"]

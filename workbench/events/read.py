@@ -1,13 +1,13 @@
-"""Reading events from CSV, JSON lines and Parquet.
+"""Reading events from files of any format.
 
-The rule of this module: files are streamed; what the formats allow, `csv`, `jsonl` and `parquet` say. What a name ends
-with tells the format, and an ending that tells none is refused; without one the first bytes tell.
+The rule of this module: files are streamed; what the formats allow, their modules say. What a name ends with tells the
+format, and an ending that tells none is refused; without one the first bytes tell.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING
@@ -15,18 +15,14 @@ from typing import IO, TYPE_CHECKING
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.column_map import see_inputs
-from workbench.events.csv import CsvReader
-from workbench.events.files import Format, format_of, opened, readable, shown_name, sniffed
+from workbench.events.files import format_of, opened, readable, shown_name, sniffed
 from workbench.events.inputs import LogPath, log_files
-from workbench.events.jsonl import JsonReader
-from workbench.events.parquet import ParquetReader
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
+from workbench.events.table import format_row
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
-
-READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader, "parquet": ParquetReader}
 
 
 def read_events(
@@ -41,8 +37,8 @@ def read_events(
 
     Parameters
     ----------
-    path: `.csv`, `.jsonl` (`.ndjson`, `.json`), `.parquet`, also with `.gz`; without an ending the first bytes tell. A
-        folder or a pattern stands for its files; several are read one after the other, as one log.
+    path: `.csv`, `.jsonl`, `.parquet`, ... (`table.endings`), also with `.gz` or `.zst`; without an ending the first
+        bytes tell. A folder or a pattern stands for its files; several are read one after the other, as one log.
     reading: what the user says about columns and rows.
     tally: is told what becomes of them.
 
@@ -50,26 +46,35 @@ def read_events(
     ------
     InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
     """
-    reading, tally = reading or Reading(), tally or Tally()
-    for file in _files(path, program, reading, tally):
-        with _opened(file, program, reading, tally, stdin) as (reader, lines, shown):
-            yield from reader.located(reader.rows(lines, shown), shown)
+    for block in read_blocks(path, program, reading, stdin=stdin, tally=tally):
+        yield from block.steps()
 
 
 def read_blocks(
-    path: LogPath | Sequence[LogPath], program: Ported, reading: Reading | None = None, *, tally: Tally | None = None
-) -> Iterator[LogBlock]:
+    path: LogPath | Sequence[LogPath],
+    program: Ported,
+    reading: Reading | None = None,
+    *,
+    stdin: IO[bytes] | None = None,
+    tally: Tally | None = None,
+) -> Generator[LogBlock]:
     """The same in blocks, for who can take columns; those of a block are read before the next block is asked for.
 
     Rows that are read one by one count in the tally; those of columns are counted by who takes them.
     """
     reading, tally = reading or Reading(), tally or Tally()
     for file in _files(path, program, reading, tally):
-        with _opened(file, program, reading, tally) as (reader, lines, shown):
+        with _opened(file, program, reading, tally, stdin) as (reader, lines, shown):
             for block in reader.blocks(lines, shown):
-                yield LogBlock(partial(_readably, block.steps, shown), partial(_first_columns, block, reading, tally))
+                steps = partial(_counted, block, shown, reading, tally)
+                yield LogBlock(steps, partial(_first_columns, block, reading, tally))
                 if _enough(reading, tally):
                     break
+
+
+def _counted(block: LogBlock, shown: str, reading: Reading, tally: Tally) -> Iterator[InputEvents]:
+    with readable(shown):
+        yield from tally.counted(block.steps(), reading.head)
 
 
 def _first_columns(block: LogBlock, reading: Reading, tally: Tally) -> Mapping[str, EventArray] | None:
@@ -100,8 +105,8 @@ def _opened(
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
-            kind = READERS[reading.format or format_of(path) or sniffed(stream)]
-            reader, shown = kind(program, reading, tally), shown_name(path)
+            row = format_row(reading.format or format_of(path) or sniffed(stream))
+            reader, shown = row.reader(program, reading, tally), shown_name(path)
             yield reader, lines, shown
             if not _enough(reading, tally):
                 try:
@@ -110,8 +115,3 @@ def _opened(
                     raise error.retold(where=shown) from error
         finally:
             lines.detach()
-
-
-def _readably(steps: Callable[[], Iterator[InputEvents]], shown: str) -> Iterator[InputEvents]:
-    with readable(shown):
-        yield from steps()

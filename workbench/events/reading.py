@@ -6,15 +6,16 @@ The rule of this module: both are known before a row is read and hold for all fi
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from workbench.errors import InputError, did_you_mean
-from workbench.events.files import Format
+from workbench.events.table import format_rows
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
+    from workbench.events.rows import InputEvents
 
 Null = Literal["absent", "error"]
 """What an empty cell or a null is: no event at this step, or an error."""
@@ -41,7 +42,7 @@ class Reading:
     bad_rows: str = "error"
     head: int | None = None
     words: bool = False
-    format: Format | None = None
+    format: str | None = None
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:
@@ -111,6 +112,15 @@ class Tally:
             self.rows += 0 if i else count
             self.events += count if each.present is None else int(each.present.sum())
 
+    def counted(self, steps: Iterator[InputEvents], head: int | None) -> Iterator[InputEvents]:
+        """The same steps, as long as rows are asked for."""
+        for step in steps:
+            self.rows += 1
+            self.events += len(step)
+            yield step
+            if self.rows == head:
+                return
+
     def pass_by(self, error: InputError, file: str, row: int, text: str) -> None:
         """A bad row is not run."""
         self.bad += 1
@@ -138,8 +148,9 @@ class Tally:
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The options of `Reading`."""
-    formats = get_args(Format)
-    parser.add_argument("--format", choices=formats, help="of the input (default: by its name, or its first bytes)")
+    parser.add_argument(
+        "--format", choices=list(format_rows()), help="of the input (default: by its name, or its first bytes)"
+    )
     group = parser.add_argument_group("columns and rows of the log")
     group.add_argument(
         "--column", action="append", metavar="INPUT=COLUMN",

@@ -8,7 +8,6 @@ gets. Those know where a row lies, and add the place to the error (`WorkbenchErr
 from __future__ import annotations
 
 import io
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.column_map import ColumnMap, Columns, has_arrays, match
+from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
+from workbench.events.files import is_stream
 from workbench.events.reading import Reading, Tally
 from workbench.events.values import UnreadableError, in_words
 
@@ -178,37 +178,33 @@ class RowReader(ABC):
         return InputError(f"'{path}' is empty{beside}", hint=hint)
 
     def located(self, rows: Iterator[tuple[int, Any]], shown: str) -> Iterator[InputEvents]:
-        """The steps of these rows, as many of them as are asked for.
+        """The steps of these rows.
 
         Raises
         ------
         InputError: one cannot be read, and where it lies.
         """
-        tally, most = self.tally, sys.maxsize if self.reading.head is None else self.reading.head
-        for number, row in rows if tally.rows < most else ():
-            if tally.rows >= most:  # bad ones, as they lie in the file
-                return
+        for number, row in rows:
             try:
                 step = self.step(row)
             except InputError as error:
-                self.bad(error, shown, number, self.text(row))
+                self.bad(error, shown, number, row)
+                if self.tally.rows == self.reading.head:
+                    return
                 continue
             if step is not None:
-                tally.rows += 1
-                tally.events += len(step)
                 yield step
-                if tally.rows >= most:
-                    return
 
-    def bad(self, error: InputError, shown: str, number: int, text: str) -> None:
+    def bad(self, error: InputError, shown: str, number: int, row: Any) -> None:
         """A row cannot be read: it is passed over, or an error."""
         found = error.retold(where=f"{shown}:{number}")
         if self.reading.bad_rows == "error":
             raise found from error
-        self.tally.pass_by(found, shown, number, text)
+        self.tally.pass_by(found, shown, number, self.text(number, row))
 
-    def text(self, row: Any) -> str:
+    def text(self, number: int, row: Any) -> str:
         """A row as it stands in the file."""
+        del number
         return str(row).rstrip("\r\n")
 
     def end(self) -> None:  # noqa: B027 - most have nothing to do
@@ -230,6 +226,18 @@ class RowReader(ABC):
         if found is not None and self.reading.null == "error":
             return found if all(each.present is None for each in found.values()) else None
         return found
+
+    def steps_of(self, column: Callable[[int], Any]) -> Iterator[InputEvents] | None:
+        """The same as steps, of Arrow columns by their positions."""
+        from workbench.events.tables import table_steps
+
+        assert self.columns is not None
+        return table_steps(self.columns, column, nulls=self.reading.null != "error") if self.flat else None
+
+    @property
+    def flat(self) -> bool:
+        """Whether all single values in the events of all inputs are plain cells."""
+        return bool(self.domains) and all(map(has_cells, self.domains.values()))
 
     @property
     def plain(self) -> bool:
@@ -257,6 +265,11 @@ class RowWriter(ABC):
         """The rows of an Arrow table (`arrays.shown_table`)."""
         for row in table.to_pylist():
             self.row({name: value for name, value in row.items() if value is not None})
+
+    def flush(self) -> None:
+        """Show what has been written, where somebody may wait for it."""
+        if is_stream(self.shown):
+            self.stream.flush()
 
     def end(self) -> None:  # noqa: B027 - most have nothing to do
         """What is still to be written, when no error has come between."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.events.reading import Tally, reading_options
+from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
 
 if TYPE_CHECKING:
@@ -22,17 +23,16 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
+    files = " or ".join(row.endings[0] for row in format_rows().values())
     parser.add_argument(
         "--input",
         required=True,
         action="append",
         metavar="FILE",
-        help="a .csv, .jsonl or .parquet file (also .gz), or -; a folder, or a pattern in quotes, stands for its files;"
-        " several are read one after the other, as one log",
+        help=f"a {files} file (also .gz, .zst), or -; a folder, or a pattern in quotes, stands for its files; several"
+        " are read one after the other, as one log",
     )
-    parser.add_argument(
-        "--output", default="-", metavar="FILE", help="a .csv, .jsonl or .parquet file (default: standard output)"
-    )
+    parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
     parser.add_argument(
         "--progress", action="store_true", help="show how far it is, and a summary at the end, also beside a terminal"
     )
