@@ -50,7 +50,7 @@ def test_bad_rows_in_a_file(tmp_path, backend):
     parquet.write_table(pa.table({"x": [1.0, 2.5], "y": ["1", None]}), tmp_path / "b.parquet")
     (tmp_path / "c.jsonl").write_text('{"x": 1, "y": 1}\n{"x": 1.5}\n{"x" 1}\n[1]\n')
     inputs = [tmp_path / name for name in ("a.csv", "b.parquet", "c.jsonl")]
-    wb.run_log(PIPELINE, inputs, tmp_path / "out.csv", backend=backend, bad_rows=str(tmp_path / "bad.csv"))
+    wb.run(PIPELINE, inputs, output=tmp_path / "out.csv", backend=backend, bad_rows=str(tmp_path / "bad.csv"))
     assert (tmp_path / "out.csv").read_text() == "out\n3\n15\n21\n2\n"
     with open(tmp_path / "bad.csv", newline="") as file:
         rows = list(csv.reader(file))
@@ -67,8 +67,8 @@ def test_bad_rows_in_a_file(tmp_path, backend):
 def test_nothing_is_kept_where_the_run_fails(tmp_path, backend):
     (tmp_path / "a.csv").write_text("x,y\n1,foo\n2,3\n")
     with pytest.raises(InputError, match="No such file"):
-        wb.run_log(
-            PIPELINE, [tmp_path / "a.csv", tmp_path / "none.csv"], tmp_path / "o.csv", backend=backend,
+        wb.run(
+            PIPELINE, [tmp_path / "a.csv", tmp_path / "none.csv"], output=tmp_path / "o.csv", backend=backend,
             bad_rows=str(tmp_path / "bad.csv"),
         )  # fmt: skip
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
@@ -86,11 +86,11 @@ def test_one_bad_row_among_columns(tmp_path, backend, form):
         parquet.write_table(pa.table({"x": [x for x, _ in rows], "y": whole}), tmp_path / "a.parquet")
     if form == "parquet" and backend == "reference":
         return  # it has integers of any size
-    wb.run_log(PIPELINE, tmp_path / f"a.{form}", tmp_path / "o.csv", backend=backend, bad_rows="skip")
+    wb.run(PIPELINE, tmp_path / f"a.{form}", output=tmp_path / "o.csv", backend=backend, bad_rows="skip")
     expected = [str(x + y) for x, y in rows if x != 500]
     assert (tmp_path / "o.csv").read_text().split() == ["out", *expected]
     with pytest.raises(InputError, match=rf"a\.{form}:{502 if form == 'csv' else 501}: column 'y'"):
-        wb.run_log(PIPELINE, tmp_path / f"a.{form}", tmp_path / "no.csv", backend=backend)
+        wb.run(PIPELINE, tmp_path / f"a.{form}", output=tmp_path / "no.csv", backend=backend)
     assert not (tmp_path / "no.csv").exists()
 
 
@@ -100,13 +100,13 @@ def test_the_first_rows(tmp_path, backend, head, monkeypatch):
     (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{i},{i}\n" for i in range(4)))
     (tmp_path / "b.jsonl").write_text("".join(f'{{"x": {i}, "y": {i}}}\n' for i in range(4, 6)))
     inputs = [tmp_path / "a.csv", tmp_path / "b.jsonl"]
-    wb.run_log(PIPELINE, inputs, tmp_path / "o.csv", backend=backend, head=head)
+    wb.run(PIPELINE, inputs, output=tmp_path / "o.csv", backend=backend, head=head)
     assert (tmp_path / "o.csv").read_text().split() == ["out", *(str(2 * i) for i in range(min(head, 6)))]
 
 
 def test_what_comes_behind_the_first_rows_is_not_looked_at(tmp_path, backend):
     (tmp_path / "a.csv").write_text("x,y\n1,1\n2,2\nfoo\n")
-    assert wb.run_log(PIPELINE, [tmp_path / "a.csv"], backend=backend, head=2) == {"out": [2, 4]}
+    assert wb.run(PIPELINE, [tmp_path / "a.csv"], backend=backend, head=2).to_dict() == {"out": [2, 4]}
 
 
 def test_files_in_the_order_in_which_people_count(tmp_path):

@@ -65,11 +65,16 @@ def read_blocks(
     reading, tally = reading or Reading(), tally or Tally()
     for file in _files(path, program, reading, tally):
         with _opened(file, program, reading, tally, stdin) as (reader, lines, shown):
-            for block in reader.blocks(lines, shown):
-                steps = partial(_counted, block, shown, reading, tally)
-                yield LogBlock(steps, partial(_first_columns, block, reading, tally))
-                if _enough(reading, tally):
-                    break
+            yield from told_blocks(reader.blocks(lines, shown), shown, reading, tally)
+
+
+def told_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, tally: Tally) -> Generator[LogBlock]:
+    """The same blocks, as long as rows are asked for; their steps count in the tally."""
+    for block in blocks:
+        steps = partial(_counted, block, shown, reading, tally)
+        yield LogBlock(steps, partial(_first_columns, block, reading, tally))
+        if _enough(reading, tally):
+            return
 
 
 def _counted(block: LogBlock, shown: str, reading: Reading, tally: Tally) -> Iterator[InputEvents]:
