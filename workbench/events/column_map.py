@@ -15,7 +15,7 @@ from workbench.core.domain import Domain
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Ports
 from workbench.errors import InputError, did_you_mean
-from workbench.events.columns import has_array
+from workbench.events.columns import as_json, has_array
 from workbench.events.reading import Reading
 
 if TYPE_CHECKING:
@@ -77,6 +77,11 @@ def has_arrays(domain: Domain) -> bool:
     return all(map(has_arrays, domain.fields)) if isinstance(domain, Tuple) else has_array(domain)
 
 
+def has_cells(domain: Domain) -> bool:
+    """Whether all single values in an event of the domain are plain cells, texts among them."""
+    return all(map(has_cells, domain.fields)) if isinstance(domain, Tuple) else not as_json(domain)
+
+
 def _array(
     columns: Columns, domain: Domain, given: Callable[[int, Domain], EventArray | None]
 ) -> EventArray | None:  # fmt: skip
@@ -132,8 +137,9 @@ class _Matching:
             name = made.ignored[0]
             what = f"{self.what} '{name}' is no input of the {self.ports.kind}"
             raise InputError(what, hint=did_you_mean(name, self.paths))
+        optional = {port.name for port in self.ports.inputs if port.optional}
         for name, found in inputs.items():  # after what is too much: that may be a name misspelt
-            if found is None and self.what == "column":
+            if found is None and self.what == "column" and name not in optional:
                 raise self.missing(name)
         return made
 

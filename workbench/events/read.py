@@ -1,7 +1,7 @@
-"""Reading events from CSV, JSON lines and Parquet.
+"""Reading events from files of any format.
 
-The rule of this module: files are streamed; what the formats allow, `csv`, `jsonl` and `parquet` say. What a name ends
-with tells the format, and an ending that tells none is refused; without one the first bytes tell.
+The rule of this module: files are streamed; what the formats allow, their modules say. What a name ends with tells the
+format, and an ending that tells none is refused; without one the first bytes tell.
 """
 
 from __future__ import annotations
@@ -14,14 +14,10 @@ from pathlib import Path
 from typing import IO
 
 from workbench.core.program import Ported
-from workbench.events.csv import CsvReader
-from workbench.events.files import Format, format_of, opened, readable, shown_name, sniffed
-from workbench.events.jsonl import JsonReader
-from workbench.events.parquet import ParquetReader
+from workbench.events.files import format_of, opened, readable, shown_name, sniffed
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
-
-READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader, "parquet": ParquetReader}
+from workbench.events.table import format_row
 
 
 def read_events(
@@ -36,7 +32,8 @@ def read_events(
 
     Parameters
     ----------
-    path: `.csv`, `.jsonl` (`.ndjson`, `.json`), `.parquet`, also with `.gz`; without an ending the first bytes tell.
+    path: `.csv`, `.jsonl`, `.parquet`, ... (`table.endings`), also with `.gz` or `.zst`; without an ending the first
+        bytes tell.
     reading: what the user says about columns and rows.
     tally: is told what becomes of them.
 
@@ -45,7 +42,8 @@ def read_events(
     InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
     """
     with _opened(path, program, reading or Reading(), tally, stdin) as (reader, lines, shown):
-        yield from reader.located(reader.rows(lines, shown), shown)
+        for block in reader.blocks(lines, shown):
+            yield from block.steps()
 
 
 def read_blocks(
@@ -64,8 +62,8 @@ def _opened(
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
-            kind = READERS[reading.format or format_of(path) or sniffed(stream)]
-            yield kind(program, reading, tally), lines, shown_name(path)
+            row = format_row(reading.format or format_of(path) or sniffed(stream))
+            yield row.reader(program, reading, tally), lines, shown_name(path)
         finally:
             lines.detach()
 

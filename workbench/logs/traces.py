@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.executors.table import Start, given
-from workbench.logs import capacities
 
 if TYPE_CHECKING:
-    from workbench.core.domain import Integer
     from workbench.core.program import Program
     from workbench.executors.compiled.gpu.batch import Batch
 
 
-def run_traces(pipeline: Program, make: Callable[[Program], Batch], start: Start, integers: Integer | None) -> None:
+def run_traces(pipeline: Program, batch: Batch, start: Start) -> None:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
     from workbench.core.program import Port, Ports
     from workbench.events.read import read_events
@@ -30,7 +27,6 @@ def run_traces(pipeline: Program, make: Callable[[Program], Batch], start: Start
     ports = pipeline.ports
     if key in ports.shown:
         raise InputError(f"an output of {pipeline.ports.of} is called '{key}', as the column of keys is")
-    batch = capacities.allocated(make, pipeline, start, integers)
     own = ports.domains
     keys = Port(key, own.get(key, Words()))
     rows = Ports("rows", ports.inputs if key in own else (keys, *ports.inputs), (keys, *ports.outputs))
@@ -43,8 +39,7 @@ def run_traces(pipeline: Program, make: Callable[[Program], Batch], start: Start
         traces.setdefault(events[key], []).append({name: event for name, event in events.items() if name in own})
     written = output_format(args.output, args.format, args.input)
     try:
-        with capacities.told(pipeline):
-            found = batch.events(list(traces.values()))
+        found = batch.events(list(traces.values()))
     except WorkbenchError as error:  # it counts the traces
         if error.trace is None:
             raise

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
+from workbench.core.units import MICROSECONDS
 from workbench.errors import LanguageError, did_you_mean
 from workbench.language.findings import Findings, FollowUp
 from workbench.rules import tree as t
@@ -257,9 +258,8 @@ class _RuleChecker:
             self.findings.add(LanguageError(what, where=window.where, hint=hint))
         if isinstance(window, t.WithinWindow) and window.least is not None and window.most is not None:
             least, most = window.least, window.most
-            scale = t.Duration.MICROSECONDS
             if bool(least.unit) == bool(most.unit) and (
-                least.amount * scale.get(least.unit, 1) > most.amount * scale.get(most.unit, 1)
+                least.amount * MICROSECONDS.get(least.unit, 1) > most.amount * MICROSECONDS.get(most.unit, 1)
             ):
                 what = f"no time is at least {least} and at most {most}"
                 self.findings.add(LanguageError(what, where=least.where, hint="write the smaller one first"))

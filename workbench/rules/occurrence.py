@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from workbench.core.domain import Value
+from workbench.core.units import MICROSECONDS
 from workbench.errors import InputError
 from workbench.rules import tree as t
 from workbench.rules.rule_set import RuleSet
@@ -40,49 +41,51 @@ class Occurrence:
     rule: str = ""
 
 
-def in_units(rules: RuleSet, unit: str | None = None) -> RuleSet:
+def in_units(rules: RuleSet, unit: str | None = None, *, dates: bool = False) -> RuleSet:
     """The same rules with windows that are whole numbers, without units.
 
     Parameters
     ----------
-    unit: what a time of 1 is: `us`, `ms`, `s`, ...; None: it is not known, and no window may have a unit.
+    unit: what the numbers in the log count: `us`, `ms`, `s`, ...; times and windows are then microseconds. None: it is
+        not known, they are as they are written, and no window may have a unit.
+    dates: whether times are dates; they are microseconds, too, and every window has a unit.
 
     Raises
     ------
-    InputError: a window has a unit, and times have none; or a deadline is no whole number of them.
+    InputError: a window has a unit, and times have none, or the other way round; or a deadline is no whole number.
     """
-    return replace(rules, rules=tuple(_rule(rule, unit) for rule in rules.rules))
+
+    def scaled(duration: t.Duration) -> Decimal:
+        if unit is None and not dates and duration.unit:
+            hint = "say what the numbers in the column of times count: --time-unit s; or leave out the unit here"
+            raise InputError(f"{duration} of which times?", where=duration.where, hint=hint)
+        if dates and not duration.unit:
+            raise InputError(f"{duration} of what?", where=duration.where, hint=f"times are dates: write {duration} s")
+        return duration.amount * MICROSECONDS.get(duration.unit or unit or "", 1)
+
+    return replace(rules, rules=tuple(_rule(rule, scaled) for rule in rules.rules))
 
 
-def _rule(rule: t.Rule, unit: str | None) -> t.Rule:
-    predicates = tuple(replace(part, window=_window(part.window, unit)) for part in rule.predicates)
-    pause = rule.pause and _whole(rule.pause, unit, math.ceil)
-    return replace(rule, predicates=predicates, pause=pause)
+Scale = Callable[[t.Duration], Decimal]
 
 
-def _window(window: t.EventWindow | None, unit: str | None) -> t.EventWindow | None:
+def _rule(rule: t.Rule, scaled: Scale) -> t.Rule:
+    predicates = tuple(replace(part, window=_window(part.window, scaled)) for part in rule.predicates)
+    return replace(rule, predicates=predicates, pause=rule.pause and _whole(rule.pause, scaled, math.ceil))
+
+
+def _window(window: t.EventWindow | None, scaled: Scale) -> t.EventWindow | None:
     if isinstance(window, t.AfterWindow):
-        most = _amount(window.most, unit)
+        most = scaled(window.most)
         if most != int(most):
             hint = "write a whole number of units of time"
             raise InputError(f"no time is {window.most} after '{window.of}'", where=window.where, hint=hint)
         return replace(window, most=t.Duration(most, where=window.most.where))
     if isinstance(window, t.WithinWindow):
-        least = window.least and _whole(window.least, unit, math.ceil)
-        return replace(window, most=window.most and _whole(window.most, unit, math.floor), least=least)
+        least = window.least and _whole(window.least, scaled, math.ceil)
+        return replace(window, most=window.most and _whole(window.most, scaled, math.floor), least=least)
     return window
 
 
-def _whole(duration: t.Duration, unit: str | None, rounded: Callable[[Decimal], int]) -> t.Duration:
-    return t.Duration(Decimal(rounded(_amount(duration, unit))), where=duration.where)
-
-
-def _amount(duration: t.Duration, unit: str | None) -> Decimal:
-    """How many of the units of time it is."""
-    if not duration.unit or duration.unit == unit:
-        return duration.amount
-    if unit is None:
-        hint = "say what the numbers in the column of times count: --time-unit s; or write the window without a unit"
-        raise InputError(f"{duration} of which times?", where=duration.where, hint=hint)
-    scale = t.Duration.MICROSECONDS
-    return duration.amount * scale[duration.unit] / scale[unit]
+def _whole(duration: t.Duration, scaled: Scale, rounded: Callable[[Decimal], int]) -> t.Duration:
+    return t.Duration(Decimal(rounded(scaled(duration))), where=duration.where)

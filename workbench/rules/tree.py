@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum as Enumeration
 from functools import cached_property
-from typing import ClassVar
 
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
 from workbench.errors import Location
@@ -125,10 +124,6 @@ class Duration(Placed):
 
     amount: Decimal
     unit: str = ""
-
-    MICROSECONDS: ClassVar[dict[str, int]] = {
-        "us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 24 * 3600 * 10**6,
-    }  # fmt: skip
 
     def __str__(self) -> str:
         return f"{self.amount:f} {self.unit}".rstrip()

@@ -62,6 +62,16 @@ def longer(array: Any, used: int, size: int) -> Any:
     return made
 
 
+def places(first: int, count: int) -> Any:
+    """So many positions."""
+    return np.arange(first, first + count)
+
+
+def zeros_like(array: Any, size: int) -> Any:
+    """An array of the same type."""
+    return np.zeros(size, array.dtype)
+
+
 def from_bytes(data: bytes, kind: Any) -> Any:
     """The array of this type whose numbers have these bytes, little endian."""
     return np.frombuffer(data, kind.newbyteorder("<"))

@@ -39,6 +39,7 @@ class Stepping:
     fed: Callable[..., dict[str, OutputColumn]]
     finish: Callable[..., dict[str, OutputColumn]]
     check_open: Callable[..., None]
+    widen: Callable[[], None]
 
     def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
         """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
@@ -65,6 +66,8 @@ class Stepping:
             self.flat.ports.position(name)
             self.check_open(name)
         columns = {n: self._columns.column(n, d, [events[n]]) for n, d in self.flat.inputs if n in events}
+        if len(columns) < len(self.flat.inputs):
+            self.widen()
         numbers, more = None, dict[str, list[Value]]()
         if not any(column.wrong for column in columns.values()):
             ends = [name for name, _ in self.flat.inputs] if events is END else []
