@@ -31,12 +31,12 @@ LONGEST_CHAIN = 1000
 """Composites that cause each other, from one event on."""
 
 
-class Link(NamedTuple):
+class CauseLink(NamedTuple):
     """A composite's place in a chain of causes."""
 
     length: int
     rule: str
-    before: Link | None
+    before: CauseLink | None
 
 
 class Interest(NamedTuple):
@@ -107,7 +107,7 @@ class Publisher:
             what = f"an event of time {event.time} comes when the clock has passed {self.passed}"
             raise InputError(what, hint="move the clock only as far as all events have come")
 
-    def _publish(self, todo: list[tuple[Occurrence, Link | None]], found: list[Occurrence]) -> None:
+    def _publish(self, todo: list[tuple[Occurrence, CauseLink | None]], found: list[Occurrence]) -> None:
         """Process events in turn, each with all that it causes before the next; composites are put with `found`."""
         todo.reverse()
         while todo:
@@ -120,7 +120,7 @@ class Publisher:
             if caused:
                 todo.extend((each, _linked(each, link)) for each in reversed(caused))
 
-    def _processed(self, event: Occurrence, link: Link | None) -> list[Occurrence]:
+    def _processed(self, event: Occurrence, link: CauseLink | None) -> list[Occurrence]:
         caused: list[Occurrence] = []
         for runner, triggers, keeps in self.index.get(event.type, ()):
             if runner.cost is not None:
@@ -132,7 +132,7 @@ class Publisher:
                 runner.matcher.add(event)
         return caused
 
-    def _fired(self, runner: RuleRunner, start: tuple[Any, ...], link: Link | None) -> list[Occurrence]:
+    def _fired(self, runner: RuleRunner, start: tuple[Any, ...], link: CauseLink | None) -> list[Occurrence]:
         caused, due = runner.fire(start)
         if due is not None:
             due.chain = link
@@ -140,7 +140,7 @@ class Publisher:
         return caused
 
     def _profiled(
-        self, event: Occurrence, link: Link | None, runner: RuleRunner, triggers: bool, keeps: bool,
+        self, event: Occurrence, link: CauseLink | None, runner: RuleRunner, triggers: bool, keeps: bool,
         caused: list[Occurrence],
     ) -> None:  # fmt: skip
         """The same, counted."""
@@ -272,9 +272,9 @@ class Publisher:
                 self.index.setdefault(type, []).append(interest)
 
 
-def _linked(composite: Occurrence, before: Link | None) -> Link:
+def _linked(composite: Occurrence, before: CauseLink | None) -> CauseLink:
     """The link of a composite; InputError where its chain is too long."""
-    link = Link(1 if before is None else before.length + 1, composite.rule, before)
+    link = CauseLink(1 if before is None else before.length + 1, composite.rule, before)
     if link.length > LONGEST_CHAIN:
         names = [link.rule]
         while before is not None and before.rule != link.rule:
@@ -286,7 +286,7 @@ def _linked(composite: Occurrence, before: Link | None) -> Link:
     return link
 
 
-def _names(link: Link | None) -> list[str]:
+def _names(link: CauseLink | None) -> list[str]:
     """The rules of a chain, the last one first."""
     found = []
     while link is not None:
@@ -295,8 +295,8 @@ def _names(link: Link | None) -> list[str]:
     return found
 
 
-def _chained(names: list[str]) -> Link | None:
-    link: Link | None = None
+def _chained(names: list[str]) -> CauseLink | None:
+    link: CauseLink | None = None
     for length, name in enumerate(reversed(names), 1):
-        link = Link(length, name, link)
+        link = CauseLink(length, name, link)
     return link
