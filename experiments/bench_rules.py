@@ -54,7 +54,7 @@ def main() -> None:
         began = time.process_time()
         found = [composite for event in stream for composite in engine.process(event)]
         seconds = time.process_time() - began
-        result = len(found), sum(composite.values[1] for composite in found)
+        result = len(found), sum(int(composite.values[1] or 0) for composite in found)
         if (given.events, given.window) == (100_000, 100_000):
             assert result == ANCHOR, result
         print(f"{name:6} {seconds:8.2f} s {1e6 * seconds / given.events:8.1f} us an event; matches, sums: {result}")
