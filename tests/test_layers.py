@@ -27,6 +27,7 @@ PLACES = {
     "budget": "errors",
     "stored": "errors",
     "extensions": "errors",
+    "display": "errors",
     "builder": "processors",
     "logs": "verify",
     "rules": "language",
@@ -48,6 +49,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
+    "rules/engines": {"cdp": set(), "backends": {"cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
@@ -56,9 +58,10 @@ OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "
             "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
     ("events/arrays.py", "numpy"),
-    ("events/texts.py", "numpy"),
+    ("events/text_column.py", "numpy"),
     ("events/arrays.py", "pyarrow"),
     ("events/tables.py", "pyarrow"),
+    ("events/texts.py", "pyarrow"),
     ("executors/compiled/gpu/parallel.py", "numpy"),
     ("executors/compiled/execute/columns.py", "numpy"),
     ("executors/compiled/execute/text_table.py", "numpy"),

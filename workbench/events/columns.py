@@ -110,7 +110,7 @@ def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
 def _array(domain: Domain, column: Sequence[Value]) -> Any:
     import numpy as np
 
-    from workbench.events.texts import TextColumn
+    from workbench.events.text_column import TextColumn
 
     kinds = set(map(type, column))
     if isinstance(domain, Enum):

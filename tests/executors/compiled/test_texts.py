@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,15 +54,15 @@ def parsed(text: str, name: str = "p") -> Pipeline:
 
 # --- random pipelines ---------------------------------------------------------------------------------------
 
-_STREAMS = st.deferred(lambda: st.one_of(st.sampled_from(["x", "y"]), _MADE))
-_TRUTH = st.deferred(
+_LITERALS = st.sampled_from(['"a"', '"b"', '"c"'])
+_STREAMS: st.SearchStrategy[str] = st.deferred(lambda: st.one_of(st.sampled_from(["x", "y"]), _MADE))
+_TRUTH: st.SearchStrategy[str] = st.deferred(
     lambda: st.one_of(
         st.builds("{} {} {}".format, _STREAMS, st.sampled_from(["=", "!="]), st.one_of(_STREAMS, _LITERALS)),
         st.builds("even(cumulate(turn({}, 1), +))".format, _STREAMS),
     )
 )
-_LITERALS = st.sampled_from(['"a"', '"b"', '"c"'])
-_MADE = st.one_of(
+_MADE: st.SearchStrategy[str] = st.one_of(
     st.builds("trim({}, {})".format, _STREAMS, st.integers(1, 6)),
     st.builds("filter({}, {})".format, _STREAMS, _TRUTH),
     st.builds("(if {} then {} else {})".format, _TRUTH, _STREAMS, st.one_of(_STREAMS, _LITERALS)),
@@ -159,7 +160,7 @@ def test_traces() -> None:
     batch, rows = Batch(parsed(text), device="cpu"), np.array([["a", "b"], ["c", "d"], ["e", ""]])
     made = batch.run({"x": rows, "n": np.array([[1, 2], [2, 1], [1, 3]])})["out"]
     assert (made.events(0), made.events(1)) == (["few", "e"], ["d", "few"])
-    steps = [{"x": "a", "n": 2}, {"x": "b"}, {"n": 3}]
+    steps: list[dict[str, Any]] = [{"x": "a", "n": 2}, {"x": "b"}, {"n": 3}]
     assert batch.events([steps, steps[:2]]) == [{"out": ["b"]}, {"out": ["b"]}]
 
 
@@ -231,7 +232,7 @@ def test_what_needs_the_order_of_texts_is_refused() -> None:
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("name", ["p", "q"])
 def test_logs(tmp_path: Path, ending: str, name: str) -> None:
-    """Commas, quotes, lines, other alphabets, no event, and what looks like something else; row by row or in columns."""
+    """Commas, quotes, lines, other alphabets, no event, and what looks like something else, by rows or in columns."""
     text = """
     pipeline p(x: str, y: str) -> str { return if x = "true" then y else x }
     pipeline q(x: str, y: str) -> a: str, b: str { return trim(x, 1), filter(y, y != "null") }
@@ -244,18 +245,10 @@ def test_logs(tmp_path: Path, ending: str, name: str) -> None:
     rows = [{"x": step["x"]} | ({"y": step["y"]} if "y" in step else {}) for step in steps]
     same_ = parsed("pipeline same(x: str, y: str) -> x: str, y: str { return x, y }", "same")
     log = tmp_path / f"log.{ending}"
-    wb.run_log(same_, rows, log)
-    found = {}
+    wb.run(same_, rows, output=log)
+    found: dict[str, Any] = {}
     for backend in ("reference", "numba"):
         output = tmp_path / f"{backend}.{ending}"
-        wb.run_log(f"{tmp_path / 'p.pipe'}:{name}", log, output, backend=backend)
-        found[backend] = output.read_bytes() if ending != "parquet" else wb.run_log(_same(output), output)
+        wb.run(f"{tmp_path / 'p.pipe'}:{name}", log, output=output, backend=backend)
+        found[backend] = output.read_bytes() if ending != "parquet" else pq.read_table(output).to_pylist()
     assert found["numba"] == found["reference"]
-
-
-def _same(path: Path) -> Pipeline:
-    import pyarrow.parquet as pq
-
-    names = pq.read_schema(path).names
-    ports = ", ".join(f"{name}: str" for name in names)
-    return parsed(f"pipeline s({ports}) -> {ports} {{ return {', '.join(names)} }}", "s")

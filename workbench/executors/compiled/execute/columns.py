@@ -17,7 +17,7 @@ from workbench.core.domain import BOOL, INT, Domain, Enum, Integer, Integers, Ra
 from workbench.core.fields import FrozenMap, Map, joined, scalars, split
 from workbench.errors import DomainError, InputError
 from workbench.events.columns import arrays_of
-from workbench.events.texts import TextColumn
+from workbench.events.text_column import TextColumn
 from workbench.executors.compiled.execute.observe import decode_any, encode_any
 
 if TYPE_CHECKING:
@@ -275,6 +275,9 @@ class OutputColumn:
         """What a loop has written, with the step of each row of the fields."""
         own = _own_changes(domain, fields)
         return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} events of {self.domain}>"
 
     def __len__(self) -> int:
         own = _own_changes(self.domain, self.fields)

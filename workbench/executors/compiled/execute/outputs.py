@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.core.domain import INT, Domain
-from workbench.events.texts import TextColumn
+from workbench.events.text_column import TextColumn
 from workbench.executors.compiled.code.loop import rows_of, spare
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.state import LoopArrays

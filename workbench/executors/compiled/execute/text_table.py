@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.core.domain import Domain, Texts, Value
 from workbench.errors import DomainError
-from workbench.events.texts import TextColumn
+from workbench.events.text_column import TextColumn
 from workbench.executors.compiled.code.step import text_code
 from workbench.executors.compiled.execute.observe import decode_any
 
