@@ -41,7 +41,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     },
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
-        "gpu": {"lower", "code", "execute", "parallel"},
+        "keyed": {"lower", "code", "execute"}, "gpu": {"lower", "code", "execute", "parallel"},
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
@@ -62,6 +62,8 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/gpu/cuda.py", "numba"),
     ("executors/compiled/gpu/cuda.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numba"),
+    ("executors/compiled/keyed/hashing.py", "numba"),
+    ("executors/compiled/keyed/hashing.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
     ("conformance/compare/plans.py", "hypothesis"),

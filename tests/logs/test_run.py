@@ -38,10 +38,10 @@ def test_queues_get_the_capacity_that_they_need() -> None:
         wb.run_log(endless, [{"x": 1}], backend="numba")
 
 
-def test_a_trace_for_each_key(tmp_path: Path) -> None:
+def test_a_run_for_each_key(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("user,x\na,1\nb,5\na,2\n")
     wb.run_log(wb.parse(TOTAL).get(), tmp_path / "x.csv", tmp_path / "y.csv", backend="numba", key="user")
-    assert (tmp_path / "y.csv").read_text() == "user,out\na,1\na,3\nb,5\n"
+    assert (tmp_path / "y.csv").read_text() == "user,out\na,1\nb,5\na,3\n"
     with pytest.raises(InputError, match="from a file"):
         wb.run_log(wb.parse(TOTAL).get(), [], backend="numba", key="user")
 

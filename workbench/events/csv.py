@@ -19,7 +19,7 @@ from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.columns import Where, arrow_type, plain_integers
 from workbench.events.rows import InputEvents, LineReader, LogBlock, RowWriter
-from workbench.events.values import UnreadableError, from_text, short, to_text
+from workbench.events.values import UnreadableError, Words, from_text, short, to_text
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -75,6 +75,7 @@ class CsvReader(LineReader):
     def _columns(self, lines: bytes) -> dict[str, EventArray] | None:
         """The columns of lines; None where Arrow finds less in them, or more, than we do."""
         import pyarrow as pa
+        import pyarrow.compute as pc
         from pyarrow import csv as arrow
 
         from workbench.events.arrays import given_array
@@ -100,6 +101,9 @@ class CsvReader(LineReader):
         except pa.ArrowInvalid:
             return None
         found = {name: given_array(self.domains[name], table[i].combine_chunks()) for i, name in held.items()}
+        keys = (table[i] for i, name in held.items() if isinstance(self.domains[name], Words))
+        if any(pc.any(pc.utf8_is_space(column)).as_py() for column in keys):
+            return None  # a cell of spaces is empty
         return None if None in found.values() else cast("dict[str, EventArray]", found)
 
     def step(self, row: Sequence[str]) -> InputEvents | None:

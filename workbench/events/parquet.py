@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.columns import arrow_type, as_json, to_column
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import UnreadableError, from_json, from_text, short
+from workbench.events.values import UnreadableError, Words, from_json, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -48,6 +48,20 @@ class ParquetReader(RowReader):
 
     header: Sequence[tuple[str, Domain]]
     """The inputs in the columns that are read."""
+
+    @staticmethod
+    def key_domain(file: IO[bytes], name: str, shown: str) -> Domain:
+        """What keys in this column are."""
+        with _readable(shown):
+            import pyarrow as pa
+            from pyarrow import parquet
+
+            schema = parquet.read_schema(file)
+            kinds = dict(zip(schema.names, schema.types, strict=True))
+        kind = kinds.get(name, pa.string())
+        if pa.types.is_boolean(kind):
+            return BOOL
+        return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
         for first, columns in self._batches(lines, shown, BATCH):
@@ -87,8 +101,8 @@ class ParquetReader(RowReader):
         read = [i for i, name in enumerate(held) if name is not None]
         first = 1
         with _readable(shown):
-            for batch in opened.iter_batches(batch_size=size):
-                yield first, [batch.column(i) for i in read]
+            for batch in opened.iter_batches(batch_size=size, columns=[opened.schema_arrow.names[i] for i in read]):
+                yield first, [batch.column(name) for name, _ in self.header]
                 first += batch.num_rows
 
     def step(self, row: Sequence[Any]) -> InputEvents:

@@ -13,12 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Literal
 
+from workbench.core.domain import Domain
 from workbench.core.program import Ported
 from workbench.events.csv import CsvReader
 from workbench.events.files import Format, format_of, opened, readable, shown_name, sniffed
 from workbench.events.jsonl import JsonReader
 from workbench.events.parquet import ParquetReader
 from workbench.events.rows import InputEvents, LogBlock, RowReader
+from workbench.events.values import Words
 
 READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader, "parquet": ParquetReader}
 
@@ -47,11 +49,26 @@ def read_events(
         yield from reader.located(reader.rows(lines, shown), shown)
 
 
-def read_blocks(path: str | Path, program: Ported, *, format: Format | None = None) -> Iterator[LogBlock]:
+def read_blocks(
+    path: str | Path,
+    program: Ported,
+    *,
+    format: Format | None = None,
+    extra: Literal["error", "ignore"] = "error",
+) -> Iterator[LogBlock]:
     """The same in blocks, for who can take columns; those of a block are read before the next block is asked for."""
-    with _reading(path, program, format) as (reader, lines, shown):
+    with _reading(path, program, format, ignore=extra == "ignore") as (reader, lines, shown):
         for block in reader.blocks(lines, shown):
             yield LogBlock(partial(_readably, block.steps, shown), block.columns)
+
+
+def key_domain(path: str | Path, name: str, *, format: Format | None = None) -> Domain:
+    """What the keys in a column are: whole numbers or truth values where the file says so, else texts."""
+    if not Path(path).is_file():  # what is read once is not looked at before
+        return Words()
+    with opened(path) as stream:
+        typed = (format or format_of(path) or sniffed(stream)) == "parquet"
+        return ParquetReader.key_domain(stream, name, str(path)) if typed else Words()
 
 
 @contextmanager

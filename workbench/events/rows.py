@@ -17,6 +17,7 @@ from workbench.core.domain import Value
 from workbench.core.program import Ported
 from workbench.errors import DomainError, InputError, did_you_mean
 from workbench.events.columns import Where, has_array, to_column
+from workbench.events.values import Words
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -86,8 +87,8 @@ class RowReader(ABC):
 
     @property
     def plain(self) -> bool:
-        """Whether the events of all inputs have arrays."""
-        return bool(self.domains) and all(map(has_array, self.domains.values()))
+        """Whether the events of all inputs have arrays, or are keys."""
+        return bool(self.domains) and all(has_array(d) or isinstance(d, Words) for d in self.domains.values())
 
     def unknown(self, what: str, name: str) -> InputError:
         """The error for a column or a key that is no input."""

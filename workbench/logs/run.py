@@ -21,6 +21,7 @@ from workbench.events.columns import has_array
 from workbench.events.rows import LogBlock
 from workbench.executors.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
 from workbench.logs import capacities
+from workbench.logs.batches import batches
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
@@ -104,9 +105,9 @@ def run_with(
         if row.whole is not None:
             row.whole(pipeline, start)
         elif options.key is not None and keyed is not None:
-            from workbench.logs.traces import run_traces
+            from workbench.logs.keyed import run_keyed_log
 
-            run_traces(pipeline, lambda given: keyed(given, start), start, integers)
+            run_keyed_log(pipeline, lambda given: keyed(given, start), start, integers)
         elif make is not None:
             return _step_by_step(pipeline, lambda given: make(given, start), start, integers, struck)
     return {}
@@ -196,29 +197,13 @@ def _outputs(
 
 def _compiled(backend: Any, events: Iterator[Mapping[str, Any]], size: int) -> Iterator[Mapping[str, list[Any]]]:
     """The same, so many steps at a time."""
-    for steps in _batches(events, size):
+    for steps in batches(events, size):
         try:
             made: Iterable[Mapping[str, list[Any]]] = backend.outputs(steps)
         except WorkbenchError:  # in one of the steps, before which there are others
             few = len(steps) <= BATCH
             made = (backend.step(step).outputs for step in steps) if few else _compiled(backend, iter(steps), BATCH)
         yield from made
-
-
-def _batches(events: Iterator[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
-    """The events some steps at a time; those before one that cannot be read come out, too."""
-    problem: Exception | None = None
-    while problem is None:
-        batch: list[Mapping[str, Any]] = []
-        try:
-            batch.extend(itertools.islice(events, size))
-        except Exception as error:
-            problem = error
-        if batch:
-            yield batch
-        elif problem is None:
-            return
-    raise problem
 
 
 def _faults(options: argparse.Namespace, pipeline: Program) -> RandomFaults | None:

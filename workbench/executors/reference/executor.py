@@ -53,6 +53,15 @@ class Reference(Network):
         self._advance(current)
         return self._record([self._events(slot, content) for slot, content in enumerate(current)])
 
+    def emitted(self, events: Mapping[str, Value]) -> dict[str, list[Value]]:
+        """The outputs of a step with these events."""
+        current = self._empty.copy()
+        for name, value in events.items():
+            position = self.flat.ports.position(name)
+            current[position] = self._admitted(position, value)
+        self._advance(current)
+        return {output: self._events(slot, current[slot]) for output, slot in self._shown}
+
     def _record(self, contents: Sequence[list[Value]]) -> StepRecord:
         shown = ((pipe, self._width[pipe], content) for pipe, content in zip(self._pipes, contents, strict=True))
         return StepRecord(

@@ -34,6 +34,11 @@ class Column(NamedTuple):
     present: Any
     wrong: tuple[int, DomainError] | None
 
+    def part(self, places: Any) -> Column:
+        """Those of these steps, before which nothing is wrong."""
+        present = None if self.present is None else self.present[places]
+        return Column(tuple(field[places] for field in self.fields), present, None)
+
 
 def dtype(domain: Domain) -> Any:
     """The type of a scalar domain's array."""
@@ -50,6 +55,11 @@ def empty(size: int, domain: Domain = INT) -> Any:
 def zeros(size: int, domain: Domain = INT) -> Any:
     """An array for a scalar domain."""
     return np.zeros(size, dtype(domain))
+
+
+def numbers(count: int) -> Any:
+    """0, 1, 2, ..."""
+    return np.arange(count)
 
 
 def longer(array: Any, used: int, size: int) -> Any:

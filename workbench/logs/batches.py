@@ -1,0 +1,23 @@
+"""The steps of a log, some at a time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def batches(events: Iterator[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
+    """The events some steps at a time; those before one that cannot be read come out, too."""
+    problem: Exception | None = None
+    while problem is None:
+        batch: list[Mapping[str, Any]] = []
+        try:
+            batch.extend(itertools.islice(events, size))
+        except Exception as error:
+            problem = error
+        if batch:
+            yield batch
+        elif problem is None:
+            return
+    raise problem

@@ -1,0 +1,254 @@
+"""Run a program on a log in which each row belongs to a key: a run for each, whose rows are its steps.
+
+The rule of this module: a log streams through. Outputs come in the order of the rows that cause them; the end of the
+log then ends the runs, in the order in which their keys first came. Rows are numbered from 1, in every format.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import INT, Value
+from workbench.core.program import Port, Ports, Program
+from workbench.errors import InputError, WorkbenchError
+from workbench.events.columns import has_array
+from workbench.events.files import shown_name
+from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps
+from workbench.executors.table import Start, given
+from workbench.logs import capacities
+from workbench.logs.batches import batches
+from workbench.logs.keys import Keys
+
+if TYPE_CHECKING:
+    from workbench.core.domain import Integer
+    from workbench.events.rows import LogBlock, RowWriter
+
+ROW = "row"
+"""The column with the number of the row."""
+BATCH = 4096
+"""Rows that are made columns at a time."""
+
+
+def run_keyed_log(
+    pipeline: Program, make: Callable[[Program], KeyedColumns | KeyedSteps], start: Start, integers: Integer | None
+) -> None:
+    """Run and write: each output with its key, and with the number of its row where that is asked for."""
+    from workbench.events.read import key_domain, read_blocks
+    from workbench.events.write import output_format, write_events
+
+    args, ports = start.options, pipeline.ports
+    if other := given(args, "steps", "reassociate", "fault", "seed", "rate"):
+        raise InputError(f"{other} and --key do not go together")
+    added = [args.key, ROW] if start.option("with_row") else [args.key]
+    for name in added:
+        if name in ports.shown or added.count(name) > 1:
+            what = "the column of keys" if name == args.key else "the number of the row"
+            raise InputError(f"an output of {ports.of} is called '{name}', as {what} is")
+    key = Port(args.key, ports.domains.get(args.key) or key_domain(args.input, args.key, format=args.format))
+    inputs = ports.inputs if args.key in ports.domains else (key, *ports.inputs)
+    numbered = (Port(ROW, INT),) if len(added) > 1 else ()
+    rows = Ports("rows", inputs, (key, *numbered, *ports.outputs))
+    live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
+    blocks = read_blocks(args.input, rows, format=args.format, extra="ignore")
+    with capacities.told(pipeline):
+        backend = capacities.allocated(make, pipeline, start, integers)
+        written = output_format(args.output, args.format, args.input)
+        with write_events(args.output, rows, format=written) as writer:
+            run = _KeyedRun(pipeline, key, backend, writer, str(args.input), live)
+            for block in blocks:
+                run.take(block)
+            run.end()
+
+
+class _KeyedRun:
+    """A log that is being run.
+
+    Parameters
+    ----------
+    live: whether somebody waits for what comes out of each row.
+    """
+
+    def __init__(self, pipeline: Program, key: Port, backend: Any, writer: RowWriter, path: str, live: bool) -> None:
+        self.ports, self.key, self.backend, self.writer, self.live = pipeline.ports, key, backend, writer, live
+        self.log = shown_name(path)
+        self.columns: KeyedColumns | None = backend if hasattr(backend, "feed") else None
+        self.plain = all(map(has_array, self.ports.shown.values()))
+        self.keys = Keys(key.domain, machine=self.columns is not None)
+        self.rows = 0
+        """How many there have been before those that are being run."""
+
+    def take(self, block: LogBlock) -> None:
+        """Run the rows of a block."""
+        columns = block.columns() if self.columns is not None and not self.live else None
+        if columns is not None:
+            self._by_columns(dict(columns))
+        elif self.columns is not None:
+            for steps in batches(block.steps(), 1 if self.live else BATCH):
+                self._as_columns(steps)
+        else:
+            self._by_steps(block.steps())
+
+    def end(self) -> None:
+        """Run the end of all keys' streams."""
+        if self.columns is not None:
+            import numpy as np
+
+            made = self.columns.finish()
+            self._write(made, np.arange(len(self.keys)), None, None)
+            return
+        for key in range(len(self.keys)):
+            try:
+                outputs = self.backend.end(key)
+            except WorkbenchError as error:
+                raise self._told(key, None, error) from error
+            self._write_step(self.keys.value(key), None, outputs)
+
+    # --- row by row -----------------------------------------------------------------------------------------
+
+    def _by_steps(self, steps: Iterator[Mapping[str, Value]]) -> None:
+        for step in steps:
+            self.rows += 1
+            if (value := self._key_of(step, self.rows)) is None:
+                continue
+            key = self.keys.number(value)
+            try:
+                outputs = self.backend.step(key, self._events(step))
+            except WorkbenchError as error:
+                raise self._told(key, self.rows, error) from error
+            self._write_step(value, self.rows, outputs)
+
+    def _key_of(self, step: Mapping[str, Value], row: int) -> Value | None:
+        """The key of a row; None for one in which nothing is.
+
+        Raises
+        ------
+        InputError: there is something else in it.
+        """
+        if self.key.name not in step and step:
+            raise self._keyless(row)
+        return step.get(self.key.name)
+
+    def _keyless(self, row: int) -> InputError:
+        what = f"row {row} has no '{self.key.name}', so that it belongs to no key"
+        return InputError(what, where=self.log, hint="give it one, or leave the row out")
+
+    def _events(self, step: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Those of the pipeline."""
+        if self.key.name in self.ports.domains:
+            return step
+        return {name: event for name, event in step.items() if name != self.key.name}
+
+    def _write_step(self, key: Value, row: int | None, outputs: Mapping[str, list[Value]]) -> None:
+        """The outputs of a step."""
+        count = max(map(len, outputs.values()), default=0)
+        if count:
+            numbers = {} if row is None or ROW not in self.writer.domains else {ROW: [row] * count}
+            self.writer.write({self.key.name: [key] * count, **numbers, **outputs})
+            if self.live:
+                sys.stdout.flush()
+
+    def _told(self, key: int, row: int | None, error: WorkbenchError) -> WorkbenchError:
+        """The error of a row, or of the end of the log, with what tells where it is."""
+        place = f"the end of {self.log}" if row is None else f"row {row} of {self.log}"
+        what = f"{self.key.name} {self.keys.value(key)!r}, {place}: {error.what}"
+        return error.retold(what, where=error.where)
+
+    # --- in columns -----------------------------------------------------------------------------------------
+
+    def _as_columns(self, steps: list[Mapping[str, Value]]) -> None:
+        """Rows made columns."""
+        import numpy as np
+
+        from workbench.executors.compiled.execute.columns import column
+
+        problem: InputError | None = None
+        here: list[int] = []
+        for i, step in enumerate(steps):
+            try:
+                if self._key_of(step, self.rows + i + 1) is not None:
+                    here.append(i)
+            except InputError as error:
+                problem = error
+                break
+        kept = [steps[i] for i in here]
+        codes = np.array([self.keys.number(step[self.key.name]) for step in kept], np.int64)
+        columns = {}
+        for name, domain in self.ports.domains.items():
+            there = [name in step for step in kept]
+            columns[name] = column(name, domain, [step.get(name) for step in kept], None if all(there) else there)
+        self._run(codes, columns, np.array(here, np.int64), None)
+        self.rows += len(steps)
+        if problem is not None:
+            raise problem
+
+    def _by_columns(self, given: dict[str, Any]) -> None:
+        import numpy as np
+
+        from workbench.executors.compiled.execute.columns import Column
+
+        keys = given[self.key.name] if self.key.name in self.ports.domains else given.pop(self.key.name)
+        rows = len(keys.events)
+        places, problem = np.arange(rows), None
+        if keys.present is not None:
+            empty = ~keys.present
+            for each in given.values():
+                there = empty if each.present is None else empty & each.present
+                first = int(there.argmax()) if there.any() else rows
+                if first < rows and (problem is None or first < problem):
+                    problem = first
+            places = np.flatnonzero(keys.present[:problem])
+            given = {name: each.part(places) for name, each in given.items()}
+            keys = keys.part(places)
+        columns = {name: Column((each.events,), each.present, None) for name, each in given.items()}
+        self._run(self.keys.numbers(keys.events), columns, places, keys.events)
+        self.rows += rows
+        if problem is not None:
+            raise self._keyless(self.rows - rows + problem + 1)
+
+    def _run(self, codes: Any, columns: Mapping[str, Any], places: Any, keys: Any) -> None:
+        """Run rows: their keys' numbers, their events, their places among those read, the column of keys if any."""
+        assert self.columns is not None
+        made = self.columns.feed(codes, columns, len(self.keys))
+        self._write(made, codes, places, keys)
+
+    def _write(self, made: KeyedOutputs, codes: Any, places: Any, keys: Any) -> None:
+        """What has come out of rows, and the error of the one that could not be made."""
+        if self.plain and all(hasattr(each, "fields") for each in made.outputs.values()):
+            self._write_table(made, codes, places, keys)
+        else:
+            self._write_rows(made, codes, places)
+        if made.wrong is not None:
+            at, error = made.wrong
+            row = None if places is None else self.rows + int(places[at]) + 1
+            raise self._told(int(codes[at]), row, error) from error
+
+    def _write_table(self, made: KeyedOutputs, codes: Any, places: Any, keys: Any) -> None:
+        import pyarrow as pa
+
+        from workbench.events.arrays import shown_column, shown_columns, taken
+
+        steps, shown = shown_columns(made.outputs, self.ports.shown)
+        if not len(steps):
+            return
+        first = self.keys.shown(codes[steps]) if keys is None else taken(self.keys.column(keys), steps)
+        columns = {self.key.name: first}
+        if ROW in self.writer.domains:
+            numbered = places is not None
+            columns[ROW] = (
+                shown_column(INT, places[steps] + self.rows + 1) if numbered else pa.nulls(len(steps), pa.int64())
+            )
+        self.writer.table(pa.table({**columns, **dict(zip(self.ports.shown, shown, strict=True))}))
+        if self.live:
+            sys.stdout.flush()
+
+    def _write_rows(self, made: KeyedOutputs, codes: Any, places: Any) -> None:
+        """The same where outputs are more than numbers: step by step."""
+        found: dict[int, dict[str, list[Value]]] = {}
+        for name, output in made.outputs.items():
+            for step, value in zip(output.steps.tolist(), output.events(), strict=True):
+                found.setdefault(step, {}).setdefault(name, []).append(value)
+        for step in sorted(found):
+            row = None if places is None else self.rows + int(places[step]) + 1
+            self._write_step(self.keys.value(int(codes[step])), row, found[step])
