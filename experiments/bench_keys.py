@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -20,12 +21,17 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
-from bench_logs import DUCK, spent
 from pyarrow import parquet
 
 TEXT = "pipeline sums(x: int) -> int { return cumulate(x, +) }"
 QUERY = "select user, sum(x) over (partition by user order by n rows unbounded preceding)::bigint as out from log"
 LOGS = {"1000": 1_000, "a million": 1_000_000}
+DUCK = """
+import duckdb
+duckdb.sql("set threads = 1")
+duckdb.sql("create view log as select * from '{source}'")
+duckdb.sql("copy ({query}) to 'duckdb.parquet' (format parquet)")
+"""
 
 
 def made(folder: Path, rows: int) -> None:
@@ -48,12 +54,19 @@ def command(log: str, *options: str) -> list[str]:
 
 def same(folder: Path, log: str) -> bool:
     """Whether both wrote the same rows, ours in the order of the log."""
-    rest = f"from '{folder / log}.parquet') order by n"
-    wanted = duckdb.sql(
-        f"select user, out from (select n, user, {QUERY.split(', ', 1)[1].removesuffix('from log')} {rest}"
-    )
+    summed = QUERY.removeprefix("select ").removesuffix(" from log")
+    wanted = duckdb.sql(f"select user, out from (select n, {summed} from '{folder / log}.parquet') order by n")
     found = duckdb.sql(f"select user, out from '{folder / 'numba.parquet'}'")
     return bool(wanted.fetchnumpy()["out"].tolist() == found.fetchnumpy()["out"].tolist())
+
+
+def spent(arguments: list[str], folder: Path) -> float:
+    """CPU seconds of a command."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *arguments], cwd=folder, env=env, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def waited(arguments: list[str], folder: Path) -> float:
@@ -75,9 +88,7 @@ def main() -> None:
         folder = Path(name)
         made(folder, args.rows)
         for log in (f"{keys} {kind}" for keys in LOGS for kind in ("numbers", "texts")):
-            query = DUCK.format(
-                source=f"{log}.parquet", query=QUERY, target="duckdb.parquet", options="(format parquet)"
-            )
+            query = DUCK.format(source=f"{log}.parquet", query=QUERY)
             rounds = range(args.rounds)
             duck = min(spent(["-c", query], folder) for _ in rounds)
             ours = min(spent(command(log), folder) for _ in rounds)

@@ -122,7 +122,7 @@ def rates(
     for _ in range(REPEAT):
         for name, executor in running.items():
             given = events(name)
-            streams = {stream: given[stream] for stream, _ in executor.pipeline.inputs}
+            streams = {stream: given[stream] for stream in executor.pipeline.ports.domains}
             executor.reset()
             start = time.process_time()
             executor.run(streams)

@@ -144,7 +144,7 @@ def _verdicts(pipeline: Pipeline, _: Any, data: Any) -> None:
     for engine in ("pynusmv", "explicit", "algebra"):
         verdict = wb.check(pipeline, prop, wb.Settings(q=q, engine=engine, seconds=30))
         run = verdict.run
-        assert run is None or not run.gap, f"{engine}, {prop}, Q = {q}: {run.replay if run else ''}\n{body(pipeline)}"
+        assert run is None or not run.gap, f"{engine}, {prop}, Q = {q}: {run.replay}\n{body(pipeline)}"
         if verdict.outcome is not Outcome.UNKNOWN:
             found[engine] = verdict.outcome
     assert len(set(found.values())) <= 1, f"{prop}, Q = {q}: {found}\n{body(pipeline)}"

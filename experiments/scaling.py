@@ -10,6 +10,7 @@ import workbench as wb
 from workbench.lab import Limits, Output, Region, Suite, fails, median, most, ok, only, warns
 from workbench.lab.claim import Judgement
 from workbench.lab.data import Data
+from workbench.verify.ask.equivalence import EquivalenceMode
 
 suite = Suite(
     "scaling",
@@ -30,7 +31,7 @@ PROPERTIES = {
     "bounded liveness (3)": wb.bounded_liveness(3),
     "no overflow": wb.no_overflow(),
 }
-MODES = {"equals itself, stepwise": "stepwise", "equals itself, sequence": "sequence"}
+MODES: dict[str, EquivalenceMode] = {"equals itself, stepwise": "stepwise", "equals itself, sequence": "sequence"}
 LIMITS = Limits(seconds=60, cpu_seconds=20, memory_mb=4096)
 VERDICT = {"verdict": Output("what was decided", kind=str), "engine": Output("who decided", kind=str)}
 
@@ -74,8 +75,8 @@ def bounds(query: str, asked: str, size: int) -> dict[str, Any]:
 )
 def window_sums(n: int) -> dict[str, Any]:
     """Sequence equivalence of the two window sums of 3, the paper's hardest comparison (117 s at its N)."""
-    sides = (pipeline("window_sum_of_3", name) for name in ("window_sum_of_3", "trim_sum_of_3"))
-    return told(wb.equivalent(*sides, "sequence", wb.Settings(n=n, q=2)))
+    window, trims = (pipeline("window_sum_of_3", name) for name in ("window_sum_of_3", "trim_sum_of_3"))
+    return told(wb.equivalent(window, trims, "sequence", wb.Settings(n=n, q=2)))
 
 
 @suite.experiment(

@@ -15,6 +15,7 @@ from workbench.lab import Beside, Limits, Output, Region, Suite, fails, median, 
 from workbench.lab.claim import Judgement, NoData
 from workbench.lab.data import Data
 from workbench.verify.answer.verdict import Verdict
+from workbench.verify.ask.equivalence import EquivalenceMode
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "models" / "time2021"
@@ -154,23 +155,22 @@ COMPARED = Region(query=[*FILES, *PAIRS], mode=MODES, n=range(2, 6), q=[2]).excl
 )
 
 
-def compared(query: str, mode: str, n: int, q: int) -> Verdict:
+def compared(query: str, mode: EquivalenceMode, n: int, q: int) -> Verdict:
     """The verdict on a point of `compare`."""
     file, left, right = PAIRS.get(query, (FILES.get(query, ""), None, None))
     k = 3 if query in WITH_K else NO_K
     sides = pipeline(file, left, k), pipeline(file, right, k)
-    verdict: Verdict = wb.equivalent(*sides, mode, wb.Settings(n=n, q=q, engine="pynusmv"))
-    return verdict
+    return wb.equivalent(*sides, mode, wb.Settings(n=n, q=q, engine="pynusmv"))
 
 
-def compare_page(query: str, mode: str, n: int, q: int) -> str:
+def compare_page(query: str, mode: EquivalenceMode, n: int, q: int) -> str:
     """The drawing of both, and the run on which they differ, where there is one."""
     page: str = wb.explorer([compared(query, mode, n, q)])
     return page
 
 
 @suite.experiment(COMPARED, limits=LIMITS, repeat=3, kept=True, warm_up=load, page=compare_page, outputs=OUTPUTS)
-def compare(query: str, mode: str, n: int, q: int) -> dict[str, Any]:
+def compare(query: str, mode: EquivalenceMode, n: int, q: int) -> dict[str, Any]:
     """Two pipelines side by side: two copies of one, or two implementations."""
     return told(compared(query, mode, n, q))
 

@@ -29,7 +29,7 @@ PLACES = {
     "extensions": "errors",
     "builder": "processors",
     "logs": "verify",
-    "tesla": "language",
+    "rules": "language",
 }
 """Modules and packages that belong to a layer without being called like it."""
 

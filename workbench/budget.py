@@ -298,6 +298,22 @@ def resident_mb(pid: int | str = "self") -> float:
         return 0.0
 
 
+def free_mb() -> float:
+    """Memory that the system can still give away, in megabytes."""
+    try:
+        with open("/proc/meminfo") as file:
+            found = next(line for line in file if line.startswith("MemAvailable"))
+        return int(found.split()[1]) / 2**10
+    except (OSError, StopIteration):
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def spare_mb() -> float:
+    """Megabytes that the current thread may still take: what its budgets leave, and the system has."""
+    left = remaining().memory_mb
+    return free_mb() if left is None else min(left, free_mb())
+
+
 def end_with_parent(number: int) -> None:
     """In a child: be sent this signal when the parent dies, however it dies (Linux)."""
     import ctypes

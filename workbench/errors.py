@@ -136,7 +136,7 @@ class _OfQueue(WorkbenchError):
 
 
 class NoCapacity(_OfQueue, Refused):
-    """A backend that allocates queues beforehand does not know how many events this one holds."""
+    """A backend has to know beforehand how many events this queue holds, and does not."""
 
 
 class Overflow(_OfQueue, RuntimeError):

@@ -8,6 +8,7 @@ import subprocess
 import time
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -196,7 +197,7 @@ def _alive(pid: int) -> bool:
 
 
 def test_what_a_verdict_rests_on_in_short() -> None:
-    def said(file: str, asked: str, **given: object) -> str:
+    def said(file: str, asked: str, **given: Any) -> str:
         return short(wb.check(wb.read_file(MODELS / f"{file}.pipe").get(), asked, wb.Settings(**given)))
 
     assert said("figure_2a", "liveness") == "Q=2, overflow, every N"

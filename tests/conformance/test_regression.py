@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,7 @@ from workbench.core.domain import Overflowing
 from workbench.errors import WorkbenchError
 from workbench.language import parse_expression
 from workbench.verify.answer.verdict import Verdict
+from workbench.verify.ask.equivalence import EquivalenceMode
 
 ROOT = Path(__file__).parents[2]
 SOURCE = """
@@ -42,12 +44,12 @@ pipeline half(x: int) -> int { return turn(decimate(x, 2), 1) }
 MODULAR, SATURATING, CHECKED = Overflowing.MODULAR, Overflowing.SATURATING, Overflowing.CHECKED
 
 
-def asked(name: str, text: str, integers: Overflowing = MODULAR, source: str = SOURCE, **given: object) -> Verdict:
+def asked(name: str, text: str, integers: Overflowing = MODULAR, source: str = SOURCE, **given: Any) -> Verdict:
     """A verdict on a pipeline of the text above, as the command line makes it."""
     return wb.check(wb.parse(source).get(name), text, wb.Settings(integers=integers, **given))
 
 
-def compared(left: str, right: str, mode: str) -> Verdict:
+def compared(left: str, right: str, mode: EquivalenceMode) -> Verdict:
     source = wb.parse(SOURCE)
     return wb.equivalent(source.get(left), source.get(right), mode)
 

@@ -16,6 +16,7 @@ from workbench.core.processor import Maybe, carried
 from workbench.core.program import Port, Ports, Program
 from workbench.errors import InputError, LanguageError, PipelineError, Refused
 from workbench.events.read import read_events
+from workbench.events.reading import Reading
 from workbench.events.write import write_events
 from workbench.executors.backend import Backend, StepRecord
 from workbench.executors.table import BackendRow, backend_rows
@@ -113,7 +114,7 @@ def test_unknown_inputs_of_any_program(tmp_path):
             executor(merge).step({"yy": 1})
     source.write_text('{"xx": 1}\n')
     with pytest.raises(InputError, match=r":1: key 'xx' is no input of the rule set\s*hint: did you mean 'x'\?"):
-        list(read_events(source, merge))
+        list(read_events(source, merge, Reading(strict=True)))
 
 
 def test_ports_of_a_pipeline():

@@ -16,6 +16,7 @@ from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Enum, Integer, Ran
 from workbench.core.fields import FrozenMap, Map, Record, Tuple
 from workbench.errors import DomainError, InputError
 from workbench.events.read import read_events
+from workbench.events.reading import Reading
 from workbench.events.values import UnreadableError, from_json, from_text, to_json, to_text
 from workbench.events.write import output_format, write_events
 from workbench.processors.passthrough import Passthrough
@@ -77,7 +78,7 @@ READ = [
 def test_reading(tmp_path, name, text, pipeline, steps):
     found = read(tmp_path, name, text, pipeline)
     assert found == steps
-    assert [list(map(type, s.values())) for s in found] == [list(map(type, s.values())) for s in steps]
+    assert [{n: type(e) for n, e in s.items()} for s in found] == [{n: type(e) for n, e in s.items()} for s in steps]
 
 
 LONG = "1" * 5000
@@ -156,7 +157,7 @@ BAD = [
 @pytest.mark.parametrize(("name", "text", "message"), BAD)
 def test_bad_rows(tmp_path, name, text, message):
     with pytest.raises(InputError, match=message):
-        read(tmp_path, name, text, SMALL)
+        read(tmp_path, name, text, SMALL, reading=Reading(strict=True))
 
 
 def test_a_first_line_that_is_neither_a_name_nor_an_event(tmp_path):
@@ -170,8 +171,8 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_columns_that_are_no_inputs_can_be_ignored(tmp_path):
-    assert read(tmp_path, "a.csv", "t,x,c\n9,1,1\n", TWO, extra="ignore") == [{"x": 1, "c": True}]
-    assert read(tmp_path, "a.jsonl", '{"t": 9, "x": 1}', TWO, extra="ignore") == [{"x": 1}]
+    assert read(tmp_path, "a.csv", "t,x,c\n9,1,1\n", TWO) == [{"x": 1, "c": True}]
+    assert read(tmp_path, "a.jsonl", '{"t": 9, "x": 1}', TWO) == [{"x": 1}]
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.arrow", "a.xlsx", "a.txt.gz"])
@@ -179,7 +180,7 @@ def test_an_ending_that_tells_no_format_is_refused(tmp_path, name):
     ending = name.removesuffix(".gz").removeprefix("a")
     with pytest.raises(InputError, match=rf"'\{ending}' is no format[\s\S]*\.parquet; .* --format csv"):
         read(tmp_path, name, "4\n", of(x=INT))
-    assert read(tmp_path, name, "4\n", of(x=INT), format="csv") == [{"x": 4}]
+    assert read(tmp_path, name, "4\n", of(x=INT), reading=Reading(format="csv")) == [{"x": 4}]
     os.remove(tmp_path / name)
     with pytest.raises(InputError, match="is no format"), write_events(tmp_path / name, TWO):
         pass
@@ -197,7 +198,7 @@ def test_what_is_written_where_the_name_does_not_tell(tmp_path):
 
 
 def test_the_format_can_be_told(tmp_path):
-    assert read(tmp_path, "a.csv", "3\n", of(x=INT), format="jsonl") == [{"x": 3}]
+    assert read(tmp_path, "a.csv", "3\n", of(x=INT), reading=Reading(format="jsonl")) == [{"x": 3}]
 
 
 def test_the_standard_input():
@@ -344,9 +345,9 @@ def test_columns_outside_their_type(tmp_path, given, domain, message):
 def test_the_columns_of_a_table(tmp_path):
     path = tmp_path / "table"
     table(path, x=([1, 2],), t=(["a", "b"],))
-    assert list(read_events(path, of(x=INT), extra="ignore")) == [{"x": 1}, {"x": 2}]
+    assert list(read_events(path, of(x=INT))) == [{"x": 1}, {"x": 2}]
     with pytest.raises(InputError, match=r"table: column 't' is no input of the pipeline"):
-        list(read_events(path, of(x=INT)))
+        list(read_events(path, of(x=INT), Reading(strict=True)))
     with pytest.raises(InputError, match=r"table: there is no column 'y'"):
         list(read_events(path, of(x=INT, t=STR, y=INT)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from workbench import (
@@ -22,6 +24,7 @@ from workbench import (
     pipeline,
     user_function,
 )  # fmt: skip
+from workbench.core.domain import Overflowing
 from workbench.core.processor import END
 from workbench.errors import DomainError, PipelineError, Refused
 from workbench.ir.simulate import Simulator
@@ -84,7 +87,7 @@ def test_saturating_and_modular_sums() -> None:
         return Cumulate(ADD)(x)
 
     assert run(compose(total.resolve(Integer(4))), [3, 3, 3]) == [3, 2, 1]
-    assert run(compose(total.resolve(Integer(4, "saturating"))), [2, 3, 3]) == [2, 3, 3]
+    assert run(compose(total.resolve(Integer(4, Overflowing.SATURATING))), [2, 3, 3]) == [2, 3, 3]
 
 
 def test_an_enumeration_through_a_filter() -> None:
@@ -148,7 +151,7 @@ def test_the_end_of_the_stream_is_an_input() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["events", "copies"])
-def test_both_encodings_of_a_window_of_windows(encoding: str) -> None:
+def test_both_encodings_of_a_window_of_windows(encoding: Any) -> None:
     @pipeline(x=Range(0, 3))
     def nested(x):
         return Window(2, Window(2, _sum(), encoding), encoding)(x)

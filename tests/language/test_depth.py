@@ -1,6 +1,7 @@
 """How deep and how large a text may be: far more than anybody writes, and beyond that one error with its place."""
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from workbench.errors import DomainError, LanguageError, PipelineError
 from workbench.language.depth import DEPTH
 from workbench.language.types import constants
 
-NESTED = {
+NESTED: dict[str, tuple[str, str, list[Any], list[Any]]] = {
     "a sum": ("pipeline p(x: int) -> int {{ return {} }}", " + ".join(["x"] * 500), [3], [1500]),
     "nots": ("pipeline p(x: bool) -> bool {{ return {} }}", "not " * 1001 + "x", [True], [False]),
     "signs": ("pipeline p(x: int) -> int {{ return {} }}", "- " * 300 + "x", [3], [3]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import workbench as wb
 from workbench.smv.system import system_from
 from workbench.verify.answer.verdict import Verdict
@@ -42,7 +44,7 @@ def pipeline(text: str) -> wb.Pipeline:
     return wb.parse(text).get().pipeline
 
 
-def says(type_: str, condition: str, **options: object) -> Verdict:
+def says(type_: str, condition: str, **options: Any) -> Verdict:
     """The verdict of a monitor with one input x of some type."""
     settings = options.pop("settings", None)
     monitor = pipeline(f"pipeline says(x: {type_}) -> bool {{ return {condition} }}")

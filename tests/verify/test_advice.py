@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ pipeline products(x: int, y: int) -> int {
 """
 
 
-def undecided(**settings: object) -> wb.Verdict:
+def undecided(**settings: Any) -> wb.Verdict:
     """A verdict of who refutes nothing, on what does not hold."""
     pipeline = wb.parse(SOURCE).get().pipeline
     prop = wb.property_from(wb.parse_property("always (out != 1)"))
@@ -54,7 +55,7 @@ def test_a_decided_property_needs_none() -> None:
     pipeline = wb.parse(SOURCE).get().pipeline
     verdict = wb.check(pipeline, wb.liveness(), wb.Settings(n=2))
     assert verdict.outcome != "unknown"
-    assert verdict.advice == verdict.reached == ()
+    assert (verdict.advice, verdict.reached) == ((), ())
     assert "advice" not in verdict.to_json()
 
 

@@ -37,6 +37,7 @@ from workbench import (
     property_from,
     response,
 )  # fmt: skip
+from workbench.core.domain import Overflowing
 from workbench.core.function import Function
 from workbench.core.ops import GE
 from workbench.language import parse_property
@@ -256,8 +257,8 @@ def test_ranges_have_exact_arithmetic_in_the_model() -> None:
 
 
 @pytest.mark.parametrize("n", [4, 5])
-@pytest.mark.parametrize("kind", ["modular", "saturating"])
-def test_division_and_remainder_agree_with_execution(n: int, kind: str) -> None:
+@pytest.mark.parametrize("kind", [Overflowing.MODULAR, Overflowing.SATURATING])
+def test_division_and_remainder_agree_with_execution(n: int, kind: Overflowing) -> None:
     """A wrong translation would show as a counterexample that execution does not confirm, or as a missing one."""
 
     @pipeline(x=INT, y=INT)

@@ -9,6 +9,7 @@ import pytest
 import workbench as wb
 from workbench.errors import PipelineError
 from workbench.show.timeline import render_timeline
+from workbench.verify.ask.equivalence import EquivalenceMode
 
 SOURCE = wb.parse("""
 pipeline same(x: int) -> y: int { y = passthrough(x) return y }
@@ -101,7 +102,7 @@ def test_the_timeline_shows_what_struck() -> None:
         ("delay y by 1", "stepwise", "fails"),
     ],
 )
-def test_tolerance_of_a_bare_channel(fault: str, mode: str, outcome: str) -> None:
+def test_tolerance_of_a_bare_channel(fault: str, mode: EquivalenceMode, outcome: str) -> None:
     verdict = wb.tolerates(SAME, wb.Settings(n=2), mode, faults=[fault])
     assert (verdict.outcome, verdict.property) == (outcome, "tolerates")
     assert verdict.counterexample is None or verdict.counterexample.replay == "confirmed by execution"

@@ -122,7 +122,8 @@ def test_only_the_queues_that_the_property_sees_were_bounded() -> None:
     }"""
     prop = wb.property_from(wb.parse_property("ctl(AG (a.present -> a = 0))"))
     run = wb.check(wb.parse(text).get().pipeline, prop).run
-    assert run
+    assert run is not None
+    assert run.pipeline is not None
     assert run.capacities == {"a.left": 2, "a.right": 2}
     assert buffered(flatten(run.pipeline))["b.left"] == "x"
 

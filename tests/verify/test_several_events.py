@@ -8,6 +8,7 @@ import workbench as wb
 from workbench.core.processor import END
 from workbench.errors import PipelineError, Refused
 from workbench.show.timeline import render_timeline
+from workbench.verify.ask.equivalence import EquivalenceMode
 
 SOURCE = wb.parse("""
 pipeline same(x: int) -> int { return x }
@@ -69,7 +70,7 @@ FAIL = [
 
 @pytest.mark.parametrize(("left", "right"), HOLD)
 @pytest.mark.parametrize("mode", ["stepwise", "sequence"])
-def test_equivalent(left: str, right: str, mode: str) -> None:
+def test_equivalent(left: str, right: str, mode: EquivalenceMode) -> None:
     assert wb.equivalent(pipe(left), pipe(right), mode).outcome == "holds"
 
 
@@ -118,7 +119,9 @@ def test_always_means_each_event_of_a_wide_pipe() -> None:
     assert fails.outcome == "fails"
     assert fails.counterexample is not None
     (step,) = fails.counterexample.steps
-    assert step.pipes["insert"][0] == 2
+    carried = step.pipes["insert"]
+    assert carried is not None
+    assert carried[0] == 2
     assert wb.check(source.get().pipeline, wb.property_from(wb.parse_property("ctl(EX out = 2)"))).outcome == "holds"
 
 

@@ -21,6 +21,7 @@ from workbench.verify.answer.problem import equivalent
 from workbench.verify.answer.verdict import Verdict
 from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.from_syntax import property_from
+from workbench.verify.ask.properties import Property
 from workbench.verify.decide.table import get_engine
 
 MODELS = Path(__file__).resolve().parents[2] / "models" / "time2021"
@@ -30,8 +31,7 @@ SYNCHRONISED = {"figure_2b"}
 
 
 def load(file: str, name: str | None = None, **params: int) -> Pipeline:
-    loaded: Pipeline = wb.read_file(MODELS / f"{file}.pipe").get(name, **params).pipeline
-    return loaded
+    return wb.read_file(MODELS / f"{file}.pipe").get(name, **params).pipeline
 
 
 def simulated(
@@ -43,7 +43,7 @@ def simulated(
     return [seen.pipes[shown] for seen in Simulated(finite, q).trace([{"x": v} for v in values])]
 
 
-def always(text: str) -> object:
+def always(text: str) -> Property:
     return property_from(wb.parse_property(f"always ({text})"))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
-from typing import Any
+from typing import Any, overload
 
 from workbench.core import maps, ops
 from workbench.core.domain import Bool, Domain, Integer, Integers, Overflowing, Range, Reals, Value
@@ -20,7 +20,7 @@ from workbench.core.evaluate import compile_terms, compile_value
 from workbench.core.fields import Map, Tuple, joined, resolve, split, within
 from workbench.core.fold import map_leaves, substitute
 from workbench.core.ops import PLAIN, Operator
-from workbench.core.term import FALSE, Change, Term, const, domain_of, is_symbolic, leaves, unnamed, var
+from workbench.core.term import FALSE, Change, O, Term, const, domain_of, is_symbolic, leaves, unnamed, var
 from workbench.core.typing_rules import literal_domain
 from workbench.errors import DomainError, Overflow, PipelineError, Refused, TypingError, WorkbenchError
 
@@ -57,6 +57,12 @@ class Function:
     rounds: Callable[[Domain], bool] | None = field(default=None, repr=False, compare=False)
     inverse: Operator | None = field(default=None, repr=False, compare=False)
 
+    @overload
+    def __call__(self, first: O, /, *rest: Any) -> O: ...
+    @overload
+    def __call__(self, first: object, second: O, /, *rest: Any) -> O: ...
+    @overload
+    def __call__(self, *args: Any) -> Any: ...
     def __call__(self, *args: Any) -> Any:
         """Apply to streams (lifting), terms or values."""
         for arg in args:

@@ -48,7 +48,8 @@ class Array(Domain):
 
     Attributes
     ----------
-    length: None where there are as many as are written.
+    length: None where there are as many as are written: such an array is endless, its positions grow, and code keeps
+        the last of its entries (`EXTENT`).
     blank: whether all are the domain's default at first; they need not be where only what was written is looked at.
     """
 
@@ -59,6 +60,11 @@ class Array(Domain):
     @property
     def default(self) -> Filled:
         return Filled(self.element.default)
+
+    @property
+    def endless(self) -> bool:
+        """Whether code keeps the last entries only, as many as there turn out to be room for."""
+        return self.length is None and not self.blank  # the arrays of a table are blank
 
     def columns(self, name: str) -> tuple[Term, ...]:
         """What it is in terms: a variable for the array of each scalar part."""
@@ -123,6 +129,12 @@ FIND = Operator("find", 3, "find", lambda *_: INT, lambda used, keys, key: used.
 """The row of a key in a table, given its first two arrays, or the one where it belongs."""
 
 READS = (READ, RECALL, IS_USED)
+
+MOST_EVENTS = 1 << 40
+"""More than any memory holds."""
+
+EXTENT = Operator("extent", 1, "len", lambda *_: Range(0, MOST_EVENTS), lambda _: MOST_EVENTS, "len({0})")
+"""How many entries code has room for in an endless array, of which it keeps the last ones: a power of two."""
 
 
 # --- all rows of a table ----------------------------------------------------------------------------------

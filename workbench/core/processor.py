@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from workbench.core.determinism import Determinism
 from workbench.core.domain import Domain, Value
@@ -39,6 +39,7 @@ class Form(StrEnum):
 
 
 Stream = Sequence[Value]
+S = TypeVar("S")
 State = tuple[Any, ...]
 
 
@@ -358,11 +359,12 @@ class Processor(ABC):
 
     # --- use ---
 
-    def __call__(self, *streams: Any) -> Any:
-        """Apply to streams of a pipeline under construction (`processors.stream`)."""
+    def __call__(self, *streams: S) -> S:
+        """The output stream on streams of a pipeline under construction; where it has several, a tuple of them."""
         for stream in streams:
             if hasattr(stream, "feed"):
-                return stream.feed(self, streams)
+                found: S = stream.feed(self, streams)
+                return found
         raise PipelineError(f"{self} is applied to {streams!r}", hint="apply processors to streams")
 
     @classmethod

@@ -25,11 +25,13 @@ class Port:
     Parameters
     ----------
     oracle: whether nothing arrives here unless the environment makes something happen (an input).
+    optional: whether a log may go without it.
     """
 
     name: str
     domain: Domain
     oracle: bool = False
+    optional: bool = False
 
 
 class Ported(Protocol):

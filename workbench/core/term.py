@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from workbench.core.domain import BOOL, Domain, Label, Reals, Value
 from workbench.core.fields import Map, Record, Tuple, joined, parts, scalars, split
@@ -28,7 +28,10 @@ OVERLOADS: dict[str, Callable[[Any, Any], Any]] = {}
 """What Python's operators do with terms and streams, by their signs; `core.ops`, which builds on terms, fills it."""
 
 
-def _overloaded(sign: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+O = TypeVar("O", bound="Overloaded")
+
+
+def _overloaded(sign: str) -> tuple[Callable[[O, Any], O], Callable[[O, Any], O]]:
     """A method for what is on the left of an operator, and one for what is on the right."""
     return lambda self, other: OVERLOADS[sign](self, other), lambda self, other: OVERLOADS[sign](other, self)
 

@@ -6,7 +6,7 @@ which takes longer than a million rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +29,26 @@ class EventArray(NamedTuple):
 
     def part(self, places: Any) -> EventArray:
         """Those of these rows."""
-        events = taken(self.events, places) if isinstance(self.events, pa.Array) else self.events[places]
-        return EventArray(events, None if self.present is None else self.present[places])
+
+        def part(events: Any) -> Any:
+            if isinstance(events, tuple):
+                return tuple(map(part, events))
+            return taken(events, places) if isinstance(events, pa.Array) else events[places]
+
+        return EventArray(part(self.events), None if self.present is None else self.present[places])
+
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """An array per scalar field."""
+
+        def flat(events: Any) -> Iterator[Any]:
+            if isinstance(events, tuple):
+                for each in events:
+                    yield from flat(each)
+            else:
+                yield events
+
+        return tuple(flat(self.events))
 
 
 def given_array(domain: Domain, column: Any) -> EventArray | None:
@@ -42,6 +60,7 @@ def given_array(domain: Domain, column: Any) -> EventArray | None:
     column: of any type.
     """
     if isinstance(domain, Words):
+        column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         if not _tells_apart(column.type):
             return None
         return EventArray(column.cast(pa.string()), None if column.null_count == 0 else _bits(column.is_valid(), 1))
@@ -110,8 +129,6 @@ def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> 
 
 def _tells_apart(kind: Any) -> bool:
     """Whether texts of values of this type are those that rows have for them."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return bool(text or pa.types.is_boolean(kind) or pa.types.is_integer(kind))
 

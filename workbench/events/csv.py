@@ -1,6 +1,6 @@
 """CSV, read and written.
 
-The rule of this format: the first line names the inputs; an empty cell (or line) carries no event. A program with one
+The rule of this format: the first line names the columns; an empty cell (or line) carries no event. A program with one
 input may do without the header: a first line that is not the input's name is an event. Tuples and records are JSON
 text in a cell.
 """
@@ -14,11 +14,12 @@ from functools import partial
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from workbench.core.domain import Enum, Value
+from workbench.core.domain import Domain, Enum, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.columns import Where, arrow_type, plain_integers
-from workbench.events.rows import InputEvents, LineReader, LogBlock, RowWriter
+from workbench.events.column_map import ColumnMap
+from workbench.events.columns import arrow_type
+from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import UnreadableError, Words, from_text, short, to_text
 
 if TYPE_CHECKING:
@@ -28,18 +29,17 @@ SIZE = 1 << 23
 """Bytes that are read as a block."""
 
 
-class CsvReader(LineReader):
+class CsvReader(RowReader):
     """Rows of cells under a header."""
-
-    header: Sequence[str | None] | None = None
-    """The input in each column; None before the first row."""
 
     def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, list[str]]]:
         """As in every format; `first` lines of the file come before these."""
         found = csv.reader(lines, strict=True)
         try:
             for row in found:
-                yield first + found.line_num, row
+                number = first + found.line_num
+                if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
+                    yield number, row
         except csv.Error as error:
             raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{first + found.line_num}") from error
 
@@ -48,7 +48,7 @@ class CsvReader(LineReader):
         stream, first = cast(io.BufferedReader, lines.buffer), 0
         rest = stream.readline(SIZE) if self.plain and find_spec("pyarrow") else b""
         if (row := _only_row(rest)) and len(rest) < SIZE:
-            if next(self.located(iter([(1, row)]), shown), None) is None:
+            if self._is_header(row, f"{shown}:1"):
                 rest, first = b"", 1
             read = stream.read if stream.seekable() else stream.read1
             while data := read(SIZE):
@@ -80,18 +80,20 @@ class CsvReader(LineReader):
 
         from workbench.events.arrays import given_array
 
-        assert self.header is not None
+        assert self.columns is not None
         if b"0x" in lines or b"0X" in lines or not lines.isascii():  # Arrow knows such numbers
             return None
-        held = {str(i): name for i, name in enumerate(self.header) if name is not None}
+        used = {str(i): domain for i, domain in self.columns.used.items()}
         try:
             table = arrow.read_csv(
                 pa.BufferReader(lines),
-                arrow.ReadOptions(column_names=[str(i) for i in range(len(self.header))], block_size=len(lines) + 1),
+                arrow.ReadOptions(
+                    column_names=[str(i) for i in range(len(self.columns.names))], block_size=len(lines) + 1
+                ),
                 arrow.ParseOptions(quote_char=False, ignore_empty_lines=False),
                 arrow.ConvertOptions(
-                    column_types={i: arrow_type(self.domains[name]) for i, name in held.items()},
-                    include_columns=list(held),
+                    column_types={i: arrow_type(domain) for i, domain in used.items()},
+                    include_columns=list(used),
                     null_values=[""],
                     true_values=["true"],
                     false_values=["false"],
@@ -100,60 +102,47 @@ class CsvReader(LineReader):
             )
         except pa.ArrowInvalid:
             return None
-        found = {name: given_array(self.domains[name], table[i].combine_chunks()) for i, name in held.items()}
-        keys = (table[i] for i, name in held.items() if isinstance(self.domains[name], Words))
+        keys = [table[i] for i, domain in used.items() if isinstance(domain, Words)]
         if any(pc.any(pc.utf8_is_space(column)).as_py() for column in keys):
             return None  # a cell of spaces is empty
-        return None if None in found.values() else cast("dict[str, EventArray]", found)
+        return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks()))
 
-    def step(self, row: Sequence[str]) -> InputEvents | None:
-        if self.header is None:
-            if not self._headerless(row):
-                self.header = self.held(names(row))
-                return None
-            self.header = [self.only]
-        if not row:
-            return {}
-        see_width(row, len(self.header))
-        found: InputEvents = {}
-        for name, cell in zip(self.header, row, strict=True):
-            if name is not None and cell.strip():
-                try:
-                    found[name] = from_text(cell, self.domains[name])
-                except UnreadableError as error:
-                    raise refused(name, cell, error) from error
-        return found
+    def cells(self, row: Sequence[str]) -> Sequence[str]:
+        assert self.columns is not None
+        if row:
+            see_width(row, len(self.columns.names))
+        return row
+
+    def cell(self, cell: str, domain: Domain) -> Value | None:
+        return from_text(cell, domain) if cell.strip() else None
+
+    def shown(self, cell: str) -> str:
+        return f"'{short(cell)}'"
+
+    def _is_header(self, row: Sequence[str], where: str) -> bool:
+        """Whether this first line is one; the columns are known then."""
+        try:
+            if self._headerless(row):
+                self.open(ColumnMap((str(self.only),), {str(self.only): 0}, self.domains))
+                return False
+            self.opened(names(row))
+        except InputError as error:
+            raise error.retold(where=where) from error
+        return True
 
     def _headerless(self, row: Sequence[str]) -> bool:
         """Whether this first line is an event of the only input already."""
-        if self.only is None or len(row) > 1 or names(row) == [self.only]:
+        if self.only is None or len(row) > 1 or self.reading.columns or names(row) == [self.only]:
             return False
         try:
-            if row and row[0].strip():
-                from_text(row[0], self.domains[self.only])
+            if row:
+                self.cell(row[0], self.domains[self.only])
         except UnreadableError as error:
             raise InputError(
                 f"the first line '{short(row[0])}' is neither the input's name '{self.only}' nor "
                 f"a value of {self.domains[self.only]}",
             ) from error
         return True
-
-    def values(self, name: str, rows: Sequence[str], where: Where) -> list[Value | None]:
-        domain = self.domains[name]
-        known: dict[str, Value] = {}  # cells that are alike are read once
-        found = []
-        for row, cell in enumerate(rows):
-            if cell not in known:
-                try:
-                    known[cell] = from_text(cell, domain) if cell.strip() else None
-                except UnreadableError as error:
-                    raise refused(name, cell, error, where(row)) from error
-            found.append(known[cell])
-        return found
-
-    def column(self, name: str, rows: Sequence[str], where: Where) -> Any:
-        found = plain_integers(self.domains[name], rows)
-        return super().column(name, rows, where) if found is None else found
 
 
 def _only_row(line: bytes) -> list[str] | None:
@@ -188,11 +177,6 @@ class _Replayed(io.RawIOBase):
 def names(row: Sequence[str]) -> list[str]:
     """The names in a header."""
     return [cell.strip() for cell in row]
-
-
-def refused(name: str, cell: str, error: UnreadableError, where: str = "") -> InputError:
-    """The error for a cell that cannot be read."""
-    return error.refusal(f"column '{name}'", f"'{short(cell)}'", where)
 
 
 def see_width(row: Sequence[str], width: int) -> None:

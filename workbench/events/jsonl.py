@@ -1,8 +1,7 @@
 """JSON lines, read and written.
 
 The rule of this format: one object a line, input to value, where a missing or null input carries no event; empty lines
-are passed over. A program with one input may have the bare value instead (an object is a bare record unless its only
-key is the input's name).
+are passed over. A program with one input may have the bare value instead; objects hold keys, each a column of the row.
 """
 
 from __future__ import annotations
@@ -11,62 +10,67 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.core.domain import Value
-from workbench.core.fields import Record
+from workbench.core.domain import Domain, Value
+from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.columns import Where
-from workbench.events.rows import InputEvents, LineReader, RowWriter
-from workbench.events.values import UnreadableError, dump_json, from_json, parse_json, short, short_json, to_json
+from workbench.events.column_map import ColumnMap
+from workbench.events.reading import Reading, Tally
+from workbench.events.rows import RowReader, RowWriter, Taker
+from workbench.events.values import dump_json, from_json, parse_json, short, short_json, to_json
+
+MOST = 1000
+"""Sets of keys whose meaning is kept."""
 
 
-class JsonReader(LineReader):
+class JsonReader(RowReader):
     """One JSON value a line."""
+
+    noun = "key"
+
+    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
+        super().__init__(program, reading, tally)
+        self._known: dict[tuple[str, ...], tuple[ColumnMap, dict[str, Taker]]] = {}
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, str]]:
         return enumerate(lines, 1)
 
-    def step(self, row: str) -> InputEvents | None:
-        if not row.strip():
-            return None
-        data = read_line(row)
-        if self.only is not None and not self._keyed(data):
-            data = {self.only: data}
-        found: InputEvents = {}
-        for name, item in self.of_line(data, row).items():
-            domain = self.domains.get(name)
-            if domain is None:
-                if self.ignore:
-                    continue
-                raise self.unknown("key", name)
-            if item is not None:
-                try:
-                    found[name] = from_json(item, domain)
-                except UnreadableError as error:
-                    raise refused_item(name, item, error) from error
-        return found
+    def cells(self, row: str) -> Sequence[Any] | None:
+        return self.cells_of(read_line(row), row) if row.strip() else None
 
-    def of_line(self, data: Any, line: str) -> dict[str, Any]:
-        """The object of a line, from its data; InputError if it is none."""
-        if isinstance(data, dict):
-            return data
+    def cells_of(self, data: Any, line: str) -> Sequence[Any]:
+        """The items of a line, from its data, in the order of its keys, which are the columns from now on."""
+        bare = not isinstance(data, dict)
+        if bare and self.only is None:
+            raise self.no_object(line)
+        keys = () if bare else tuple(data)
+        if self.columns is None or keys != self.columns.names:
+            known = self._known.get(keys)
+            if known is None:
+                if bare:
+                    self.open(ColumnMap((), {str(self.only): 0}, self.domains))
+                else:
+                    self.opened(keys)
+                assert self.columns is not None
+                if len(self._known) < MOST:
+                    self._known[keys] = self.columns, self.takers
+            else:
+                self.columns, self.takers = known
+        return (data,) if bare else list(data.values())
+
+    def no_object(self, line: str) -> InputError:
+        """The error for a line that should be one."""
         expected = ", ".join(f'"{name}": ...' for name in self.domains)
-        raise InputError(f"expected an object {{{expected}}}, not {short(line)}")
+        return InputError(f"expected an object {{{expected}}}, not {short(line)}")
 
-    def values(self, name: str, rows: Sequence[Any], where: Where) -> list[Value | None]:
-        domain, found = self.domains[name], []
-        for number, row in enumerate(rows):
-            item = row.get(name)
-            try:
-                found.append(None if item is None else from_json(item, domain))
-            except UnreadableError as error:
-                raise refused_item(name, item, error, where(number)) from error
-        return found
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return None if cell is None else from_json(cell, domain)
 
-    def _keyed(self, data: Any) -> bool:
-        """Whether this is an object of inputs, and not the bare value of the only input."""
-        if not isinstance(data, dict):
-            return False
-        return set(data) <= {self.only} or not isinstance(self.domains[str(self.only)], Record)
+    def shown(self, cell: Any) -> str:
+        return short_json(cell)
+
+    def whose(self, column: int, path: str) -> str:
+        del column
+        return f"input '{path}'"
 
 
 def read_line(line: str) -> Any:
@@ -75,11 +79,6 @@ def read_line(line: str) -> Any:
         return parse_json(line)
     except ValueError as error:
         raise InputError(str(error)) from error
-
-
-def refused_item(name: str, item: Any, error: UnreadableError, where: str = "") -> InputError:
-    """The error for an item that is no event of its input."""
-    return error.refusal(f"input '{name}'", short_json(item), where)
 
 
 class JsonWriter(RowWriter):

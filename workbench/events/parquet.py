@@ -17,8 +17,8 @@ from workbench.core.fields import Map
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.columns import arrow_type, as_json, to_column
-from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import UnreadableError, Words, from_json, from_text, short
+from workbench.events.rows import LogBlock, RowReader, RowWriter
+from workbench.events.values import Words, from_json, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -46,9 +46,6 @@ def _readable(where: str) -> Iterator[None]:
 class ParquetReader(RowReader):
     """Typed rows under the names of the file's columns; rows are counted from 1."""
 
-    header: Sequence[tuple[str, Domain]]
-    """The inputs in the columns that are read."""
-
     @staticmethod
     def key_domain(file: IO[bytes], name: str, shown: str) -> Domain:
         """What keys in this column are."""
@@ -57,15 +54,14 @@ class ParquetReader(RowReader):
             from pyarrow import parquet
 
             schema = parquet.read_schema(file)
-            kinds = dict(zip(schema.names, schema.types, strict=True))
-        kind = kinds.get(name, pa.string())
+        kind = dict(zip(schema.names, schema.types, strict=True)).get(name, pa.string())
         if pa.types.is_boolean(kind):
             return BOOL
         return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
         for first, columns in self._batches(lines, shown, BATCH):
-            yield from _numbered(first, columns)
+            yield from self._numbered(first, columns)
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         if not self.plain:
@@ -73,18 +69,17 @@ class ParquetReader(RowReader):
             return
         for first, columns in self._batches(lines, shown, LARGE):
             yield LogBlock(
-                lambda: self.located(_numbered(first, columns), shown),  # noqa: B023 - read before the next ones are
+                lambda: self.located(self._numbered(first, columns), shown),  # noqa: B023 - read before the next ones are
                 partial(self._arrays, columns),
             )
 
-    def _arrays(self, columns: Sequence[Any]) -> dict[str, EventArray] | None:
+    def _arrays(self, columns: Mapping[int, Any]) -> dict[str, EventArray] | None:
         from workbench.events.arrays import given_array
 
-        given = {name: given_array(domain, column) for (name, domain), column in zip(self.header, columns, strict=True)}
-        return None if None in given.values() else cast("dict[str, EventArray]", given)
+        return self.arrays(lambda i, domain: given_array(domain, columns[i]))
 
-    def _batches(self, lines: io.TextIOWrapper, shown: str, size: int) -> Iterator[tuple[int, list[Any]]]:
-        """The Arrow columns of the inputs in successive rows, with the number of the first one."""
+    def _batches(self, lines: io.TextIOWrapper, shown: str, size: int) -> Iterator[tuple[int, dict[int, Any]]]:
+        """The Arrow columns that are used, in successive rows, with the number of the first one."""
         file = cast(IO[bytes], lines.buffer)
         if not file.seekable():
             hint = "give the file, or write CSV or JSON lines"
@@ -94,30 +89,27 @@ class ParquetReader(RowReader):
 
             opened = parquet.ParquetFile(file)
         try:
-            held = self.held(opened.schema_arrow.names)
+            self.opened(opened.schema_arrow.names)
         except InputError as error:
             raise error.retold(where=shown) from error
-        self.header = [(name, self.domains[name]) for name in held if name is not None]
-        read = [i for i, name in enumerate(held) if name is not None]
-        first = 1
+        assert self.columns is not None
+        used, first = {i: self.columns.names[i] for i in self.columns.used}, 1
         with _readable(shown):
-            for batch in opened.iter_batches(batch_size=size, columns=[opened.schema_arrow.names[i] for i in read]):
-                yield first, [batch.column(name) for name, _ in self.header]
+            for batch in opened.iter_batches(batch_size=size, columns=list(used.values())):
+                yield first, {i: batch.column(name) for i, name in used.items()}
                 first += batch.num_rows
 
-    def step(self, row: Sequence[Any]) -> InputEvents:
-        found: InputEvents = {}
-        for (name, domain), cell in zip(self.header, row, strict=True):
-            if cell is not None:
-                try:
-                    found[name] = from_cell(cell, domain)
-                except UnreadableError as error:
-                    raise error.refusal(f"column '{name}'", short(repr(cell))) from error
-        return found
+    def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
+        assert self.columns is not None
+        count = len(next(iter(columns.values()), ()))
+        lists = [columns[i].to_pylist() if i in columns else [None] * count for i in range(len(self.columns.names))]
+        return enumerate(zip(*lists, strict=True), first)
 
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return None if cell is None else from_cell(cell, domain)
 
-def _numbered(first: int, columns: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
-    return enumerate(zip(*(column.to_pylist() for column in columns), strict=True), first)
+    def shown(self, cell: Any) -> str:
+        return short(repr(cell))
 
 
 def from_cell(value: Any, domain: Domain) -> Value:

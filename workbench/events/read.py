@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO
 
 from workbench.core.domain import Domain
 from workbench.core.program import Ported
@@ -19,6 +19,7 @@ from workbench.events.csv import CsvReader
 from workbench.events.files import Format, format_of, opened, readable, shown_name, sniffed
 from workbench.events.jsonl import JsonReader
 from workbench.events.parquet import ParquetReader
+from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.values import Words
 
@@ -28,58 +29,54 @@ READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader,
 def read_events(
     path: str | Path,
     program: Ported,
+    reading: Reading | None = None,
     *,
-    format: Format | None = None,
-    extra: Literal["error", "ignore"] = "error",
     stdin: IO[bytes] | None = None,
+    tally: Tally | None = None,
 ) -> Iterator[InputEvents]:
     """The steps in a file, each a mapping from input name to event; `-` is the standard input.
 
     Parameters
     ----------
     path: `.csv`, `.jsonl` (`.ndjson`, `.json`), `.parquet`, also with `.gz`; without an ending the first bytes tell.
-    format: overrides what the name says.
-    extra: what to do with columns or keys that are no inputs.
+    reading: what the user says about columns and rows.
+    tally: is told what becomes of them.
 
     Raises
     ------
     InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
     """
-    with _reading(path, program, format, stdin, ignore=extra == "ignore") as (reader, lines, shown):
+    with _opened(path, program, reading or Reading(), tally, stdin) as (reader, lines, shown):
         yield from reader.located(reader.rows(lines, shown), shown)
 
 
 def read_blocks(
-    path: str | Path,
-    program: Ported,
-    *,
-    format: Format | None = None,
-    extra: Literal["error", "ignore"] = "error",
+    path: str | Path, program: Ported, reading: Reading | None = None, *, tally: Tally | None = None
 ) -> Iterator[LogBlock]:
     """The same in blocks, for who can take columns; those of a block are read before the next block is asked for."""
-    with _reading(path, program, format, ignore=extra == "ignore") as (reader, lines, shown):
+    with _opened(path, program, reading or Reading(), tally) as (reader, lines, shown):
         for block in reader.blocks(lines, shown):
             yield LogBlock(partial(_readably, block.steps, shown), block.columns)
 
 
-def key_domain(path: str | Path, name: str, *, format: Format | None = None) -> Domain:
+def key_domain(path: str | Path, name: str, reading: Reading) -> Domain:
     """What the keys in a column are: whole numbers or truth values where the file says so, else texts."""
     if not Path(path).is_file():  # what is read once is not looked at before
         return Words()
     with opened(path) as stream:
-        typed = (format or format_of(path) or sniffed(stream)) == "parquet"
+        typed = (reading.format or format_of(path) or sniffed(stream)) == "parquet"
         return ParquetReader.key_domain(stream, name, str(path)) if typed else Words()
 
 
 @contextmanager
-def _reading(
-    path: str | Path, program: Ported, format: Format | None, stdin: IO[bytes] | None = None, *, ignore: bool = False
+def _opened(
+    path: str | Path, program: Ported, reading: Reading, tally: Tally | None, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
-            kind = READERS[format or format_of(path) or sniffed(stream)]
-            yield kind(program, ignore=ignore), lines, shown_name(path)
+            kind = READERS[reading.format or format_of(path) or sniffed(stream)]
+            yield kind(program, reading, tally), lines, shown_name(path)
         finally:
             lines.detach()
 

@@ -11,19 +11,23 @@ import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from workbench.core.domain import Value
+from workbench.core.domain import Domain, Value
+from workbench.core.fields import Tuple
 from workbench.core.program import Ported
-from workbench.errors import DomainError, InputError, did_you_mean
-from workbench.events.columns import Where, has_array, to_column
-from workbench.events.values import Words
+from workbench.errors import InputError
+from workbench.events.column_map import ColumnMap, Columns, has_arrays, match
+from workbench.events.reading import Reading, Tally
+from workbench.events.values import UnreadableError
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
 InputEvents = dict[str, Value]
 """What a row holds: input name to event."""
+Taker = Callable[[Sequence[Any]], "Value | None"]
+"""What reads an event from the cells of a row."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +49,57 @@ class RowReader(ABC):
 
     Parameters
     ----------
-    program: its inputs are the columns.
-    ignore: whether columns that are no inputs are passed over; else they are refused.
+    program: its inputs take the columns.
+    reading: what the user says about them.
+    tally: is told what becomes of the rows.
+
+    Attributes
+    ----------
+    columns: which make the events of which input; None before the first row.
+    takers: what reads the event of each input from the cells of a row.
     """
 
-    def __init__(self, program: Ported, *, ignore: bool = False) -> None:
-        self.kind, self.domains, self.ignore = program.ports.kind, program.ports.domains, ignore
+    noun = "column"
+    """What messages call a column."""
+
+    def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
+        self.ports, self.domains = program.ports, program.ports.domains
+        self.reading, self.tally = reading or Reading(), tally or Tally()
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
+        self.columns: ColumnMap | None = None
+        self.takers: dict[str, Taker] = {}
 
     @abstractmethod
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Any]]:
-        """The rows as they lie in a file (its bytes are `lines.buffer`), with their numbers; `shown` is its name."""
+        """The rows as they lie in a file (its bytes are `lines.buffer`), with their numbers; `shown` is its name.
+
+        Raises
+        ------
+        InputError: what they lie in is damaged, or a column is missing, and where.
+        """
 
     @abstractmethod
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        """The event in a cell; None where it is empty.
+
+        Raises
+        ------
+        UnreadableError: there is none of the domain in it.
+        """
+
+    @abstractmethod
+    def shown(self, cell: Any) -> str:
+        """A cell as messages show it."""
+
+    def cells(self, row: Any) -> Sequence[Any] | None:
+        """What a row holds, in the order of the columns; None for one that is no step, none for one without events.
+
+        Raises
+        ------
+        InputError: it is no row; where it lies is left to be added.
+        """
+        return cast("Sequence[Any]", row)
+
     def step(self, row: Any) -> InputEvents | None:
         """The events of a row; None for one that is no step.
 
@@ -65,6 +107,73 @@ class RowReader(ABC):
         ------
         InputError: it cannot be read; where it lies is left to be added.
         """
+        cells = self.cells(row)
+        return None if cells is None else self.events(cells)
+
+    def events(self, cells: Sequence[Any]) -> InputEvents:
+        """Those in some cells."""
+        found: InputEvents = {}
+        for name, take in self.takers.items() if cells else ():
+            event = take(cells)
+            if event is not None:
+                found[name] = event
+        if len(found) < len(self.domains) and self.reading.null == "error":
+            raise self._empty(next(name for name in self.domains if name not in found))
+        return found
+
+    def open(self, columns: ColumnMap) -> None:
+        """Read the rows from now on as this says."""
+        self.columns = columns
+        self.takers = {name: self._taker(name, each, self.domains[name]) for name, each in columns.inputs.items()}
+
+    def opened(self, names: Sequence[str]) -> None:
+        """Read the rows from now on under these names.
+
+        Raises
+        ------
+        InputError: a column is missing, is there twice, or is refused.
+        """
+        self.open(match(names, self.ports, self.reading, what=self.noun))
+        assert self.columns is not None
+        self.tally.pass_over(self.columns.ignored)
+
+    def _taker(self, path: str, columns: Columns, domain: Domain) -> Taker:
+        """What reads the event of an input, or of a field of one, from the cells of a row."""
+        read, shown = self.cell, self.shown
+        if isinstance(columns, int):
+            whose = self.whose(columns, path)
+
+            def leaf(cells: Sequence[Any]) -> Value | None:
+                try:
+                    return read(cells[columns], domain)
+                except UnreadableError as error:
+                    raise error.refusal(whose, shown(cells[columns])) from error
+
+            return leaf
+        assert columns is not None
+        assert isinstance(domain, Tuple)
+        fields = list(zip(domain.names(), columns, domain.fields, strict=True))
+        takers = [self._taker(f"{path}.{label}", each, field) for label, each, field in fields]
+
+        def event(cells: Sequence[Any]) -> Value | None:
+            found = tuple(take(cells) for take in takers)
+            if None not in found:
+                return found
+            if any(part is not None for part in found):
+                raise self._empty(f"{path}.{domain.names()[found.index(None)]}", ", and other fields are not")
+            return None
+
+        return event
+
+    def whose(self, column: int, path: str) -> str:
+        """A column as messages call it, which is for this input, or field of one."""
+        assert self.columns is not None
+        del path
+        return f"column '{self.columns.names[column]}'"
+
+    def _empty(self, path: str, beside: str = "") -> InputError:
+        hint = "" if beside else "without --null error there is no event then"
+        return InputError(f"'{path}' is empty{beside}", hint=hint)
 
     def located(self, rows: Iterator[tuple[int, Any]], shown: str) -> Iterator[InputEvents]:
         """The steps of these rows.
@@ -85,58 +194,18 @@ class RowReader(ABC):
         """All rows of a file, in blocks of columns where the format has them and all inputs have arrays."""
         yield LogBlock(lambda: self.located(self.rows(lines, shown), shown))
 
+    def arrays(self, given: Callable[[int, Domain], EventArray | None]) -> dict[str, EventArray] | None:
+        """The events of all inputs, from those of single columns; None where rows must tell."""
+        assert self.columns is not None
+        found = self.columns.arrays(given)
+        if found is not None and self.reading.null == "error":
+            return found if all(each.present is None for each in found.values()) else None
+        return found
+
     @property
     def plain(self) -> bool:
-        """Whether the events of all inputs have arrays, or are keys."""
-        return bool(self.domains) and all(has_array(d) or isinstance(d, Words) for d in self.domains.values())
-
-    def unknown(self, what: str, name: str) -> InputError:
-        """The error for a column or a key that is no input."""
-        return InputError(f"{what} '{name}' is no input of the {self.kind}", hint=did_you_mean(name, self.domains))
-
-    def held(self, header: Sequence[str]) -> list[str | None]:
-        """The input that each column of these names holds, None for one that is passed over.
-
-        Raises
-        ------
-        InputError: one is missing, is there twice, or is no input.
-        """
-        for name in header:
-            if name not in self.domains and not self.ignore:
-                raise self.unknown("column", name)
-            if name in self.domains and header.count(name) > 1:
-                raise InputError(f"two columns are called '{name}'")
-        for name in self.domains:
-            if name not in header:
-                hint = f"{did_you_mean(name, header)}; an input without events has an empty column"
-                raise InputError(f"there is no column '{name}'", hint=hint)
-        return [name if name in self.domains else None for name in header]
-
-
-class LineReader(RowReader):
-    """Rows that are lines of text, which are also read a column at a time."""
-
-    @abstractmethod
-    def values(self, name: str, rows: Sequence[Any], where: Where) -> Sequence[Value | None]:
-        """The events of one input in rows as they are read; None is no event.
-
-        Raises
-        ------
-        InputError: one cannot be read, and `where` it lies.
-        """
-
-    def column(self, name: str, rows: Sequence[Any], where: Where) -> Any:
-        """The same as an Arrow array.
-
-        Raises
-        ------
-        InputError: also for a number that is none of a column's.
-        """
-        values = self.values(name, rows, where)
-        try:
-            return to_column(self.domains[name], values, f"input '{name}'", where)
-        except DomainError as error:
-            raise InputError(error.what, where=error.where, hint=error.hint) from error
+        """Whether the events of all inputs have arrays."""
+        return bool(self.domains) and all(map(has_arrays, self.domains.values()))
 
 
 class RowWriter(ABC):

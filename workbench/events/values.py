@@ -12,11 +12,13 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import FrozenMap, Map, Record, Tuple
 from workbench.errors import InputError
+from workbench.events.clock import Times, UntimedError
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
@@ -172,7 +174,19 @@ def _typed(data: Any, domain: Domain) -> Value:
         return bool(data) if type(data) is int and data in (0, 1) else data
     if isinstance(domain, Reals):
         return double(data) if type(data) is int else data
+    if isinstance(domain, Times):
+        return _time(data, domain)
     return json.dumps(data) if isinstance(domain, Words) and isinstance(data, int | float) else data
+
+
+def _time(data: Any, domain: Times) -> int:
+    """A time as JSON, CSV or a typed column has it."""
+    if isinstance(data, bool) or not isinstance(data, str | int | float | Unheld | datetime):
+        raise UnreadableError("a time")
+    try:
+        return domain.read(data.isoformat() if isinstance(data, datetime) else str(data))
+    except UntimedError as error:
+        raise UnreadableError(str(error)) from error
 
 
 def _structured(data: Any, domain: Domain) -> Value:
@@ -212,6 +226,8 @@ def from_text(cell: str, domain: Domain) -> Value:
 def _parsed(cell: str, text: str, domain: Domain) -> Value:
     if isinstance(domain, Texts):
         return cell
+    if isinstance(domain, Times):
+        return _time(text, domain)
     if isinstance(domain, Enum):
         return text
     if isinstance(domain, Bool):

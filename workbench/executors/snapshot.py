@@ -103,6 +103,11 @@ def sealed(mark: bytes, payload: bytes) -> bytes:
     return MAGIC + bytes([FORM]) + _hash(mark + payload) + mark + payload
 
 
+def mark_of(data: bytes) -> bytes:
+    """What a state says whose it is."""
+    return data[len(MAGIC) + 1 + SIZE :][:SIZE]
+
+
 def opened(mark: bytes, data: bytes) -> bytes:
     """What `sealed` was given.
 

@@ -17,7 +17,7 @@ from workbench.core.finite import obstacle
 from workbench.core.join import Join
 from workbench.core.kinds import Clocked, Tick
 from workbench.core.memory import ANY_ROW, Array, Cells
-from workbench.core.ops import AND, GT, NOT, OR, as_term, both, disjunction, held_in, ite
+from workbench.core.ops import AND, GT, MAX, NOT, OR, as_term, both, disjunction, held_in, ite
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import Machine, Maybe, Stepped, slots_of
 from workbench.core.program import Program, unknown
@@ -26,7 +26,7 @@ from workbench.core.term import FALSE, TRUE, Others, Term, const, leaves, like, 
 from workbench.errors import DomainError, Refused, WorkbenchError
 from workbench.ir.ends import END_NAME, Ends, finishing
 from workbench.ir.queues import Queues, Round
-from workbench.ir.ring import FEW, Ring
+from workbench.ir.ring import ENDLESS, FEW, Ring, most_waited
 from workbench.ir.system import Holding, Input, Instance, Memory, Pipe, Queue, StateVariable, System, packed
 from workbench.ir.wires import Wires
 from workbench.processors.held.group import flatten, with_room
@@ -341,7 +341,7 @@ class _Crawl:
             raise Refused(what, where=node.where, hint=hint)
         long = self.arrays and max(capacities) > FEW
         join: Join | Ring = Ring(domains, capacities) if long else Join(domains, capacities)
-        shown = ", ".join(map(str, capacities))
+        shown = ", ".join("any" if q == ENDLESS else str(q) for q in capacities)
         self.instances.append(Instance(name, f"Queues {shown}", f"the queues of {node.name}", roles))
         made = Queues(name, node.processor.ports, node.queues, Join(domains, capacities), tuple(arrivals))
         if isinstance(join, Ring):
@@ -355,6 +355,10 @@ class _Crawl:
             self.holding[name] = made.holding(part.rounds)
         self.wires.add(part.wires)
         self.queues.update((queue.name, queue) for queue in part.queues)
+        for queue in part.queues:
+            if queue.capacity == ENDLESS:
+                most = var(most_waited(queue.name), queue.length.domain)
+                self.wires.variables.append(StateVariable(most.name, most.domain, 0, MAX(most, queue.length)))
         return part.rounds
 
     def _escapes(self, name: str, found: Computed) -> None:

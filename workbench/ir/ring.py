@@ -2,7 +2,7 @@
 
 Each queue has a length and the position of its oldest event, in an array whose length is a power of two. Up to an
 overflow it does what `core.join.Join` does. What it does after one is void; that it stays within its array is all that
-matters then.
+matters then. A queue of capacity `ENDLESS` has an endless array, and overflows where that has to be made longer.
 """
 
 from __future__ import annotations
@@ -14,12 +14,21 @@ from typing import Any, NamedTuple
 
 from workbench.core.domain import BOOL, Domain, Range
 from workbench.core.join import JoinRounds, JoinStep, Share
-from workbench.core.memory import Array, Cells
+from workbench.core.memory import EXTENT, MOST_EVENTS, Array, Cells
 from workbench.core.ops import EQ, GT, MOD, as_term, both, conjunction, either, ite, negate
 from workbench.core.processor import Maybe, Slot, State
 
 FEW = 4
 """Up to this capacity a queue's events are variables of their own, which is faster."""
+
+ENDLESS = MOST_EVENTS
+"""The capacity of a queue that is given more room whenever it needs it."""
+
+
+def most_waited(queue: str) -> str:
+    """The variable that says how many events have waited at most in such a queue."""
+    name, _, port = queue.rpartition(".")
+    return f"{name}.queue:most_{port}"
 
 
 @dataclass(frozen=True)
@@ -35,13 +44,13 @@ class Ring:
             slot
             for i, q in enumerate(self.capacities, 1)
             if q
-            for slot in (Slot(f"length{i}", Range(0, q), 0), Slot(f"first{i}", Range(0, _size(q) - 1), 0))
+            for slot in (Slot(f"length{i}", Range(0, q), 0), Slot(f"first{i}", Range(0, _last(q)), 0))
         )
 
     def arrays(self) -> dict[str, Array]:
         """One for each queue that can hold something."""
         pairs = enumerate(zip(self.domains, self.capacities, strict=True), 1)
-        return {f"events{i}": Array(domain, _size(q), blank=False) for i, (domain, q) in pairs if q}
+        return {f"events{i}": Array(domain, _length(q), blank=False) for i, (domain, q) in pairs if q}
 
     def rounds(
         self, state: State, arrivals: Sequence[Sequence[Maybe]], cells: Sequence[Cells], share: Share
@@ -66,7 +75,7 @@ class Ring:
             tuple(part for line, n in zip(lines, after, strict=True) for part in line.moved(taken, n)),
             tuple((fire, tuple(line.front(j) for line in lines)) for j, fire in enumerate(fires)),
             tuple(after),
-            tuple(GT(n, q) for n, q in zip(after, self.capacities, strict=True)),
+            tuple(GT(n, _room(line.store, line.capacity)) for n, line in zip(after, lines, strict=True)),
         )
 
     def _parts(self, state: State, cells: Sequence[Cells]) -> list[tuple[Any, Any, Cells | None]]:
@@ -83,7 +92,7 @@ class Ring:
         front, lengths, overflows = [], [], []
         for arrival, (n, first, store), q in zip(arrivals, parts, self.capacities, strict=True):
             stays = both(arrival.present, negate(fires))
-            overflows.append(both(stays, EQ(n, q)))
+            overflows.append(both(stays, EQ(n, _room(store, q))))
             if store is None:
                 front.append(arrival.value)
                 lengths.append(0)
@@ -91,9 +100,10 @@ class Ring:
             waiting = GT(n, 0)
             eaten = both(fires, waiting)
             # behind the last event; where the arrival does not wait, this place stays free
-            store.put(MOD(first + n, _size(q)), arrival.value, arrival.present)
+            happens = both(arrival.present, either(waiting, negate(fires))) if q == ENDLESS else arrival.present
+            store.put(_place(first + n, q), arrival.value, happens)
             length = ite(stays, n + 1, ite(both(eaten, negate(arrival.present)), n - 1, n))
-            after += [length, ite(eaten, MOD(first + 1, _size(q)), first)]
+            after += [length, ite(eaten, _place(first + 1, q), first)]
             front.append(ite(waiting, store.at(first, n), arrival.value))
             lengths.append(length)
         return JoinStep(tuple(after), fires, tuple(front), tuple(lengths), tuple(overflows))
@@ -133,7 +143,27 @@ class _Line(NamedTuple):
         return left, ite(EQ(left, 0), self.first, self._at(taken))
 
     def _at(self, place: Any) -> Any:
-        return MOD(self.first + place, _size(self.capacity))
+        return _place(self.first + place, self.capacity)
+
+
+def _length(capacity: int) -> int | None:
+    """The length of the array of a queue, where it has one."""
+    return None if capacity == ENDLESS else _size(capacity)
+
+
+def _last(capacity: int) -> int:
+    """The last position in it; of an endless one, what a counter never gets to."""
+    return (1 << 62) - 1 if capacity == ENDLESS else _size(capacity) - 1
+
+
+def _place(position: Any, capacity: int) -> Any:
+    """Where this is in the array."""
+    return position if capacity == ENDLESS else MOD(position, _size(capacity))
+
+
+def _room(store: Cells | None, capacity: int) -> Any:
+    """How many events there is room for."""
+    return EXTENT.build((store.columns[0],)) if store is not None and capacity == ENDLESS else capacity
 
 
 def _size(capacity: int) -> int:

@@ -8,6 +8,8 @@ terminal of the grammar has words here.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
@@ -64,17 +66,40 @@ SLIPS = {
 """What people write out of habit, and what it is here. Longer ones come first in the search."""
 
 
-def explain(error: UnexpectedInput, text: str, file: str, whole: str = "") -> LanguageError:
+@dataclass(frozen=True)
+class Dialect:
+    """What is said about the mistakes in a language.
+
+    Attributes
+    ----------
+    words: how each terminal of its grammar is called.
+    slips: what people write out of habit, and what it is here.
+    habit: a hint about what was expected and what was found, or none.
+    """
+
+    words: Mapping[str, str]
+    slips: Mapping[str, str]
+    habit: Callable[[frozenset[str], str], str]
+
+
+def explain(
+    error: UnexpectedInput, text: str, file: str, whole: str = "", dialect: Dialect | None = None
+) -> LanguageError:
     """A lark error as a LanguageError at the user's place; `whole` is the text as the user has it."""
+    dialect = dialect or PIPE
     line, column, found = _met(error, text)
     lines = text.splitlines()
     shown = (whole or text).splitlines()[line - 1] if line <= len(lines) else ""
     length = len(error.token) if isinstance(error, UnexpectedToken) else 1
     expected = _expected(error)
-    what = f"expected {_either(_described(expected))}, found {found}" if expected else f"{found} has no meaning here"
+    what = (
+        f"expected {_either(_described(expected, dialect.words))}, found {found}"
+        if expected
+        else f"{found} has no meaning here"
+    )
     hint = (
-        _slip(shown, column)
-        or _habit(expected, found)
+        _slip(shown, column, dialect.slips)
+        or dialect.habit(expected, found)
         or _comma(error, expected, shown[: column - 1])
         or _left_open(lines, line, column, expected)
     )
@@ -97,7 +122,7 @@ def _expected(error: UnexpectedInput) -> frozenset[str]:
     return frozenset()  # a character that begins no word: what the lexer could have read says nothing
 
 
-def _described(expected: frozenset[str]) -> list[str]:
+def _described(expected: frozenset[str], names: Mapping[str, str]) -> list[str]:
     """The expected terminals, with whole families under one name."""
     left = set(expected)
     words: list[str] = []
@@ -112,20 +137,20 @@ def _described(expected: frozenset[str]) -> list[str]:
     elif len(left & OPERATORS) > 2:
         left -= OPERATORS | {"DOT"}
         words.append("an operator")
-    return words + sorted({WORDS.get(name, name) for name in left})
+    return words + sorted({names.get(name, name) for name in left})
 
 
 def _either(words: list[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
 
 
-def _slip(shown: str, column: int) -> str:
+def _slip(shown: str, column: int, slips: Mapping[str, str]) -> str:
     if re.match(r"[0-9]+[A-Za-z_]", shown[column - 1 :]):
         return "a name begins with a letter"
-    for sign in sorted(SLIPS, key=len, reverse=True):
+    for sign in sorted(slips, key=len, reverse=True):
         for start in range(max(0, column - len(sign)), column):
             if shown.startswith(sign, start):
-                return SLIPS[sign]
+                return slips[sign]
     return ""
 
 
@@ -145,6 +170,10 @@ def _habit(expected: frozenset[str], found: str) -> str:
     if found == "'='" and expected & {"RPAR"}:
         return "a name is given in a statement of its own"
     return ""
+
+
+PIPE = Dialect(WORDS, SLIPS, _habit)
+"""The language of pipelines."""
 
 
 def _comma(error: UnexpectedInput, expected: frozenset[str], before: str) -> str:

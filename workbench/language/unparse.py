@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from workbench.language import syntax as s
 
 BINARY = {
-    "->": 1, "or": 2, "and": 3, "U": 4, "R": 4, "=": 6, "!=": 6, "<": 6, "<=": 6, ">": 6, ">=": 6,
-    "+": 7, "-": 7, "*": 8, "div": 8, "mod": 8,
+    "->": 1, "or": 2, "and": 3, "U": 4, "R": 4, "=": 6, "==": 6, "!=": 6, "<": 6, "<=": 6, ">": 6, ">=": 6,
+    "+": 7, "-": 7, "*": 8, "div": 8, "mod": 8, "/": 8, "%": 8,
 }  # fmt: skip
-"""Binary operators and how tightly they bind."""
+"""Binary operators, of pipelines and of rules, and how tightly they bind."""
 
 _RIGHT = frozenset({"->", "U", "R"})
-_ALONE = frozenset({"=", "!=", "<", "<=", ">", ">="})
+_ALONE = frozenset({"=", "==", "!=", "<", "<=", ">", ">="})
 _NOT, _NEG, _POSTFIX = 5, 9, 10
 _LOOSEST = 0
 
@@ -27,7 +27,8 @@ def show(expression: s.Expression) -> str:
 
 def _show(expression: s.Expression) -> tuple[str, int]:
     """The text, and how tightly its outermost operator binds."""
-    return _RULES[type(expression).__name__](expression)
+    rule = _RULES.get(type(expression).__name__)
+    return (str(expression), _POSTFIX) if rule is None else rule(expression)
 
 
 def _inside(expression: s.Expression, level: int) -> str:
@@ -43,7 +44,8 @@ def _literal(e: s.Literal) -> tuple[str, int]:
     if isinstance(e.value, bool):
         return str(e.value).lower(), _POSTFIX
     if isinstance(e.value, str):
-        return f'"{e.value}"', _POSTFIX
+        quote = "'" if '"' in e.value else '"'
+        return f"{quote}{e.value}{quote}", _POSTFIX
     return str(e.value), _POSTFIX
 
 
@@ -100,4 +102,5 @@ _RULES: dict[str, Callable[[Any], tuple[str, int]]] = {
     "MapType": lambda e: (f"{e.base}({e.key}, {e.value})", _POSTFIX),
     "RecordType": lambda e: ("{" + _list(e.ports) + "}", _POSTFIX),
 }
-"""By the name of the expression's class: expressions show themselves by this module, and stand above it."""
+"""By the name of the expression's class: expressions show themselves by this module, and stand above it. What is not
+here has a text of its own, and is an atom."""

@@ -7,7 +7,7 @@ log then ends the runs, in the order in which their keys first came. Rows are nu
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT, Value
@@ -17,12 +17,10 @@ from workbench.events.columns import has_array
 from workbench.events.files import shown_name
 from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps
 from workbench.executors.table import Start, given
-from workbench.logs import capacities
 from workbench.logs.batches import batches
 from workbench.logs.keys import Keys
 
 if TYPE_CHECKING:
-    from workbench.core.domain import Integer
     from workbench.events.rows import LogBlock, RowWriter
 
 ROW = "row"
@@ -31,14 +29,14 @@ BATCH = 4096
 """Rows that are made columns at a time."""
 
 
-def run_keyed_log(
-    pipeline: Program, make: Callable[[Program], KeyedColumns | KeyedSteps], start: Start, integers: Integer | None
-) -> None:
+def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: Start) -> None:
     """Run and write: each output with its key, and with the number of its row where that is asked for."""
     from workbench.events.read import key_domain, read_blocks
+    from workbench.events.reading import Reading, Tally
     from workbench.events.write import output_format, write_events
 
     args, ports = start.options, pipeline.ports
+    reading = Reading.of(args)
     if other := given(args, "steps", "reassociate", "fault", "seed", "rate"):
         raise InputError(f"{other} and --key do not go together")
     added = [args.key, ROW] if start.option("with_row") else [args.key]
@@ -46,20 +44,17 @@ def run_keyed_log(
         if name in ports.shown or added.count(name) > 1:
             what = "the column of keys" if name == args.key else "the number of the row"
             raise InputError(f"an output of {ports.of} is called '{name}', as {what} is")
-    key = Port(args.key, ports.domains.get(args.key) or key_domain(args.input, args.key, format=args.format))
+    key = Port(args.key, ports.domains.get(args.key) or key_domain(args.input, args.key, reading))
     inputs = ports.inputs if args.key in ports.domains else (key, *ports.inputs)
     numbered = (Port(ROW, INT),) if len(added) > 1 else ()
     rows = Ports("rows", inputs, (key, *numbered, *ports.outputs))
     live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
-    blocks = read_blocks(args.input, rows, format=args.format, extra="ignore")
-    with capacities.told(pipeline):
-        backend = capacities.allocated(make, pipeline, start, integers)
-        written = output_format(args.output, args.format, args.input)
-        with write_events(args.output, rows, format=written) as writer:
-            run = _KeyedRun(pipeline, key, backend, writer, str(args.input), live)
-            for block in blocks:
-                run.take(block)
-            run.end()
+    written = output_format(args.output, args.format, args.input)
+    with write_events(args.output, rows, format=written) as writer:
+        run = _KeyedRun(pipeline, key, backend, writer, str(args.input), live)
+        for block in read_blocks(args.input, rows, reading, tally=Tally(start.say)):
+            run.take(block)
+        run.end()
 
 
 class _KeyedRun:
@@ -72,7 +67,7 @@ class _KeyedRun:
 
     def __init__(self, pipeline: Program, key: Port, backend: Any, writer: RowWriter, path: str, live: bool) -> None:
         self.ports, self.key, self.backend, self.writer, self.live = pipeline.ports, key, backend, writer, live
-        self.log = shown_name(path)
+        self.log, self.numbered = shown_name(path), ROW in writer.domains and ROW not in pipeline.ports.shown
         self.columns: KeyedColumns | None = backend if hasattr(backend, "feed") else None
         self.plain = all(map(has_array, self.ports.shown.values()))
         self.keys = Keys(key.domain, machine=self.columns is not None)
@@ -144,7 +139,7 @@ class _KeyedRun:
         """The outputs of a step."""
         count = max(map(len, outputs.values()), default=0)
         if count:
-            numbers = {} if row is None or ROW not in self.writer.domains else {ROW: [row] * count}
+            numbers = {} if row is None or not self.numbered else {ROW: [row] * count}
             self.writer.write({self.key.name: [key] * count, **numbers, **outputs})
             if self.live:
                 sys.stdout.flush()
@@ -201,7 +196,7 @@ class _KeyedRun:
             places = np.flatnonzero(keys.present[:problem])
             given = {name: each.part(places) for name, each in given.items()}
             keys = keys.part(places)
-        columns = {name: Column((each.events,), each.present, None) for name, each in given.items()}
+        columns = {name: Column(each.fields, each.present, None) for name, each in given.items()}
         self._run(self.keys.numbers(keys.events), columns, places, keys.events)
         self.rows += rows
         if problem is not None:
@@ -234,11 +229,9 @@ class _KeyedRun:
             return
         first = self.keys.shown(codes[steps]) if keys is None else taken(self.keys.column(keys), steps)
         columns = {self.key.name: first}
-        if ROW in self.writer.domains:
-            numbered = places is not None
-            columns[ROW] = (
-                shown_column(INT, places[steps] + self.rows + 1) if numbered else pa.nulls(len(steps), pa.int64())
-            )
+        if self.numbered:
+            nothing = pa.nulls(len(steps), pa.int64())
+            columns[ROW] = nothing if places is None else shown_column(INT, places[steps] + self.rows + 1)
         self.writer.table(pa.table({**columns, **dict(zip(self.ports.shown, shown, strict=True))}))
         if self.live:
             sys.stdout.flush()

@@ -18,9 +18,9 @@ from workbench.core.domain import Domain, Integer, Value
 from workbench.core.program import Program
 from workbench.errors import InputError, WorkbenchError, did_you_mean
 from workbench.events.columns import has_array
+from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.rows import LogBlock
 from workbench.executors.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
-from workbench.logs import capacities
 from workbench.logs.batches import batches
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ def run_log(
     parser = argparse.ArgumentParser()
     parser.register("type", "positive", int)
     backend_options(parser)
-    known = {"format": None, "steps": False, "fault": [], **vars(parser.parse_args([]))}
+    reading_options(parser)
+    known = {"steps": False, "fault": [], **vars(parser.parse_args([]))}
     if unknown := next(iter(options.keys() - known), None):
         raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, known))
     start = Start(argparse.Namespace(**{**known, "input": input, "output": output, **options}))
@@ -102,60 +103,62 @@ def run_with(
         files = isinstance(options.input, str | Path) and options.output is not None
         if (row.whole is not None or options.key is not None) and not files:
             raise InputError("logs with keys are read from a file and written to one", hint="name input and output")
+        if options.with_row and options.key is None:
+            raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         if row.whole is not None:
             row.whole(pipeline, start)
         elif options.key is not None and keyed is not None:
             from workbench.logs.keyed import run_keyed_log
 
-            run_keyed_log(pipeline, lambda given: keyed(given, start), start, integers)
+            run_keyed_log(pipeline, keyed(pipeline, start), start)
         elif make is not None:
-            return _step_by_step(pipeline, lambda given: make(given, start), start, integers, struck)
+            return _step_by_step(pipeline, make, start, struck)
     return {}
 
 
 def _step_by_step(
-    pipeline: Program, make: Callable[[Program], Backend], start: Start, integers: Integer | None, struck: Say
+    pipeline: Program, make: Callable[[Program, Start], Backend], start: Start, struck: Say
 ) -> dict[str, list[Value]]:
     from workbench.events.read import read_blocks, read_events
     from workbench.events.write import output_format, write_events
 
     options = start.options
     path = options.input if isinstance(options.input, str | Path) else None
+    reading, tally = Reading.of(options), Tally(start.say)
     live = options.output == "-" and (path == "-" or sys.stdout.isatty())
     blocks: Iterator[LogBlock]
     if path is None or live or start.oracle or options.steps:
-        events = iter(options.input) if path is None else read_events(path, pipeline, format=options.format)
+        events = iter(options.input) if path is None else read_events(path, pipeline, reading, tally=tally)
         events = _started(events)
         blocks = iter([LogBlock(lambda: events)])
     else:
-        blocks = _started(read_blocks(path, pipeline, format=options.format))
+        blocks = _started(read_blocks(path, pipeline, reading, tally=tally))
     # nothing is written before the input is known to be there
     found: dict[str, list[Value]] = {name: [] for name in pipeline.ports.shown}
-    with capacities.told(pipeline):
-        backend = capacities.allocated(make, pipeline, start, integers)
-        tell = struck if start.oracle else None
-        if options.output is None:
-            for block in blocks:
-                for outputs in _outputs(backend, block.steps(), tell):
-                    for name, values in outputs.items():
-                        found[name] += values
-            last = backend.end()
-            return {name: values + list(last.get(name, [])) for name, values in found.items()}
-        written = output_format(options.output, options.format, path or "-")
-        with write_events(options.output, pipeline, format=written, idle=options.steps) as writer:
-            for block in blocks:
-                table = _columns(backend, block, pipeline.ports.shown)
-                if table is not None:
-                    if table.num_rows:
-                        writer.table(table)
-                    continue
-                for outputs in _outputs(backend, block.steps(), tell, live=live):
-                    writer.write(outputs)
-                    if live:
-                        sys.stdout.flush()
-            last = backend.end()
-            if any(last.values()):
-                writer.write(last)
+    backend = make(pipeline, start)
+    tell = struck if start.oracle else None
+    if options.output is None:
+        for block in blocks:
+            for outputs in _outputs(backend, block.steps(), tell):
+                for name, values in outputs.items():
+                    found[name] += values
+        last = backend.end()
+        return {name: values + list(last.get(name, [])) for name, values in found.items()}
+    written = output_format(options.output, options.format, path or "-")
+    with write_events(options.output, pipeline, format=written, idle=options.steps) as writer:
+        for block in blocks:
+            table = _columns(backend, block, pipeline.ports.shown)
+            if table is not None:
+                if table.num_rows:
+                    writer.table(table)
+                continue
+            for outputs in _outputs(backend, block.steps(), tell, live=live):
+                writer.write(outputs)
+                if live:
+                    sys.stdout.flush()
+        last = backend.end()
+        if any(last.values()):
+            writer.write(last)
     return {}
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.core.domain import Domain, Value
-from workbench.core.processor import Maybe, Processor, State, Stream, event
+from workbench.core.processor import Maybe, Processor, S, State, Stream, event
 from workbench.errors import PipelineError
 
 
@@ -22,6 +22,10 @@ class Fork(Processor):
     keyword: ClassVar[str] = "fork"
     symbol: ClassVar[str] = "●"
     lockstep: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *streams: S) -> tuple[S, ...]: ...  # type: ignore[override]
 
     def __post_init__(self) -> None:
         if self.branches < 1:

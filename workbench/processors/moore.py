@@ -73,6 +73,8 @@ class Moore(Processor):
 
     symbol: ClassVar[str] = "⚙"
 
+    __call__: ClassVar[Any]  # gives a stream or several: whether states speak decides
+
     def __post_init__(self) -> None:
         names = self.names
         for kind, found in (("state", names), ("variable", tuple(v.name for v in self.variables))):

@@ -43,7 +43,7 @@ import sys, numpy as np, workbench as wb
 sys.path.insert(0, sys.argv[1])
 from tests.executors.compiled.test_batch import TEXT, compared, traces
 from workbench.executors.compiled.gpu.batch import Batch
-from workbench.errors import Overflow
+from workbench.errors import Overflow, Refused
 pipeline = wb.parse(TEXT).get().pipeline
 for at_once in (None, 3):
     batch = Batch(pipeline, device="gpu", at_once=at_once)
@@ -63,6 +63,18 @@ for steps in (0, 1, 20):
     for end in (True, False):
         made = Batch(last, device="gpu").run(np.arange(2 * steps).reshape(steps, 2), end=end)["out"]
         print(made.events(0), made.events(1))
+late = wb.parse("pipeline p(x: int, y: int) -> int { return x + trim(y, 2) }").get().pipeline
+here = np.ones((9, 3), np.bool_)
+here[3:6, 1] = False
+x = np.arange(27).reshape(9, 3)
+for keep in (False, True):
+    made = Batch(late, device="gpu").run({"x": x, "y": x}, {"x": here | True, "y": here}, keep=keep)["out"]
+    fields = [field.copy_to_host() if keep else field for field in made.fields]
+    print([fields[0][:count, trace].tolist() for trace, count in enumerate(made.counts)])
+try:
+    Batch(wb.parse("pipeline p(x: int) -> int { return x + decimate(x, 2) }").get(), device="gpu")
+except Refused as error:
+    print(error.what)
 """
 
 
@@ -103,6 +115,8 @@ def test_kernels_on_the_simulator() -> None:
         "trace 0, step 10: queue 'both.right' of pipeline q overflows: its capacity is 6",
         "[1 2 3]",
         *("[] []", "[] []", "[0] [1]", "[] []", "[38] [39]", "[] []"),  # its one input ends once
+        *["[[6, 12, 18, 24, 30, 36, 42], [8, 23, 29, 35], [10, 16, 22, 28, 34, 40, 46]]"] * 2,
+        "pipeline p has queues that grow also where all inputs come together, those of add.queue: a GPU cannot",
     ], done.stderr
 
 

@@ -11,7 +11,6 @@ from workbench.core.domain import BOOL, INT
 from workbench.core.processor import Processor, event
 from workbench.errors import DomainError, LimitMet, Overflow, PipelineError, WorkbenchError
 from workbench.executors.reference.executor import Reference
-from workbench.logs import capacities
 from workbench.processors.held.window import Window
 from workbench.processors.temporal import Globally
 
@@ -60,19 +59,6 @@ def test_an_overflow_names_the_queue_of_its_own_processor():
     with pytest.raises(Overflow, match=r"queue 'it\.pending' overflows: its capacity is 1") as found:
         running.push(True)
     assert found.value.queue == "it.pending"
-
-
-def test_an_overflow_inside_is_not_taken_for_one_of_a_queue_of_the_pipeline():
-    """Neither by its field, nor by what the command line says of capacities that it has found itself."""
-    pipeline = around(Window(2, Globally(1)), BOOL)
-    running = Reference(pipeline)
-    running.push(True)
-    with pytest.raises(Overflow) as found, capacities.told(pipeline):
-        running.push(True)
-    assert found.value.queue == "pending"
-    assert found.value.queue not in pipeline.every_queue
-    assert "proven" not in found.value.hint
-    assert "pending = ..." in found.value.hint
 
 
 def test_what_a_step_gives_is_shown_where_it_is_no_state_and_emissions():

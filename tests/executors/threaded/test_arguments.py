@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
@@ -37,8 +38,8 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "a limit in a text": (lambda: ThreadManager("2"), "a limit of '2'"),  # type: ignore[arg-type]
     "a limit that is a truth value": (lambda: ThreadManager(True), "a limit of True"),
     "a limit below 0": (lambda: ThreadManager(-1), "a limit of -1"),
-    "a processor is certified": (lambda: certify(wb.Cumulate(wb.ADD)), "Cumulate.* is a processor"),
-    "a processor is pulled": (lambda: PullGroup(wb.Passthrough(), NONE), "is a processor"),
+    "a processor is certified": (lambda: certify(cast(Any, wb.Cumulate(wb.ADD))), "Cumulate.* is a processor"),
+    "a processor is pulled": (lambda: PullGroup(cast(Any, wb.Passthrough()), NONE), "is a processor"),
     "copies of nobody": (lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"no"}))), "'no'"),
     "copies of what has none": (
         lambda: Threaded(windowed, NONE, Placement(copies=frozenset({"cumulate"}))),

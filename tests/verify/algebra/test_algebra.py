@@ -17,6 +17,8 @@ from workbench.ir.system import System
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.check import Settings, prepare
+from workbench.verify.ask.environment import Arrivals
+from workbench.verify.ask.equivalence import EquivalenceMode
 from workbench.verify.ask.properties import Property, bounded_liveness, liveness, no_overflow
 from workbench.verify.decide.algebra.decider import AlgebraDecider
 from workbench.verify.decide.algebra.polynomial import Exhausted, Generators, Polynomial
@@ -178,7 +180,9 @@ def value(relations: Relations, polynomial: Polynomial, state: Mapping[str, obje
     arrivals=st.sampled_from(["free", "synchronised", "always"]),
 )
 @examples(60)
-def test_what_it_proves_of_random_pipelines_is_so(data: st.DataObject, q: int, prop: Property, arrivals: str) -> None:
+def test_what_it_proves_of_random_pipelines_is_so(
+    data: st.DataObject, q: int, prop: Property, arrivals: Arrivals
+) -> None:
     """The explicit engine, which shares nothing with it but the crawl, finds no state to the contrary."""
     found = Settings(q=q, environment=wb.Environment(arrivals))
     prepared = prepare(flatten(data.draw(pipelines(max_bits=10))), prop, found)
@@ -191,7 +195,7 @@ def test_what_it_proves_of_random_pipelines_is_so(data: st.DataObject, q: int, p
 
 @given(data=st.data(), mode=st.sampled_from(["stepwise", "sequence"]), n=st.sampled_from([2, 3, 4]))
 @examples(25)
-def test_what_it_proves_equivalent_is_so(data: st.DataObject, mode: str, n: int) -> None:
+def test_what_it_proves_equivalent_is_so(data: st.DataObject, mode: EquivalenceMode, n: int) -> None:
     """Two sums of products, written at random over the same streams."""
     texts = [f"pipeline {name}(x: int, y: int) -> int {{ return {data.draw(SUMS)} + x * y }}" for name in ("l", "r")]
     parsed = wb.parse("\n".join(texts))

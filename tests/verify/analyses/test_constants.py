@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +19,7 @@ from workbench.verify.answer.verdict import Outcome
 from .brute import Explored
 
 
-def found(text: str, **options: int) -> dict[str, Constancy]:
+def found(text: str, **options: Any) -> dict[str, Constancy]:
     return {item.pipe: item for item in constants(parse(text).get().pipeline, Settings(**options))}
 
 

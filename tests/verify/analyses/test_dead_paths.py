@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,11 +24,11 @@ from .brute import Explored
 MODELS = Path(__file__).parents[3] / "models" / "time2021"
 
 
-def of(text: str, **options: int) -> DeadPaths:
+def of(text: str, **options: Any) -> DeadPaths:
     return dead_paths(parse(text).get().pipeline, Settings(**options))
 
 
-def of_model(file: str, name: str | None = None, **options: int) -> DeadPaths:
+def of_model(file: str, name: str | None = None, **options: Any) -> DeadPaths:
     return dead_paths(read_file(str(MODELS / f"{file}.pipe")).get(name).pipeline, Settings(**options))
 
 

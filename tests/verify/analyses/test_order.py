@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from workbench.verify.analyses import order
 from workbench.verify.analyses.order import Order, Overflows
 
 
-def of(text: str, **options: int) -> Order:
+def of(text: str, **options: Any) -> Order:
     return order(parse(text).get().pipeline, Settings(**options))
 
 
@@ -75,5 +76,6 @@ def test_a_processor_that_does_not_wait_is_not_covered() -> None:
 
     found = parse("pipeline p(x: int, y: int) -> int { return x + y }").get().pipeline
     (node,) = found.nodes
+    assert isinstance(node.processor, ApplyFunction)
     eager = Node(node.name, Eager(node.processor.function), node.inputs, node.outputs)
     assert order(Pipeline("p", found.inputs, (eager,), found.outputs)).unsure == ("add",)

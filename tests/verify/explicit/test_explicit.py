@@ -19,6 +19,7 @@ from workbench.ir.compose import compose
 from workbench.processors.held.group import flatten
 from workbench.smv.engines.engine import EngineLimits
 from workbench.verify.answer.check import Prepared, prepare
+from workbench.verify.ask.environment import Arrivals
 from workbench.verify.ask.from_syntax import property_from
 from workbench.verify.ask.properties import (
     Property,
@@ -159,7 +160,7 @@ def test_what_may_come_can_depend_on_the_state_in_machine_code() -> None:
 )
 @examples(60)
 def test_random_pipelines_have_the_same_answers_and_counts(
-    data: st.DataObject, q: int, prop: Property, arrivals: str, fair: bool
+    data: st.DataObject, q: int, prop: Property, arrivals: Arrivals, fair: bool
 ) -> None:
     pipeline = data.draw(pipelines(max_bits=10))
     found = Settings(q=q, environment=wb.Environment(arrivals, fair))

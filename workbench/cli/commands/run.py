@@ -10,12 +10,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.events.reading import reading_options
 from workbench.executors.table import Start, backend_options
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer
-
-FORMATS = ("csv", "jsonl", "parquet")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +26,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a .csv, .jsonl or .parquet file (also .gz), or -; for spark also a folder",
     )
-    parser.add_argument("--format", choices=FORMATS, help="of the input (default: by its name, or its first bytes)")
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="a .csv, .jsonl or .parquet file (default: standard output)"
     )
@@ -35,6 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
     parser.register("type", "positive", o.positive)
+    reading_options(parser)
     backend_options(parser)
 
 

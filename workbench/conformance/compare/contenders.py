@@ -88,9 +88,7 @@ class Contender:
     quick: Contender | None = None
 
 
-LOOPS = Contender(
-    "numba, its loops in Python", "numba", lambda r: Pieces(r.pipeline, r.capacities, machine=False), capacities="all"
-)
+LOOPS = Contender("numba, its loops in Python", "numba", lambda r: Pieces(r.pipeline, r.capacities, machine=False))
 CONTENDERS: Sequence[Contender] = (
     Contender("specification", "reference", lambda r: Denoting(r.pipeline), capacities="none"),
     Contender("pull", "reference", lambda r: Pulled(r.pipeline), capacities="none", steps=False, ends=True),

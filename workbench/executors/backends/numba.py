@@ -35,7 +35,7 @@ def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
 
 ROW = BackendRow(
     "numba",
-    "machine code for columns of events, with queues of fixed capacity",
+    "machine code for columns of events",
     _make,
     _keyed,
     like="numba",

@@ -7,19 +7,26 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from workbench.core.domain import Domain, Value
 from workbench.core.program import Port, Ported, Ports
-from workbench.errors import InputError
-from workbench.events.columns import Where
+from workbench.errors import DomainError, InputError
+from workbench.events.column_map import match
+from workbench.events.columns import Where, plain_integers, to_column
 from workbench.events.csv import CsvReader, names, see_width
 from workbench.events.jsonl import JsonReader, read_line
 from workbench.events.order import order_columns
+from workbench.events.reading import Reading
+from workbench.events.rows import InputEvents
 from workbench.events.values import Words, short
 from workbench.executors.spark.carry import carried
 from workbench.executors.spark.runner import Layout, place_of
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 
 class _Piece(NamedTuple):
@@ -91,7 +98,7 @@ class Parser:
         found = names(next(csv.reader([line.removeprefix("\ufeff")]), []))
         try:
             for ports in (self.words, self.inputs):
-                CsvReader(ports, ignore=True).held(found)
+                match(found, ports, Reading())
         except InputError as error:
             raise error.retold(where=where) from error
         if self.header is not None and list(self.header) != found:
@@ -142,21 +149,56 @@ class Parser:
 
     def _csv(self, lines: list[str], header: Sequence[str], where: Where) -> tuple[dict[str, list[Any]], list[Any]]:
         """The words by column, and the columns of the inputs."""
-        cells = dict(zip(header, _cells(lines, len(header), where), strict=True))
-        words = {name: [text if text.strip() else None for text in cells[name]] for name in self.words.domains}
+        cells = _cells(lines, len(header), where)
+        words = {
+            name: [text if text.strip() else None for text in cells[header.index(name)]] for name in self.words.domains
+        }
         reader = CsvReader(self.inputs)
-        return words, [reader.column(name, cells[name], where) for name in self.inputs.domains]
+        columns = match(header, self.inputs, Reading())
+        reader.open(columns)
+        rows: list[Sequence[str]] = []
+        found = []
+        for name, domain in self.inputs.domains.items():
+            place = columns.inputs[name]
+            column = plain_integers(domain, cells[place]) if isinstance(place, int) else None
+            if column is None:
+                rows = rows or list(zip(*cells, strict=True))
+                column = _column(name, domain, _each(reader.takers[name], rows, where), where)
+            found.append(column)
+        return words, found
 
     def _json(self, lines: list[str], where: Where) -> tuple[dict[str, list[Any]], list[Any]]:
-        words, inputs = (JsonReader(ports, ignore=True) for ports in (self.words, self.inputs))
-        rows = []
-        for i, line in enumerate(lines):
-            try:
-                rows.append(words.of_line(read_line(line), line))
-            except InputError as error:
-                raise error.retold(where=where(i)) from error
-        read = {name: words.values(name, rows, where) for name in words.domains}
-        return read, [inputs.column(name, rows, where) for name in inputs.domains]
+        words, inputs = JsonReader(self.words), JsonReader(self.inputs)
+
+        def read(line: str) -> tuple[InputEvents, InputEvents]:
+            data = read_line(line)
+            if not isinstance(data, dict):
+                raise words.no_object(line)
+            found = words.events(words.cells_of(data, line))
+            return found, inputs.events(inputs.cells_of(data, line))
+
+        rows = _each(read, lines, where)
+        made = {name: [row.get(name) for row, _ in rows] for name in self.words.domains}
+        domains = self.inputs.domains.items()
+        return made, [_column(name, domain, [row.get(name) for _, row in rows], where) for name, domain in domains]
+
+
+def _each(read: Callable[[T], U], rows: Sequence[T], where: Where) -> list[U]:
+    found = []
+    for i, row in enumerate(rows):
+        try:
+            found.append(read(row))
+        except InputError as error:
+            raise error.retold(where=where(i)) from error
+    return found
+
+
+def _column(name: str, domain: Domain, values: Sequence[Value | None], where: Where) -> Any:
+    """Events of an input as an Arrow array; InputError for a number that is none of a column's."""
+    try:
+        return to_column(domain, values, f"input '{name}'", where)
+    except DomainError as error:
+        raise InputError(error.what, where=error.where, hint=error.hint) from error
 
 
 def _cells(lines: list[str], width: int, where: Where) -> list[tuple[str, ...]]:

@@ -56,6 +56,8 @@ def run_whole(pipeline: Program, start: Start) -> None:
 def _check(args: argparse.Namespace) -> None:
     if args.steps:
         raise InputError("not for the spark backend: --steps", hint="leave it out, or use another backend")
+    if said := given(args, "column", "strict") or ("--null error" if args.null == "error" else ""):
+        raise InputError(f"not for the spark backend: {said}", hint="leave it out, or use another backend")
     if not args.key:
         raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")
     if args.input == "-":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from workbench.core import function as f
 from workbench.core.determinism import Determinism, contracts
@@ -52,6 +52,8 @@ class Group(Holder):
     """The pipeline `body` as a processor of the same arity."""
 
     body: Pipeline
+
+    __call__: ClassVar[Any]  # gives a stream or several: what is inside decides
 
     @cached_property
     def size(self) -> int:

@@ -43,6 +43,8 @@ class History(SingleHolder):
 
     symbol: ClassVar[str] = "↺"
 
+    __call__: ClassVar[Any]  # gives a stream or several: what is inside decides
+
     def __post_init__(self) -> None:
         if self.events < 1:
             raise PipelineError(f"a history has at least 1 event, not {self.events}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from workbench.budget import phase, share
 from workbench.core.domain import Integer, Overflowing
@@ -53,7 +54,7 @@ class Settings:
 
     q: int | Mapping[str, int] = DEFAULT_CAPACITY
     n: int = 4
-    integers: Overflowing = Overflowing.MODULAR
+    integers: Overflowing | Literal["modular", "saturating", "checked"] = Overflowing.MODULAR
     environment: Environment = field(default_factory=Environment)
     engine: str = "auto"
     seconds: float | None = None
@@ -63,7 +64,7 @@ class Settings:
     @property
     def domain(self) -> Integer:
         """The domain that `int` stands for."""
-        return Integer(self.n, self.integers)
+        return Integer(self.n, Overflowing(self.integers))
 
 
 @dataclass(frozen=True)

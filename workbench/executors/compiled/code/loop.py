@@ -20,8 +20,9 @@ from workbench.core.term import FALSE, TRUE, Change, Others, Term, leaves, var
 from workbench.executors.compiled.code.step import StepCode, Target, step_code
 from workbench.executors.compiled.lower.rows import ROW_NAME, over_rows
 from workbench.executors.compiled.lower.system import fixed, hazards
-from workbench.executors.compiled.lower.tables import array_names, first_length, full
+from workbench.executors.compiled.lower.tables import array_names, cell, first_length, full
 from workbench.executors.compiled.lower.tape import Past
+from workbench.ir.ring import ENDLESS
 from workbench.ir.system import Pipe, System
 
 AHEAD = 4
@@ -119,9 +120,9 @@ def loop_source(
 ) -> str:
     """Source of `run(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
 
-    It makes the steps `first` .. `last` - 1 and returns whether a hazard occurred, or an output would have needed more
-    room than it has; whatever it has written is then void. `whole` and `real` hold the state, `counts` how many events
-    each output has, or would have.
+    It makes the steps `first` .. `last` - 1 and returns whether a hazard occurred, or an output, a table or a queue
+    without a capacity would have needed more room than it has; whatever it has written is then void. `whole` and `real`
+    hold the state, `counts` how many events each output has, or would have.
 
     Parameters
     ----------
@@ -219,6 +220,9 @@ def _labels(system: System, *, watch: bool) -> list[Term]:
         hazard = OR(hazard, each.happens)
     for memory in system.memories:
         hazard = OR(hazard, system.inlined(full(memory)))
+    for queue in system.queues.values():
+        if queue.capacity == ENDLESS:
+            hazard = OR(hazard, system.inlined(queue.overflow))
     shown = []
     for _, name in system.outputs:
         pipe = system.pipes[name]
@@ -354,7 +358,8 @@ def _writes(system: System, texts: _Texts) -> tuple[list[str], list[str]]:
                 computed.append(f"h{number} = {happens}")
                 written.append(f"if h{number}:")
             indent = "" if happens == "True" else "    "
-            written += [f"{indent}{array}[at(a{number})] = {name}" for array, name in zip(arrays, names, strict=True)]
+            places = [cell(memory.domain, array, f"a{number}") for array in arrays]
+            written += [f"{indent}{place} = {name}" for place, name in zip(places, names, strict=True)]
     return computed, written
 
 

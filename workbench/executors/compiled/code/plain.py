@@ -70,6 +70,7 @@ class PlainLoop:
                 0, last - first, numbers, floats, made, *map(PlainArray, memories),
                 *(array[first:last].tolist() for array in inputs), *lists,
             ):  # fmt: skip
+                whole[:] = numbers  # which say what had no room
                 return True
             if self._wants_more(counts, made, written):
                 return True

@@ -20,7 +20,7 @@ from workbench.core.memory import IS_USED, ROW
 from workbench.core.ops import DIV, MOD, OVERFLOWS, WORD_HI, WORD_LO
 from workbench.core.term import Term, var
 from workbench.executors.compiled.lower.rows import ROW_NAME, Statements
-from workbench.executors.compiled.lower.tables import array_names
+from workbench.executors.compiled.lower.tables import array_names, cell
 from workbench.executors.compiled.lower.words import refuse_large
 from workbench.ir.system import System
 
@@ -177,8 +177,8 @@ class Scalars(PythonSource):
             return plain
         return f"({exact} & {domain.hi})" if domain.n & domain.hi == 0 else plain
 
-    def on_read(self, _: Term, array: str, position: str, *__: str) -> str:
-        return f"{array}[at({position})]"
+    def on_read(self, term: Term, array: str, position: str, *_: str) -> str:
+        return cell(term.args[0].domain, array, position)
 
     on_recall = on_is_used = on_read
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from workbench.core.fields import FrozenMap, Map, joined, scalars, split
 from workbench.errors import DomainError, InputError
 from workbench.events.columns import arrays_of
 from workbench.executors.compiled.execute.observe import decode_any, encode_any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Column(NamedTuple):
@@ -57,16 +60,21 @@ def zeros(size: int, domain: Domain = INT) -> Any:
     return np.zeros(size, dtype(domain))
 
 
-def numbers(count: int) -> Any:
-    """0, 1, 2, ..."""
-    return np.arange(count)
-
-
 def longer(array: Any, used: int, size: int) -> Any:
     """An array of this size that begins with what is used of another."""
     made = np.empty(size, array.dtype)
     made[:used] = array[:used]
     return made
+
+
+def places(first: int, count: int) -> Any:
+    """So many positions."""
+    return np.arange(first, first + count)
+
+
+def zeros_like(array: Any, size: int) -> Any:
+    """An array of the same type."""
+    return np.zeros(size, array.dtype)
 
 
 def from_bytes(data: bytes, kind: Any) -> Any:
@@ -218,12 +226,12 @@ class OutputColumn:
     """
 
     domain: Domain
-    fields: tuple[Any, ...]
-    steps: Any = None
+    fields: tuple[NDArray[Any], ...]
+    steps: NDArray[np.int64] | None = None
     before: Callable[[], FrozenMap[Value, Value]] | None = None
 
     @property
-    def array(self) -> Any:
+    def array(self) -> NDArray[Any]:
         """The only field."""
         (array,) = self.fields
         return array
@@ -233,6 +241,10 @@ class OutputColumn:
         """What a loop has written, with the step of each row of the fields."""
         own = _own_changes(domain, fields)
         return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
+
+    def moved(self, step: int) -> OutputColumn:
+        """The same, all of it in this step."""
+        return replace(self, steps=np.full(len(self), step))
 
     def __len__(self) -> int:
         own = _own_changes(self.domain, self.fields)

@@ -21,13 +21,16 @@ from workbench.executors.compiled.code.step import decode
 from workbench.executors.compiled.execute.observe import Observer
 from workbench.executors.compiled.execute.steps import Stepping
 from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
-from workbench.executors.compiled.lower.system import hazards, translate
+from workbench.executors.compiled.lower.system import hazards
 from workbench.executors.compiled.lower.tables import CROWDED, FULL
-from workbench.executors.snapshot import HINT, fingerprint, opened, sealed
+from workbench.executors.snapshot import HINT, fingerprint, mark_of, opened, sealed
+from workbench.ir.ring import ENDLESS, most_waited
 from workbench.processors.held.group import flatten
 
 if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.columns import OutputColumn
     from workbench.executors.compiled.execute.outputs import OutputArrays
+    from workbench.ir.system import System
 
 BLOCK = 1 << 18
 """Steps between two looks at whether something went wrong."""
@@ -41,6 +44,10 @@ MOST_LINES = 1000
 Loop = Callable[..., bool]
 
 
+class _NoRoom(Exception):
+    """Something went wrong where a queue may have had too little room."""
+
+
 class Compiled(Stepping):
     """A running pipeline, compiled.
 
@@ -49,20 +56,20 @@ class Compiled(Stepping):
     Parameters
     ----------
     pipeline: what to run.
-    capacities: queue name to capacity; None takes the pipeline's own. A queue without one must provably stay empty.
+    capacities: queue name to capacity; None takes the pipeline's own. A queue without one gets the room that it needs.
     patience: how many steps are made in plain Python before the loop is compiled, those before a reset included.
     machine: whether to compile at all; else Python runs the same loops.
 
     Attributes
     ----------
     flat: the pipeline without groups.
-    system: its transition system.
+    allocation: its transition systems, which differ in the room of queues; `system` is the one that runs.
     form: the arrays of its loops.
     results: name, domain and pipe of each output.
 
     Raises
     ------
-    Refused: a queue has no known bound, or something in the pipeline has no compiled form.
+    Refused: something in the pipeline has no compiled form.
     """
 
     name = "numba"
@@ -79,20 +86,57 @@ class Compiled(Stepping):
             raise Refused(f"backend '{self.name}' needs the package numba", hint="pip install 'workbench[fast]'")
         from workbench.executors.compiled.execute import columns
         from workbench.executors.compiled.execute.outputs import Pool
-        from workbench.executors.compiled.execute.state import LoopArrays
+        from workbench.executors.compiled.execute.queues import allocate
 
         self._columns = columns
         self.pipeline = pipeline
         self.flat = flatten(pipeline)
-        self.system = translate(pipeline, self.name, capacities)
-        self.form = shape(self.system)
-        self.results = [(name, self.flat.domains[pipe], self.system.pipes[pipe]) for name, pipe in self.flat.outputs]
+        self.allocation = allocate(self.flat, self.name, capacities)
         self._patience, self._with_machine, self._warm, self._made = patience, machine, False, 0
         self._pool = Pool()
-        self._loops: dict[tuple[Any, ...], Loop] = {}
-        self._state = LoopArrays(self.system, self.form)
+        self._marks: dict[bool, bytes] = {}
+        self._take(self.allocation.first)
         self._loop("sparse", False, machine=False)  # what has no code is refused now
         self.reset()
+
+    def _take(self, system: System) -> None:
+        """Run this system of the pipeline from now on, from its initial state."""
+        from workbench.executors.compiled.execute.state import LoopArrays
+
+        form = shape(system)
+        state = LoopArrays(system, form)
+        state.reset()
+        for name in ("_steady", "_observer", "_row_observers"):
+            self.__dict__.pop(name, None)
+        self._loops: dict[tuple[Any, ...], Loop] = {}
+        self.results = [(name, self.flat.domains[pipe], system.pipes[pipe]) for name, pipe in self.flat.outputs]
+        self.system, self.form, self._state = system, form, state
+
+    @property
+    def narrow(self) -> bool:
+        """Whether queues have only the room that they need where all inputs come together, and can get more."""
+        return self.allocation.wide is not None and self.system is self.allocation.first
+
+    def widen(self) -> None:
+        """Give queues room that grows, if they can need it; the state stays what it is."""
+        if self.narrow and self.allocation.wide is not None:
+            from workbench.executors.compiled.execute.queues import widen
+
+            before = self._state
+            self._take(self.allocation.wide)
+            widen(self.flat, before, self._state)
+            self._state.look(self.steps, first=True)
+
+    @property
+    def needed(self) -> dict[str, int]:
+        """How many events have waited at most, at the end of a step, in each queue without a capacity.
+
+        Those in which none has are left out. Until some input has no event in a step, this is what steps in which all
+        have one need.
+        """
+        sizes = {queue: self.system.queues[queue].capacity for queue in self.allocation.open}
+        found = {q: self._state.number(most_waited(q)) if n == ENDLESS else n for q, n in sizes.items()}
+        return {queue: most for queue, most in found.items() if most}
 
     @property
     def state(self) -> list[Any]:
@@ -110,7 +154,7 @@ class Compiled(Stepping):
 
     def feed(
         self, streams: Any, present: Mapping[str, Any] | None = None, *, steps: bool = False, reuse: bool = False
-    ) -> dict[str, Any]:
+    ) -> dict[str, OutputColumn]:
         """Some steps: the i-th carries the i-th event of every input; what comes out, as a column per output.
 
         The state is kept, so a long stream is fed piece by piece.
@@ -125,7 +169,7 @@ class Compiled(Stepping):
 
         Returns
         -------
-        Output name to `Output`: arrays of the events, one per scalar field.
+        Output name to `OutputColumn`: arrays of the events, one per scalar field.
 
         Raises
         ------
@@ -155,7 +199,7 @@ class Compiled(Stepping):
             )
         return self.fed(columns, next(iter(lengths.values()), 0), steps, reuse=reuse)
 
-    def finish(self, name: str | None = None) -> dict[str, Any]:
+    def finish(self, name: str | None = None) -> dict[str, OutputColumn]:
         """End one input, or all that are still open; what comes out because of it, as `feed` gives it.
 
         A processor finishes when all its inputs have ended; what it emits then flows on before the processors
@@ -172,8 +216,10 @@ class Compiled(Stepping):
 
     def fed(
         self, columns: dict[str, Any], count: int, places: bool, *, kind: str = "", reuse: bool = False
-    ) -> dict[str, Any]:
+    ) -> dict[str, OutputColumn]:
         """`feed` of columns that have been checked."""
+        if not kind and (len(columns) < len(self.flat.inputs) or any(c.present is not None for c in columns.values())):
+            self.widen()
         saved, before = self._state.save(), self.steps
         columns |= {n: self._columns.silent(domain, count) for n, domain in self.flat.inputs if n not in columns}
         wrong = min((c.wrong for c in columns.values() if c.wrong), key=lambda each: int(each[0]), default=None)
@@ -181,6 +227,11 @@ class Compiled(Stepping):
             made = self._run(columns, count if wrong is None else wrong[0], places, kind, reuse, saved)
             if wrong is not None:
                 raise wrong[1].retold(f"step {self.steps}: {wrong[1].what}", where="").at(step=self.steps)
+        except _NoRoom:
+            self._state.restore(saved)
+            self.steps = before
+            self.widen()
+            return self.fed(columns, count, places, kind=kind, reuse=reuse)
         except BaseException:
             self._state.restore(saved)
             self.steps = before
@@ -189,7 +240,7 @@ class Compiled(Stepping):
 
     def _run(
         self, columns: dict[str, Any], count: int, places: bool, kind: str, reuse: bool, kept: list[Any]
-    ) -> dict[str, Any]:
+    ) -> dict[str, OutputColumn]:
         """Make steps; the outputs."""
         ordered = [columns[name] for name, _ in self.flat.inputs]
         full = all(column.present is None for column in ordered)
@@ -207,12 +258,15 @@ class Compiled(Stepping):
             while self._bad(loop, first, last, inputs, outputs):
                 if outputs.enlarge(made):
                     self._state.restore(kept)
-                elif self._state.enlarge(kept, FULL):
+                elif self._state.enlarge(kept, FULL) or self._state.lengthen(kept, self.steps):
                     kept, outputs.counts[:] = self._state.copy(), made
+                elif self.narrow:
+                    raise _NoRoom
                 else:
                     self._examine(kept, first, last, inputs, kind)
                     break
             self._state.enlarge(self.state, CROWDED)
+            self._state.look(self.steps + last - first)
             self.steps += last - first
         return outputs.found(start, before)
 
@@ -305,7 +359,7 @@ class Compiled(Stepping):
             here = [array[position : position + 1] for array in inputs]
             saved = self._state.copy()
             while self._bad(loop, 0, 1, here, self._room(1, False)):
-                if not self._state.enlarge(saved, FULL):
+                if not (self._state.enlarge(saved, FULL) or self._state.lengthen(saved, self.steps)):
                     self._state.restore(saved)
                     raise self._overflow(self.steps + position - first, here, kind)
                 saved = self._state.copy()
@@ -344,7 +398,7 @@ class Compiled(Stepping):
         (8 bytes), and the arrays, little endian.
         """
         head = self.steps.to_bytes(8, "little") + bytes(name in self._ended for name, _ in self.flat.inputs)
-        return sealed(self.fingerprint, head + self._state.to_bytes())
+        return sealed(self._mark(self.system), head + self._state.to_bytes())
 
     def restore(self, snapshot: bytes) -> None:
         """Go on from a saved state.
@@ -353,14 +407,26 @@ class Compiled(Stepping):
         ------
         StateError: it is damaged, or of another pipeline; then nothing has changed.
         """
-        payload = opened(self.fingerprint, snapshot)
+        mine = (each for each in self.allocation[:2] if each and self._mark(each) == mark_of(snapshot))
+        system = next(mine, self.system)
+        payload = opened(self._mark(system), snapshot)
+        if system is not self.system:
+            self._take(system)
         start = 8 + len(self.flat.inputs)
         if not self._state.read(payload[start:]):
             raise StateError("this state is damaged: it has another length", hint=HINT)
         self.steps = int.from_bytes(payload[:8], "little")
         self._ended = {name for (name, _), over in zip(self.flat.inputs, payload[8:start], strict=True) if over}
+        self._state.look(self.steps, first=True)
 
-    @cached_property
+    @property
     def fingerprint(self) -> bytes:
         """What tells the states of this pipeline from those of others: its loop says what each variable means."""
-        return fingerprint(self.name, self.flat, loop_source(self.system, self.phases("sparse")))
+        return self._mark(self.allocation.first)
+
+    def _mark(self, system: System) -> bytes:
+        """What tells the states of a system of it."""
+        first = system is self.allocation.first
+        if first not in self._marks:
+            self._marks[first] = fingerprint(self.name, self.flat, loop_source(system, [known(system, "sparse")]))
+        return self._marks[first]

@@ -6,19 +6,41 @@ tables have grown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from workbench.budget import spare_mb
 from workbench.core.domain import FLOAT
 from workbench.core.fields import FrozenMap, Tuple
 from workbench.core.memory import KeyedArray
 from workbench.core.term import Change, Term, leaves
+from workbench.errors import Overflow
 from workbench.executors.compiled.code.loop import Shape
 from workbench.executors.compiled.code.plain import copies
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.observe import encode_any
 from workbench.executors.compiled.lower import tables
+from workbench.ir.ring import most_waited
 from workbench.ir.system import System
+
+COPIES = 4
+"""How often a state is there at a time: the states before a piece and before a block of it, and what is made longer."""
+
+
+class EndlessQueue(NamedTuple):
+    """Where a queue without a capacity lies.
+
+    Attributes
+    ----------
+    length, first, most: the variables that say how many events wait, where the oldest one is, and how many have waited.
+    places: which of the arrays hold the events.
+    """
+
+    name: str
+    length: str
+    first: str
+    most: str
+    places: slice
 
 
 class LoopArrays:
@@ -32,6 +54,9 @@ class LoopArrays:
             *(columns.zeros(size, domain) for _, domain, size, _ in form.memories),
         ]
         self._saved = copies(self.arrays)
+        self.endless = list(_endless(system))
+        self._filled = {each.name: 0 for each in self.endless}
+        """The queues without a capacity, and the steps after which they were seen empty last."""
         self._places = {name: 2 + i for i, (name, *_) in enumerate(form.memories)}
 
     def copy(self) -> list[Any]:
@@ -64,6 +89,23 @@ class LoopArrays:
             else:
                 array[:] = content
 
+    def numbers(self) -> dict[str, Any]:
+        """What each variable of the system holds, by its name."""
+        numbers = (*self.arrays[0].tolist(), *self.arrays[1].tolist())
+        found = zip((*self.form.whole, *self.form.real), numbers, strict=True)
+        return {self.system.variables[i].name: number for i, number in found}
+
+    def named(self) -> dict[str, Any]:
+        """The arrays of the memories, by their names."""
+        return dict(zip((name for name, *_ in self.form.memories), self.arrays[2:], strict=True))
+
+    def put(self, numbers: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """Set the variables that have these names, and the arrays of memories."""
+        for array, places in zip(self.arrays, (self.form.whole, self.form.real), strict=False):
+            named = (self.system.variables[i].name for i in places)
+            array[:] = [numbers.get(name, now) for name, now in zip(named, array.tolist(), strict=True)]
+        self.restore([*self.arrays[:2], *(arrays.get(name, array) for name, array in self.named().items())])
+
     def array(self, column: Term) -> Any:
         """One array of a memory."""
         return self.arrays[self._places[column.name]]
@@ -72,6 +114,46 @@ class LoopArrays:
         """The value of a variable that holds whole numbers."""
         position = [v.name for v in self.system.variables].index(variable)
         return int(self.arrays[0].item(self.form.whole.index(position)))
+
+    def lengthen(self, state: Sequence[Any], step: int) -> bool:
+        """Whether some queues had no room for what came, and now have; the rest of the state is then this one.
+
+        Raises
+        ------
+        Overflow: there is not so much memory; it says that this was in a step from this one on.
+        """
+        short = [each for each in self.endless if self.number(each.most) > len(self.arrays[each.places][0])]
+        if short:
+            self.restore(state)
+        for each in short:
+            arrays = self.arrays[each.places]
+            self._check_room(each, arrays, step)
+            size, waiting = len(arrays[0]), self.number(each.length)
+            places = columns.places(self.number(each.first), waiting)
+            for position, array in enumerate(arrays, each.places.start):
+                self.arrays[position] = columns.zeros_like(array, 2 * size)
+                self.arrays[position][places & 2 * size - 1] = array[places & size - 1]
+        return bool(short)
+
+    def _check_room(self, queue: EndlessQueue, arrays: Sequence[Any], step: int) -> None:
+        """Refuse to make the arrays of a queue longer where there is no memory for that."""
+        wanted = COPIES * 2 * sum(array.nbytes for array in arrays) / 2**20
+        if wanted <= spare_mb():
+            return
+        since = self._filled[queue.name]
+        raise Overflow(
+            f"step {step}: queue '{queue.name}' of {self.system.kind} {self.system.name} is out of memory: more than"
+            f" {len(arrays[0])} events wait in it, which has not been seen empty since step {since}, and for twice as"
+            f" many {wanted:.0f} MB would be needed",
+            hint="`workbench buffers FILE` says whether it has a bound; where there is more memory, allow it: --memory",
+            queue=queue.name,
+        ).at(step=step)
+
+    def look(self, step: int, *, first: bool = False) -> None:
+        """See which queues are empty after so many steps; or what is here is seen for the first time."""
+        for each in self.endless:
+            if first or not self.number(each.length):
+                self._filled[each.name] = step
 
     def enlarge(self, state: Sequence[Any], filled: float) -> bool:
         """Whether some tables were filled that far, and now are larger; the rest of the state is then this one."""
@@ -117,3 +199,16 @@ class LoopArrays:
             start += size * array.itemsize
         self.restore(contents)  # of other lengths than here where a table has grown
         return True
+
+
+def _endless(system: System) -> Iterator[EndlessQueue]:
+    """The queues of a system that are given more room whenever they need it."""
+    start = 2
+    for memory in system.memories:
+        places = slice(start, start := start + len(memory.columns))
+        if memory.domain.endless:
+            instance, _, number = memory.name.rpartition(":events")
+            queues = [name for name in system.queues if f"{name.rpartition('.')[0]}.queue" == instance]
+            name = queues[int(number) - 1]
+            length, first = f"{instance}:length{number}", f"{instance}:first{number}"
+            yield EndlessQueue(name, length, first, most_waited(name), places)

@@ -18,6 +18,7 @@ from workbench.executors.compiled.execute.observe import Observer, given_inputs,
 from workbench.ir.system import Pipe, System
 
 if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.columns import OutputColumn
     from workbench.executors.compiled.execute.state import LoopArrays
 
 BLOCK = 1 << 18
@@ -34,10 +35,11 @@ class Stepping:
     steps: int
     _columns: Any
     _state: LoopArrays
-    feed: Callable[..., dict[str, Any]]
-    fed: Callable[..., dict[str, Any]]
-    finish: Callable[..., dict[str, Any]]
+    feed: Callable[..., dict[str, OutputColumn]]
+    fed: Callable[..., dict[str, OutputColumn]]
+    finish: Callable[..., dict[str, OutputColumn]]
     check_open: Callable[..., None]
+    widen: Callable[[], None]
 
     def outputs(self, steps: Sequence[Mapping[str, Value]]) -> list[dict[str, list[Value]]]:
         """What comes out in each of these steps, as Python values; a step is a mapping from input name to event."""
@@ -53,6 +55,7 @@ class Stepping:
         start = self.steps
         rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.results} for _ in steps]
         for name, output in self.fed(columns, len(steps), True).items():
+            assert output.steps is not None
             for step, value in zip(output.steps.tolist(), output.events(), strict=True):
                 rows[step - start][name].append(value)
         return rows
@@ -63,6 +66,8 @@ class Stepping:
             self.flat.ports.position(name)
             self.check_open(name)
         columns = {n: self._columns.column(n, d, [events[n]]) for n, d in self.flat.inputs if n in events}
+        if len(columns) < len(self.flat.inputs):
+            self.widen()
         numbers, more = None, dict[str, list[Value]]()
         if not any(column.wrong for column in columns.values()):
             ends = [name for name, _ in self.flat.inputs] if events is END else []

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fields import scalars
@@ -19,6 +19,11 @@ from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchErr
 from workbench.executors.compiled.code.loop import dense, shape, spare
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.lower.tape import Taped, taped
+from workbench.ir.system import Memory, instance_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Device = Literal["auto", "gpu", "cpu"]
 
@@ -37,8 +42,8 @@ class Traces:
     """
 
     domain: Domain
-    fields: tuple[Any, ...]
-    counts: Any
+    fields: tuple[NDArray[Any], ...]
+    counts: NDArray[np.int64]
 
     def events(self, trace: int) -> list[Value]:
         """The events of one trace as Python values of the domain."""
@@ -53,13 +58,15 @@ class Batch:
 
     Parameters
     ----------
-    capacities: queue name to capacity; None takes the pipeline's own.
+    capacities: queue name to capacity; None takes the pipeline's own. On a GPU the other queues have the room that they
+        need where all inputs come together, and a trace that needs more is made by the CPU.
     device: `gpu`, `cpu`, or `auto`, which takes a GPU if there is one.
     at_once: how many traces are on the GPU at a time; None for as many as fit.
 
     Raises
     ------
-    Refused: as `Compiled` does; a GPU has no tables of slices. EngineMissing: `gpu` is wanted and there is none.
+    Refused: as `Compiled` does; a GPU has no tables of slices, and no queues that grow also where all inputs come
+        together. EngineMissing: `gpu` is wanted and there is none.
     """
 
     def __init__(
@@ -81,12 +88,10 @@ class Batch:
         self._fields = dict(self._one.form.results)
         self._at_once = at_once
         name = "" if device == "cpu" else gpu_name()
-        if name and any(memory.keyed for memory in self._one.system.memories):
+        grows = name and next((memory for memory in self._one.system.memories if memory.domain.length is None), None)
+        if grows:
             if device == "gpu":
-                raise Refused(
-                    f"{pipeline.ports.of} has slices by keys of an infinite type, whose tables grow: a GPU cannot",
-                    hint="run it on the CPU, or give the slices and what they emit finite types",
-                )
+                raise _ungrown(pipeline, grows)
             name = ""
         if device == "gpu" and not name:
             raise EngineMissing(
@@ -96,6 +101,8 @@ class Batch:
         self.device = name or ("the CPU" if device == "cpu" or gpu_name() else "the CPU, since no NVIDIA GPU answers")
         """What it runs on, in words."""
         self._on_gpu = bool(name)
+        self._single = Compiled(pipeline, capacities) if name and self._one.narrow else self._one
+        """Makes one trace; `_one` is what the kernels are made from."""
         self._kernels: dict[tuple[str, bool], list[tuple[int, Any]]] = {}
         self._pool: tuple[Any, list[Any]] = ((), [])
 
@@ -190,27 +197,30 @@ class Batch:
         shown = {}
         for name, domain, _ in self._one.results:
             rows = found.get(name, [])
-            counts = np.array([sum(len(piece.fields[0]) for piece in pieces) for pieces in rows], np.int64)
+            counts = np.array([len(pieces[0]) for pieces in rows], np.int64)
             fields = []
             for number, kind in enumerate(self._fields[name]):
                 table = np.zeros((int(counts.max(initial=0)), work.traces), self._columns.dtype(kind))
                 for trace, pieces in enumerate(rows):
-                    table[: counts[trace], trace] = np.concatenate([piece.fields[number] for piece in pieces])
+                    table[: counts[trace], trace] = pieces[number]
                 fields.append(table)
             shown[name] = Traces(domain, tuple(fields), counts)
         return shown
 
     def _trace(self, work: _Work, trace: int) -> dict[str, list[Any]]:
-        """One trace, by the compiled executor: the outputs of its steps, and of its end."""
-        self._one.reset()
+        """One trace, by the compiled executor: per output its fields."""
+        import numpy as np
+
+        self._single.reset()
         streams = {name: tuple(_host(part)[:, trace] for part in parts) for name, parts in work.streams.items()}
         flags = {name: _host(flag)[:, trace] for name, flag in work.present.items()}
         single = {name: parts if len(parts) > 1 else parts[0] for name, parts in streams.items()}
         try:
-            made = [self._one.feed(single, flags)] + ([self._one.finish()] if work.end else [])
+            made = [self._single.feed(single, flags)] + ([self._single.finish()] if work.end else [])
         except WorkbenchError as error:
             raise error.retold(f"trace {trace}, {error.what}", where=error.where).at(trace=trace) from error
-        return {name: [piece[name] for piece in made] for name, _, _ in self._one.results}
+        fields = {name: zip(*(piece[name].fields for piece in made), strict=True) for name in self._fields}
+        return {name: list(map(np.concatenate, parts)) for name, parts in fields.items()}
 
     # --- the GPU --------------------------------------------------------------------------------------------
 
@@ -331,9 +341,18 @@ class Batch:
 
     def _collected(self, work: _Work, first: int, group: Any, keep: bool) -> tuple[list[Any], Any]:
         """The outputs of a group of traces, and how many events they have."""
+        from workbench.executors.compiled.gpu.cuda import sent
+
         arrays, counts, bad = group.kept() if keep else group.fetched()
         for trace in bad.nonzero()[0].tolist():
-            self._trace(work, first + trace)  # raises, unless it was a false alarm
+            made = self._trace(work, first + trace)  # raises, unless a queue had too little room, or for a false alarm
+            if self._single is self._one:
+                continue
+            columns = iter(arrays)
+            for j, parts in enumerate(made.values()):
+                counts[j, trace] = len(parts[0])
+                for part, array in zip(parts, columns, strict=False):
+                    array[: len(part), trace] = sent(part) if keep else part
         return arrays, counts
 
     def _loops(self, kind: str, full: bool) -> list[tuple[int, Any]]:
@@ -369,6 +388,17 @@ class _Work:
         import numpy as np
 
         return self.present[name] if name in self.present else np.ones((self.steps, self.traces), np.bool_)
+
+
+def _ungrown(pipeline: Program, memory: Memory) -> Refused:
+    """Why a GPU does not run a pipeline with this memory."""
+    if memory.keyed:
+        what = "has slices by keys of an infinite type, whose tables grow"
+        hint = "run it on the CPU, or give the slices and what they emit finite types"
+    else:
+        what = f"has queues that grow also where all inputs come together, those of {instance_of(memory.name)}"
+        hint = "run it on the CPU, or give its queues capacities"
+    return Refused(f"{pipeline.ports.of} {what}: a GPU cannot", hint=hint)
 
 
 def _array(values: Any) -> Any:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from workbench.core.fields import scalars
 from workbench.errors import WorkbenchError
 from workbench.executors.compiled.code.loop import loop_source, spare
 from workbench.executors.compiled.code.step import Target
@@ -37,12 +36,10 @@ class CompiledKeys:
     """
 
     def __init__(self, one: Compiled, *, threads: int = 1, patience: int = PATIENCE, machine: bool = True) -> None:
-        self.one = one
-        self.flat, self._form, self._columns = self.one.flat, self.one.form, self.one._columns
-        self.states = KeyedStates(self.one._state)
+        self.one, self.states = one, KeyedStates(one)
         self._threads, self._manager = threads, ThreadManager(threads - 1)
         self._patience, self._machine, self._rows = patience, machine, 0
-        self._loops: dict[tuple[str, bool], KeyedLoop] = {}
+        self._loops: dict[tuple[bool, str, bool], KeyedLoop] = {}
 
     def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
         """Some rows: the i-th is a step of key `codes[i]`.
@@ -53,13 +50,13 @@ class CompiledKeys:
         given: by input name, as `columns.column` makes them.
         count: how many keys there are by now.
         """
-        ordered = [given[name] for name, _ in self.flat.inputs]
+        ordered = {name: given[name] for name, _ in self.one.flat.inputs}
         rows, wrong = before_wrong(given, len(codes))
-        inputs = [array for column in ordered for array in column.fields]
-        full = all(column.present is None for column in ordered)
+        self.states.grow(count)
+        full = all(column.present is None for column in ordered.values())
         if not full:
-            inputs += [self._columns.always(len(codes)) if c.present is None else c.present for c in ordered]
-        made = self._made("dense" if full else "sparse", codes, rows, inputs, count)
+            self.states.widen()
+        made = self._made(KeyedRows("dense" if full else "sparse", codes, rows, ordered))
         if made.wrong is None and wrong is not None:
             step = self.states.steps(int(codes[rows]))
             return made._replace(wrong=(rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")))
@@ -67,80 +64,112 @@ class CompiledKeys:
 
     def finish(self) -> KeyedOutputs:
         """The end of all keys' streams, in their order; what comes out is of the key of that number."""
-        count = self.states.count
-        nothing = [self._columns.zeros(1, part) for _, domain in self.flat.inputs for _, part in scalars(domain)]
-        return self._made("ending", self._columns.numbers(count), count, nothing, count)
+        nothing = {name: columns.silent(domain, 1) for name, domain in self.one.flat.inputs}
+        return self._made(KeyedRows("ending", columns.places(0, self.states.count), self.states.count, nothing))
 
-    def _made(self, kind: str, codes: Any, rows: int, inputs: list[Any], count: int) -> KeyedOutputs:
-        self.states.grow(count)
-        self._rows += rows
+    def _made(self, given: KeyedRows) -> KeyedOutputs:
+        self._rows = given.rows if given.kind == "ending" else self._rows + given.rows
         machine = self._machine and self._rows > self._patience
-        parts = self._threads if machine else 1
-        loops = self._loop(kind, machine=machine), self._loop(kind, machine=False)
-        works = [_Part(self, loops, codes, rows, inputs, part, parts) for part in range(parts)]
-        begun = [self._manager.start(work.run) for work in works[1:]]
+        parts = [KeyPart(part) for part in range(self._threads if machine else 1)]
+        wrong = None
+        while wrong is None:
+            loop = partial(self._run, self._loop(given.kind, machine=machine), given, len(parts))
+            begun = [self._manager.start(partial(loop, part)) for part in parts[1:]]
+            try:
+                loop(parts[0])
+            finally:
+                for each in begun:
+                    each.wait_for()
+            first = min(parts, key=lambda part: part.stop)
+            if first.stop == given.rows:
+                break
+            wrong = self._singly(given, first)
+        outputs = {name: _joined([made[name] for part in parts for made in part.made], wrong) for name in self._names}
+        return KeyedOutputs(outputs, wrong)
+
+    @property
+    def _names(self) -> list[str]:
+        return [name for name, _, _ in self.one.results]
+
+    def _run(self, loop: KeyedLoop, given: KeyedRows, parts: int, part: KeyPart) -> None:
+        """Make the rows of some keys from where they stopped on."""
+        outputs = self._room(given.rows - part.stop)
+        part.stop = loop(
+            part.number, parts, part.stop, given.rows, *self.states.arrays[:2], outputs.counts,
+            *self.states.arrays[2:], *given.inputs, *outputs.arrays, *outputs.spots, given.codes,
+        )  # fmt: skip
+        part.made.append(outputs.found(0, [None] * len(self.one.results)))
+
+    def _singly(self, given: KeyedRows, part: KeyPart) -> tuple[int, WorkbenchError] | None:
+        """Make the row at which some keys have stopped by itself: it says what is wrong, or gets the room it needs."""
+        row = part.stop
+        key, at = int(given.codes[row]), columns.places(row, 1)
+        self.states.turn(key)
         try:
-            works[0].run()
-        finally:
-            for each in begun:
-                each.wait_for()
-        stop = min(work.stop for work in works)
-        found = [work.outputs.found(0, [None] * len(self.one.results)) for work in works]
-        outputs = {name: _joined([each[name] for each in found], stop) for name in found[0]}
-        return KeyedOutputs(outputs, None if stop == rows else (stop, self._error(kind, codes, stop, inputs)))
+            if given.kind == "ending":
+                made = self.one.finish()
+                self.one._ended.clear()
+            else:
+                made = self.one.fed({name: column.part(at) for name, column in given.columns.items()}, 1, True)
+            self.states.take(key)
+        except WorkbenchError as error:
+            return row, error
+        part.made.append({name: output.moved(row) for name, output in made.items()})
+        part.stop += 1
+        return None
 
-    def _error(self, kind: str, codes: Any, row: int, inputs: list[Any]) -> WorkbenchError:
-        """What goes wrong in a row."""
-        key, at = int(codes[row]), 0 if kind == "ending" else row
-        self.one._state.restore(self.states.of(key))
-        return self.one._overflow(self.states.steps(key), [array[at : at + 1] for array in inputs], kind)
-
-    def room(self, rows: int) -> list[int]:
-        """How much each output can have of so many rows."""
-        names, sizes = [v.name for v in self.one.system.variables], []
-        for _, _, pipe in self.one.results:
-            waiting = 0
-            if pipe.more is not None:
-                place = self._form.whole.index(names.index(pipe.more.name))
-                waiting = int(self.states.arrays[0][: self.states.count, place].sum())
-            sizes.append(waiting + rows * pipe.width + spare(pipe))
-        return sizes
+    def _room(self, rows: int) -> OutputArrays:
+        """Room for what can come out of so many rows."""
+        waiting = [0 if p.more is None else int(self.states.column(p.more.name).sum()) for _, _, p in self.one.results]
+        sizes = [
+            more + rows * pipe.width + spare(pipe) for more, (_, _, pipe) in zip(waiting, self.one.results, strict=True)
+        ]
+        fields = [fields for _, fields in self.one.form.results]
+        return OutputArrays(self.one.results, fields, sizes, columns.empty, places=True)
 
     def _loop(self, kind: str, *, machine: bool) -> KeyedLoop:
         """The loop for steps of this kind, made when it is first needed."""
-        if (kind, machine) not in self._loops:
+        key = self.one.narrow, kind, machine
+        if key not in self._loops:
             target: Target = "cpu" if machine else "python"
             source = loop_source(self.one.system, self.one.phases(kind), places=True, target=target, keyed=True)
             code = self.one._code(source) if machine else None
-            self._loops[kind, machine] = code or PlainKeys(source, self._form, sparse=kind == "sparse")
-        return self._loops[kind, machine]
+            self._loops[key] = code or PlainKeys(source, self.one.form, sparse=kind == "sparse")
+        return self._loops[key]
 
 
-class _Part:
-    """The rows of some of the keys, in one thread.
+class KeyedRows:
+    """Rows that are to be made.
 
     Attributes
     ----------
-    outputs: what has come out of them.
-    stop: the first row that cannot be made; the number of rows if all can.
+    kind: of the loop.
+    codes: their keys.
+    rows: how many.
+    columns: the events of each input.
+    inputs: the same as the loop takes them.
     """
 
-    def __init__(
-        self, of: CompiledKeys, loops: tuple[KeyedLoop, KeyedLoop], codes: Any, rows: int, inputs: list[Any],
-        part: int, parts: int,
-    ) -> None:  # fmt: skip
-        fields = [fields for _, fields in of.one.form.results]
-        self.outputs = OutputArrays(of.one.results, fields, of.room(rows), columns.empty, places=True)
-        arrays = [*of.states.arrays[2:], *inputs, *self.outputs.arrays, *self.outputs.spots, codes]
-        given = *of.states.arrays[:2], self.outputs.counts, *arrays
-        self._fast, self._exact = (partial(_called, loop, (part, parts), given) for loop in loops)
-        self.stop = self._rows = rows
+    def __init__(self, kind: str, codes: Any, rows: int, given: Mapping[str, columns.Column]) -> None:
+        self.kind, self.codes, self.rows, self.columns = kind, codes, rows, given
+        self.inputs = [array for column in given.values() for array in column.fields]
+        if kind == "sparse":
+            every = (columns.always(len(codes)) if c.present is None else c.present for c in given.values())
+            self.inputs += every
 
-    def run(self) -> None:
-        """Make them."""
-        self.stop = self._fast(0, self._rows)
-        while self.stop < self._rows and self._exact(self.stop, self.stop + 1) > self.stop:  # it was a false alarm
-            self.stop = self._fast(self.stop + 1, self._rows)
+
+class KeyPart:
+    """What one thread makes: the rows of some of the keys.
+
+    Attributes
+    ----------
+    stop: the first row that it has not seen.
+    made: what has come out, piece by piece.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number, self.stop = number, 0
+        self.made: list[dict[str, columns.OutputColumn]] = []
 
 
 def before_wrong(given: Mapping[str, columns.Column], rows: int) -> tuple[int, tuple[int, WorkbenchError] | None]:
@@ -149,18 +178,15 @@ def before_wrong(given: Mapping[str, columns.Column], rows: int) -> tuple[int, t
     return (rows, None) if found is None else (*found[:1], found)
 
 
-def _called(loop: KeyedLoop, part: tuple[int, int], given: Sequence[Any], first: int, last: int) -> int:
-    return int(loop(*part, first, last, *given))
-
-
-def _joined(parts: Sequence[Any], stop: int) -> Any:
-    """What has come out of the rows before `stop` in several threads, in the order of rows."""
+def _joined(parts: Sequence[columns.OutputColumn], wrong: tuple[int, WorkbenchError] | None) -> columns.OutputColumn:
+    """What has come out of the rows before the wrong one, in their order."""
     import numpy as np
 
     if len(parts) == 1:
         return parts[0]
-    steps = np.concatenate([each.steps for each in parts])
+    steps: Any = np.concatenate([each.steps for each in parts])
     order = np.argsort(steps, kind="stable")
-    order = order[: np.searchsorted(steps, stop, sorter=order)]
+    if wrong is not None:
+        order = order[: np.searchsorted(steps, wrong[0], sorter=order)]
     fields = zip(*(each.fields for each in parts), strict=True)
     return columns.OutputColumn(parts[0].domain, tuple(np.concatenate(each)[order] for each in fields), steps[order])

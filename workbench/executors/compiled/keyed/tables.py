@@ -35,6 +35,7 @@ class TabledKeys:
     """
 
     def __init__(self, one: Compiled) -> None:
+        one.widen()  # all states are of one form
         self.one, self.first = one, one._state.copy()
         self._states: list[tuple[int, Any]] = []
 
@@ -73,6 +74,7 @@ class TabledKeys:
             self._run(key, columns, places[:done], found)
             return int(places[done]), error
         for name, output in made.items():
+            assert output.steps is not None
             steps = places[output.steps - start].tolist()
             found[name] += zip(steps, output.events(), strict=True)
         self._states[key] = self.one.steps, self.one._state.copy()

@@ -1,7 +1,7 @@
 """From a pipeline to the transition system that compiled executors run, or a refusal before the first event.
 
-The rule of this module: queues are allocated beforehand. A queue has the capacity that the pipeline (or the caller)
-gives it, or provably never holds an event; a pipeline with any other queue is refused.
+The rule of this module: what a pipeline holds is a word of 64 bits each; what does not fit into any number of them is
+refused.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from typing import Any, NamedTuple
 from workbench.core.domain import Integers, Overflowing, Reals
 from workbench.core.escape import Bounded, escape_condition
 from workbench.core.fields import Map, scalars, within
-from workbench.core.fold import Substitute, postorder
+from workbench.core.fold import postorder
 from workbench.core.kinds import Clocked
 from workbench.core.memory import ANY_ROW
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program, unknown
 from workbench.core.term import FALSE, Others, Term, const, leaves, var
-from workbench.errors import NoCapacity, Refused, TypingError
+from workbench.errors import Refused, TypingError
 from workbench.executors.backend import check_support
 from workbench.executors.compiled.lower.words import refuse_large, refuse_long
 from workbench.ir.compose import compose
 from workbench.ir.reduce import escape_in
+from workbench.ir.ring import ENDLESS
 from workbench.ir.system import Memory, System, instance_of
 from workbench.processors.held.group import flatten
 
@@ -41,13 +42,19 @@ class Hazard(NamedTuple):
     """Whether a number leaves the words of compiled code, and nothing else is wrong."""
 
 
-def translate(pipeline: Program, backend: str, capacities: Mapping[str, int] | None = None) -> System:
+def translate(
+    pipeline: Program, backend: str, capacities: Mapping[str, int] | None = None, rest: int = ENDLESS
+) -> System:
     """The system of a pipeline over words of 64 bits and finite domains.
+
+    Parameters
+    ----------
+    capacities: queue name to capacity; None takes the pipeline's own.
+    rest: the capacity of the other queues; 0 for those of events that no memory can hold.
 
     Raises
     ------
-    Refused: a pipe carries what compiled code cannot hold, a queue has no known bound, or a processor has no
-        translation; it says which.
+    Refused: a pipe carries what compiled code cannot hold, or a processor has no translation; it says which.
     """
     check_support(pipeline, backend)
     flat = flatten(pipeline)
@@ -73,29 +80,29 @@ def translate(pipeline: Program, backend: str, capacities: Mapping[str, int] | N
                 where=node.where,
                 hint="run it in the reference executor",
             )
+    known = known_capacities(flat, capacities)
+    sizes = {queue: known.get(queue, rest if _kept(flat, queue) else 0) for queue in flat.queues}
+    try:
+        system = compose(flat, {**known, **sizes}, arrays=True)
+    except (Refused, TypingError) as error:
+        raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
+    _check_words(system, flat)
+    return system
+
+
+def known_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> dict[str, int]:
+    """Those of queues that have one: of the pipeline, or given instead."""
     known = dict(flat.capacities if capacities is None else capacities)
     for queue in known:
         if queue not in flat.queues:
             raise unknown(flat.ports.of, "queue", queue, flat.queues)
-    bare = [queue for queue in flat.queues if queue not in known]
-    try:
-        system = compose(flat, {**known, **dict.fromkeys(bare, 0)}, arrays=True)
-    except (Refused, TypingError) as error:
-        raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
-    # where no queue of these has ever held an event, can one be needed in a step?
-    empty = Substitute(fixed(system))
-    for queue in bare:
-        if empty(system.inlined(system.queues[queue].overflow)) is not FALSE:
-            raise NoCapacity(
-                f"queue '{queue}' of {flat.ports.of} has no known capacity, and backend '{backend}' allocates its"
-                " queues beforehand",
-                hint="`workbench buffers FILE --annotate` computes the smallest capacities and writes them into the"
-                " file (with --inputs synchronised for inputs that always come together); or give them:"
-                " capacities={...}",
-                queue=queue,
-            )
-    _check_words(system, flat)
-    return system
+    return known
+
+
+def _kept(flat: Pipeline, queue: str) -> bool:
+    """Whether a memory can hold what waits in a queue."""
+    waiting = flat.domains[flat.sources[queue]]
+    return all(part.finite or isinstance(part, Integers | Reals) for _, part in scalars(waiting))
 
 
 def _check_words(system: System, flat: Pipeline) -> None:
@@ -144,6 +151,8 @@ def hazards(system: System) -> tuple[Hazard, ...]:
     """All that ends a run: full queues, and numbers that leave a checked domain or a word."""
     found = []
     for queue in system.queues.values():
+        if queue.capacity == ENDLESS:
+            continue
         what = f"queue '{queue.name}' of {system.kind} {system.name} overflows: its capacity is {queue.capacity}"
         found.append(Hazard(what, "give it a larger capacity", queue.overflow, queue.name))
     instances = dict.fromkeys(instance_of(name) for name in system.names())

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.core.domain import Domain
+from workbench.core.memory import Array
 from workbench.core.ops import AND, EQ
 from workbench.core.term import FALSE, Term
 from workbench.ir.system import Memory, System
@@ -19,7 +21,7 @@ DIRECT = 64
 """The keys from 0 to this one have rows of their own in a table: they need not be looked for."""
 
 FIRST = 64
-"""Rows of a table at first, for other keys: a power of two."""
+"""Rows of a table at first, for other keys, and entries of an endless array: a power of two."""
 
 SCATTER = 0x9E3779B97F4A7C15
 """Multiplied with a key, its upper half says where to look first, as a part of the table.
@@ -39,7 +41,15 @@ def array_names(system: System) -> dict[Term, str]:
 
 def first_length(memory: Memory) -> int:
     """The length of its arrays at first."""
+    if memory.domain.endless:
+        return FIRST
     return table_size(FIRST) if memory.domain.length is None else memory.domain.length
+
+
+def cell(domain: Domain, array: str, position: str) -> str:
+    """The text of an entry of an array; of an endless one, where code keeps it."""
+    endless = isinstance(domain, Array) and domain.endless
+    return f"{array}[at({position} & len({array}) - 1)]" if endless else f"{array}[at({position})]"
 
 
 def table_size(rows: int) -> int:

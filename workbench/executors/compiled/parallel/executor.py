@@ -21,7 +21,7 @@ from workbench.core.evaluate import straight_line
 from workbench.core.ops import Operator, as_term, disjunction
 from workbench.core.program import Program
 from workbench.core.term import Term, var
-from workbench.errors import PipelineError
+from workbench.errors import NoCapacity, PipelineError
 from workbench.executors.compiled.code.loop import Substitution, dense, executable, loop_source, shape
 from workbench.executors.compiled.code.plain import SCOPE, PlainArray, PlainLoop, copies
 from workbench.executors.compiled.code.step import Scalars
@@ -29,6 +29,7 @@ from workbench.executors.compiled.execute.executor import PATIENCE, Compiled, Lo
 from workbench.executors.compiled.execute.observe import decode_any, encode_any
 from workbench.executors.compiled.parallel.blocks import Last, Scan, Starts, blocks
 from workbench.executors.threaded.manager import ThreadManager
+from workbench.ir.ring import ENDLESS
 from workbench.ir.system import System
 
 SHORTEST = 1 << 16
@@ -80,6 +81,14 @@ class Parallel(Compiled):
         if threads < 1:
             raise PipelineError(f"a pipeline cannot run in {threads} threads", hint="1 or more")
         super().__init__(pipeline, capacities, patience=patience, machine=machine)
+        endless = (queue for queue in self.allocation.open if self.system.queues[queue].capacity == ENDLESS)
+        if queue := next(endless, None):
+            raise NoCapacity(
+                f"{self.flat.ports.of} cannot be started in the middle of a stream: how many events wait in queue"
+                f" '{queue}' is not known beforehand, also where all inputs come together",
+                hint=f"run it with one thread, or write `capacity queue({queue}) = ...` into the file",
+                queue=queue,
+            )
         self.cuts: Starts = blocks(self.system, dense(self.system), reassociate=reassociate)
         self.threads = threads
         self.blocks = 0
@@ -91,7 +100,8 @@ class Parallel(Compiled):
     def _blocks(
         self, first: int, last: int, kind: str, places: bool, *, machine: bool, size: int = 1
     ) -> Iterator[tuple[int, int, Loop]]:
-        able = machine and kind in ("dense", "steady") and self.threads > 1
+        able = not self.allocation.wide or self.narrow
+        able = able and machine and kind in ("dense", "steady") and self.threads > 1
         length = self.threads * LONGEST // size * size
         for start in range(first, last, length):
             stop = min(start + length, last)

@@ -7,10 +7,10 @@ a moment for, and starts again as machine code when they turn out to be larger a
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Iterable, Sequence
 
+from workbench.budget import free_mb
 from workbench.core.term import FALSE
 from workbench.errors import Refused
 from workbench.smv.engines.engine import Answer, EngineLimits, RawTrace, Reached, SmvState, patience
@@ -75,7 +75,7 @@ class _Run:
         self.too_late = limits.time
         self.plain_seconds = plain_seconds
         self.switch: float | None = None
-        self.memory_mb = limits.memory_mb or _free_mb() / 2
+        self.memory_mb = limits.memory_mb or free_mb() / 2
         self.engine = "explicit"
         self.count: int | None = None
 
@@ -200,8 +200,3 @@ class _Run:
         smv = self.part.smv
         values = self.space.layout.unpack(self.search.state(step.state)) | self.space.moves.values(step.move)
         return {smv.names[name]: smv.constant(name, value) for name, value in values.items()}
-
-
-def _free_mb() -> float:
-    """Memory that is free, in megabytes."""
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**20

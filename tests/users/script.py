@@ -1,0 +1,82 @@
+"""What a user may write: it runs, and a strict type checker knows the type of everything in it."""
+
+from typing import Any, assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+import workbench as wb
+from workbench import BuiltStream, Loaded, Program, Settings, Source, StepRecord, Verdict
+
+TEXT = """
+pipeline total(x: int) -> int { return cumulate(x, +) }
+pipeline late<k>(x: int) -> int { return x + trim(x, k) }
+"""
+
+
+@wb.pipeline(x=wb.INT, y=wb.BOOL)
+def kept(x: BuiltStream, y: BuiltStream) -> BuiltStream:
+    """Sums of what is kept."""
+    assert_type(x + 1, BuiltStream)
+    assert_type(wb.EVEN(x), BuiltStream)
+    left, right = wb.Fork(2)(x)
+    assert_type(left, BuiltStream)
+    return wb.Cumulate(wb.ADD)(wb.Filter()(right, y))
+
+
+def programs() -> None:
+    assert_type(kept, wb.Pipeline)
+    source = wb.parse(TEXT)
+    assert_type(source, Source)
+    assert_type(source.get("late", k=1), Loaded)
+    assert_type(source.get("total").pipeline, wb.Pipeline)
+    assert_type(wb.faulty(source.get("total"), "lose x"), wb.Pipeline)
+    assert_type(wb.Builder("p").input("x"), BuiltStream)
+    takes(kept)
+    takes(source.get("total"))
+
+
+def takes(program: Program) -> None:
+    assert_type(program.pipeline.name, str)
+
+
+def verdicts() -> None:
+    late = wb.parse(TEXT).get("late", k=1)
+    verdict = wb.check(late, "no-overflow", Settings(q=0, integers="checked"))
+    assert_type(verdict, Verdict)
+    assert_type(verdict.outcome, wb.Outcome)
+    assert_type(verdict.run, wb.Trace | None)
+    assert_type(wb.liveness(), wb.Property)
+    assert_type(wb.equivalent(kept, kept, "stepwise"), Verdict)
+    assert_type([v for _, v in wb.check_all([wb.problem(late, wb.liveness())])], list[Verdict])
+    found = wb.buffers(late)
+    assert_type(found, wb.Buffers)
+    assert_type(found.queues, tuple[wb.Buffer, ...])
+    assert_type(found.capacities, dict[str, int])
+    assert_type(wb.explorer([verdict]), str)
+
+
+def runs() -> None:
+    total = wb.parse(TEXT).get("total")
+    running = wb.Reference(total)
+    assert_type(running.run(range(3)), dict[str, list[wb.Value]])
+    assert_type(running.snapshot(), bytes)
+    assert_type(wb.Reference(total).step({"x": 1}), StepRecord)
+    fast = wb.Compiled(total)
+    made = fast.feed(np.arange(3), steps=True)
+    assert_type(made, dict[str, wb.OutputColumn])
+    assert_type(made["out"].array, NDArray[Any])
+    assert_type(made["out"].events(), list[wb.Value])
+
+
+def mistakes() -> None:
+    wb.nonsense()  # type: ignore[attr-defined]
+    wb.check(kept)  # type: ignore[call-arg]
+    Settings(integers="wrong")  # type: ignore[arg-type]
+    wb.equivalent(kept, kept, "rougly")  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    programs()
+    verdicts()
+    runs()

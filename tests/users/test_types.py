@@ -1,0 +1,62 @@
+"""What users of the wheel see: a type for every name, and for all that a user's script does."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+workbench = importlib.import_module("workbench")  # a type checker knows only its names
+ROOT = Path(__file__).parents[2]
+SCRIPT = Path(__file__).parent / "script.py"
+pytest.importorskip("setuptools", minversion="77")  # else the project file cannot be read
+
+BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python that has the wheel installed, and this one's packages."""
+    folder = tmp_path_factory.mktemp("user")
+    copied = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(re.compile(r"workbench/|pyproject.toml$|README.md$|LICENSE$").match, copied.split("\0")):
+        (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "source" / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run([sys.executable, "-c", BUILD, folder], cwd=folder / "source", capture_output=True, check=True)
+    venv.create(folder / "venv", symlinks=True)
+    (packages,) = (folder / "venv").glob("lib/python*/site-packages")
+    zipfile.ZipFile(next(folder.glob("*.whl"))).extractall(packages)
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
+    return folder / "venv" / "bin" / "python"
+
+
+def checked(python: Path, script: Path) -> str:
+    """What a strict type checker says of a script."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary", "--python-executable"]
+    done = subprocess.run([*command, python, script], cwd=python.parent, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def test_every_name_has_a_type(python: Path, tmp_path: Path) -> None:
+    names = sorted({*workbench.__all__} - {"Value"})  # which is what any event may be
+    assert all(hasattr(workbench, name) for name in names)
+    (tmp_path / "names.py").write_text("\n".join(["import workbench as wb", *(f"reveal_type(wb.{n})" for n in names)]))
+    told = re.findall(r'names.py:(\d+): note: Revealed type is "(.*)"', checked(python, tmp_path / "names.py"))
+    assert len(told) == len(names)
+    assert [names[int(line) - 2] for line, found in told if found == "Any"] == []
+
+
+def test_a_script_that_uses_them_has_types(python: Path) -> None:
+    assert checked(python, SCRIPT) == ""
+
+
+def test_the_script_runs(python: Path) -> None:
+    done = subprocess.run([python, SCRIPT], cwd=python.parent, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)

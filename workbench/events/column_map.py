@@ -1,0 +1,185 @@
+"""Which columns of a log make the events of which input.
+
+The rule of this module: an input has the column that the user names, or else that of its own name. A tuple or record
+also has a column for each field: `e.user`, or `user` where nothing else is called so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from workbench.core.domain import Domain
+from workbench.core.fields import Record, Tuple
+from workbench.core.program import Ports
+from workbench.errors import InputError, did_you_mean
+from workbench.events.columns import has_array
+from workbench.events.reading import Reading
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+
+T = TypeVar("T")
+Columns = int | tuple["Columns", ...] | None
+"""The position of a column, or these of the fields of a tuple; None where there is none."""
+
+
+@dataclass(frozen=True)
+class ColumnMap:
+    """The columns of a log, and what they are for.
+
+    Attributes
+    ----------
+    names: what the columns are called.
+    inputs: the columns of each input that has some.
+    domains: those of the inputs.
+    """
+
+    names: tuple[str, ...]
+    inputs: Mapping[str, Columns]
+    domains: Mapping[str, Domain]
+
+    @property
+    def used(self) -> dict[int, Domain]:
+        """What each column that is for something holds."""
+        return {i: domain for name, columns in self.inputs.items() for i, domain in leaves(columns, self.domains[name])}
+
+    @property
+    def ignored(self) -> list[str]:
+        """The columns that no input needs."""
+        used = self.used
+        return [name for i, name in enumerate(self.names) if i not in used]
+
+    def arrays(self, given: Callable[[int, Domain], EventArray | None]) -> dict[str, EventArray] | None:
+        """The events of all inputs, from those of single columns; None where some are not plain."""
+        found = {}
+        for name, columns in self.inputs.items():
+            array = _array(columns, self.domains[name], given)
+            if array is None:
+                return None
+            found[name] = array
+        return found
+
+
+def leaves(columns: Columns, domain: Domain) -> Iterator[tuple[int, Domain]]:
+    """The single columns, with what each holds."""
+    if isinstance(columns, int):
+        yield columns, domain
+    elif columns is not None and isinstance(domain, Tuple):
+        for part, field in zip(columns, domain.fields, strict=True):
+            yield from leaves(part, field)
+
+
+def has_arrays(domain: Domain) -> bool:
+    """Whether all single values in an event of the domain have arrays."""
+    return all(map(has_arrays, domain.fields)) if isinstance(domain, Tuple) else has_array(domain)
+
+
+def _array(
+    columns: Columns, domain: Domain, given: Callable[[int, Domain], EventArray | None]
+) -> EventArray | None:  # fmt: skip
+    parts = [given(i, field) if has_array(field) else None for i, field in leaves(columns, domain)]
+    arrays = [part for part in parts if part is not None]
+    if not arrays or len(arrays) < len(parts):
+        return None
+    first = arrays[0]
+    if len(arrays) == 1 and isinstance(columns, int):
+        return first
+    for other in arrays[1:]:  # an event has all its fields, or there is none
+        if (other.present is None) != (first.present is None) or (
+            first.present is not None and (other.present != first.present).any()
+        ):
+            return None
+    return first._replace(events=_nested(columns, iter([part.events for part in arrays])))
+
+
+def _nested(columns: Columns, parts: Iterator[T]) -> object:
+    return tuple(_nested(each, parts) for each in columns) if isinstance(columns, tuple) else next(parts)
+
+
+def match(names: Sequence[str], ports: Ports, reading: Reading, *, what: str = "column") -> ColumnMap:
+    """Columns of these names, and what they are for.
+
+    Parameters
+    ----------
+    what: `column`, where each input needs some; or `key`, where rows may go without.
+
+    Raises
+    ------
+    InputError: a column is missing or there twice, or is needed by no input and refused, or the user's words name none.
+    """
+    return _Matching(tuple(names), ports, reading, what).found()
+
+
+class _Matching:
+    def __init__(self, names: tuple[str, ...], ports: Ports, reading: Reading, what: str) -> None:
+        self.names, self.ports, self.reading, self.what = names, ports, reading, what
+        self.places = {name: i for i, name in enumerate(names)}
+        self.paths = [path for name, domain in ports.domains.items() for path in _paths(name, domain)]
+        self.short = Counter(path.rpartition(".")[2] for path in self.paths)
+
+    def found(self) -> ColumnMap:
+        for name in self.reading.columns:
+            if name not in self.paths:
+                what = f"there is no input '{name}' for column '{self.reading.columns[name]}'"
+                raise InputError(what, hint=did_you_mean(name, self.paths))
+        domains = self.ports.domains
+        inputs = {name: self.columns(name, domain) for name, domain in domains.items()}
+        made = ColumnMap(self.names, {name: found for name, found in inputs.items() if found is not None}, domains)
+        if self.reading.strict and made.ignored:
+            name = made.ignored[0]
+            what = f"{self.what} '{name}' is no input of the {self.ports.kind}"
+            raise InputError(what, hint=did_you_mean(name, self.paths))
+        optional = {port.name for port in self.ports.inputs if port.optional}
+        for name, found in inputs.items():  # after what is too much: that may be a name misspelt
+            if found is None and self.what == "column" and name not in optional:
+                raise self.missing(name)
+        return made
+
+    def columns(self, path: str, domain: Domain) -> Columns:
+        """Those of an input, or of a field of one."""
+        if path in self.reading.columns:
+            return self.named(path)
+        labels = domain.names() if isinstance(domain, Tuple) else ()
+        fields = len(labels) > 1 and path in labels and set(labels) <= self.places.keys()
+        if path in self.places and not fields:
+            return self.position(path)
+        if not isinstance(domain, Tuple):
+            return None
+        parts = []
+        for label, field in zip(labels, domain.fields, strict=True):
+            part = self.columns(f"{path}.{label}", field)
+            if part is None and label in self.places and isinstance(domain, Record):
+                part = self.position(label) if self.short[label] == 1 + (label == path) else None
+            parts.append(part)
+        if all(part is None for part in parts):
+            return None
+        if None in parts:
+            raise self.missing(f"{path}.{labels[parts.index(None)]}")
+        return tuple(parts)
+
+    def named(self, path: str) -> Columns:
+        column = self.reading.columns[path]
+        if column in self.places:
+            return self.position(column)
+        if self.what != "column":
+            return None
+        raise InputError(f"there is no column '{column}' for '{path}'", hint=did_you_mean(column, self.names))
+
+    def position(self, name: str) -> int:
+        if len(self.places) < len(self.names) and self.names.count(name) > 1:
+            raise InputError(f"two columns are called '{name}'")
+        return self.places[name]
+
+    def missing(self, path: str) -> InputError:
+        hint = f"{did_you_mean(path, self.names)}; an input without events has an empty column"
+        return InputError(f"there is no {self.what} '{path}'", hint=f"{hint}; --column {path}=NAME names another one")
+
+
+def _paths(name: str, domain: Domain) -> Iterator[str]:
+    yield name
+    if isinstance(domain, Tuple):
+        for label, field in zip(domain.names(), domain.fields, strict=True):
+            yield from _paths(f"{name}.{label}", field)

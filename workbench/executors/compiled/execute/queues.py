@@ -1,0 +1,94 @@
+"""Queues without a capacity: how many events they have room for, at first and when that is too little.
+
+The rule of this module: nothing is asked of the user, and nothing is believed. A queue that provably never holds an
+event has no room. The others get, at first, what they need where every input has an event in every step, as far as
+counting tells: so inputs that come together cost no more than one. Where that turns out to be too little, they get room
+that grows (`ir.ring.ENDLESS`), and the steps are made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from workbench.core.fields import scalars
+from workbench.core.fold import Substitute
+from workbench.core.join import Join
+from workbench.core.pipeline import Pipeline
+from workbench.core.term import FALSE
+from workbench.executors.compiled.code.loop import dense
+from workbench.executors.compiled.execute.state import LoopArrays
+from workbench.executors.compiled.lower.steady import LONGEST, circles
+from workbench.executors.compiled.lower.system import fixed, known_capacities, translate
+from workbench.ir.ring import ENDLESS, FEW, most_waited
+from workbench.ir.system import System
+
+
+class Allocation(NamedTuple):
+    """What a pipeline runs as.
+
+    Attributes
+    ----------
+    first: with the room that queues need where all inputs come together.
+    wide: with room that grows; None where none can be needed, or it is `first`.
+    open: the queues without a capacity that can hold events.
+    """
+
+    first: System
+    wide: System | None = None
+    open: tuple[str, ...] = ()
+
+
+def allocate(flat: Pipeline, backend: str, capacities: Mapping[str, int] | None) -> Allocation:
+    """The systems of a pipeline, given the capacities that somebody has said; see `translate`."""
+    known = known_capacities(flat, capacities)
+    bare = [queue for queue in flat.queues if queue not in known]
+    closed = translate(flat, backend, known, 0)
+    # where no queue of these has ever held an event, can one be needed in a step?
+    empty = Substitute(fixed(closed))
+    if all(empty(closed.inlined(closed.queues[queue].overflow)) is FALSE for queue in bare):
+        return Allocation(closed)
+    wide = translate(flat, backend, known)
+    found = tuple(queue for queue in bare if wide.queues[queue].capacity == ENDLESS)
+    counted = circles(wide, dense(wide), LONGEST)
+    sizes = dict(known)
+    for queue in found:
+        name = most_waited(queue)
+        if name in counted:
+            column = counted[name].cone.index(name)
+            sizes[queue] = max(values[column] for values in counted[name].values)
+    if len(sizes) == len(known):
+        return Allocation(wide, None, found)
+    return Allocation(translate(flat, backend, sizes), wide, found)
+
+
+def widen(flat: Pipeline, narrow: LoopArrays, wide: LoopArrays) -> None:
+    """Put the state of the system with little room into the arrays of that with room that grows."""
+    numbers, arrays = narrow.numbers(), narrow.named()
+    for node in flat.nodes:
+        queues = [narrow.system.queues[queue] for queue in node.queues]
+        if all(wide.system.queues[queue.name].capacity == queue.capacity for queue in queues):
+            continue
+        domains = tuple(flat.domains[pipe] for pipe in node.inputs)
+        slots = Join(domains, tuple(queue.capacity for queue in queues))
+        for position, queue in enumerate(queues):
+            prefix = f"{node.name}.queue:"
+            if max(slots.capacities) <= FEW:  # else what waits lies in an array already
+                waiting = _moved(slots, position, prefix, numbers, wide)
+            else:
+                waiting = numbers.get(f"{prefix}length{position + 1}", 0)
+            numbers.setdefault(most_waited(queue.name), waiting)
+    wide.put(numbers, arrays)
+
+
+def _moved(slots: Join, position: int, prefix: str, numbers: dict[str, Any], wide: LoopArrays) -> int:
+    """Write the events of a queue that lie in variables into its array; how many these are."""
+    brim = slots.brim(position)
+    level = numbers[prefix + brim.level]
+    waiting: int = max(0, -level if position and len(slots.domains) == 2 else level)
+    for path, _ in scalars(slots.domains[position]):
+        for place, slot in enumerate(brim.stores[:waiting]):
+            array = wide.named()[".".join((f"{prefix}events{position + 1}", *path))]
+            array[place] = numbers[".".join((prefix + slot, *path))]
+    numbers[f"{prefix}length{position + 1}"] = waiting
+    return waiting

@@ -1,0 +1,377 @@
+"""What a rule file says, as a tree: declarations and rules of TESLA, whichever grammar they are written in.
+
+The rule of this module: a tree is what was written, in the extended grammar; what it means is for `meaning` and the
+engines, whether it means anything for `check`. `str` of a part is text that reads back as the same tree.
+
+Sources: Di Pilla's thesis, 3.2; what goes beyond it (`absent`, `limit`, least gaps, `forever`, `at most once`, `TIME`)
+is in docs/rules.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum as Enumeration
+from functools import cached_property
+
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain
+from workbench.errors import Location
+from workbench.language.syntax import NOWHERE, Expression, Literal, Operation, Placed
+
+TYPES: dict[str, Domain] = {"int": INT, "float": FLOAT, "bool": BOOL, "string": STR, "double": FLOAT, "str": STR}
+"""The types of attributes by name; the last two are other spellings."""
+
+SPELLED = {INT: "int", FLOAT: "float", BOOL: "bool", STR: "string"}
+"""How the type of an attribute is written."""
+
+
+# --- declarations ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Attribute(Placed):
+    """A typed attribute; the type is None where the older grammar does not say it."""
+
+    name: str
+    domain: Domain | None
+
+    def __str__(self) -> str:
+        return f"{self.name}: {SPELLED[self.domain]}" if self.domain is not None else self.name
+
+
+@dataclass(frozen=True)
+class Declaration(Placed):
+    """`declare Temp(area: int) with id 1`: a type of events, or of facts.
+
+    Attributes
+    ----------
+    number: its id, None where it has none.
+    comment: what stands in the lines above.
+    """
+
+    name: str
+    attributes: tuple[Attribute, ...]
+    fact: bool = False
+    number: int | None = None
+    comment: str = ""
+
+    @cached_property
+    def domains(self) -> dict[str, Domain]:
+        """The attributes whose types are known, and these."""
+        return {each.name: each.domain for each in self.attributes if each.domain is not None}
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where each attribute lies in an event's values."""
+        return {each.name: i for i, each in enumerate(self.attributes)}
+
+    def __str__(self) -> str:
+        number = "" if self.number is None else f" with id {self.number}"
+        return f"declare {'fact ' if self.fact else ''}{self.name}({_listed(self.attributes)}){number}"
+
+
+# --- expressions ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OwnAttribute(Expression):
+    """`area`: of the event or fact that a predicate is about."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class OtherAttribute(Expression):
+    """`Smoke.area`: of an event or fact that was bound before."""
+
+    of: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.of}.{self.name}"
+
+
+@dataclass(frozen=True)
+class BoundParameter(Expression):
+    """`$a`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"${self.name}"
+
+
+@dataclass(frozen=True)
+class TimeOf(Expression):
+    """`TIME(Smoke)`: the time of an event that was bound before."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"TIME({self.name})"
+
+
+# --- windows --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Duration(Placed):
+    """`5 min`, or `5` in the unit of the log's times (`unit` is empty)."""
+
+    amount: Decimal
+    unit: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.amount:f} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True)
+class WithinWindow(Placed):
+    """`within 5 min from Smoke`, `within 2 .. 5 min from Smoke`, `within forever from Smoke`.
+
+    Attributes
+    ----------
+    most: None is forever.
+    """
+
+    most: Duration | None
+    of: str
+    least: Duration | None = None
+
+    def __str__(self) -> str:
+        least = f"{self.least} .. " if self.least is not None else ""
+        return f"within {least}{self.most or 'forever'} from {self.of}"
+
+
+@dataclass(frozen=True)
+class BetweenWindow(Placed):
+    """`between Hot and Smoke`: strictly between the two in the order of events."""
+
+    one: str
+    two: str
+
+    def __str__(self) -> str:
+        return f"between {self.one} and {self.two}"
+
+
+@dataclass(frozen=True)
+class AfterWindow(Placed):
+    """`within 5 min after Start`, of what must not come."""
+
+    most: Duration
+    of: str
+
+    def __str__(self) -> str:
+        return f"within {self.most} after {self.of}"
+
+
+EventWindow = WithinWindow | BetweenWindow | AfterWindow
+
+
+# --- predicates -----------------------------------------------------------------------------------------
+
+
+class Policy(Enumeration):
+    """What a predicate selects; the words of the language."""
+
+    TRIGGER = ""
+    EACH = "each"
+    FIRST = "first"
+    LAST = "last"
+    NOT = "not"
+    ABSENT = "absent"
+
+    @property
+    def binds(self) -> bool:
+        """Whether it binds an event or a fact."""
+        return self not in (Policy.NOT, Policy.ABSENT)
+
+
+@dataclass(frozen=True)
+class Assigned(Placed):
+    """`$a = area`."""
+
+    name: str
+    value: Expression
+
+    def __str__(self) -> str:
+        return f"${self.name} = {self.value}"
+
+
+@dataclass(frozen=True)
+class OrderedBy(Placed):
+    """`price desc`: what orders facts."""
+
+    name: str
+    descending: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} {'desc' if self.descending else 'asc'}"
+
+
+@dataclass(frozen=True)
+class Predicate(Placed):
+    """`last Temp[$v = value](area == $a) as Hot within 5 min from Smoke`, about events or facts.
+
+    Attributes
+    ----------
+    window: None for the trigger and for facts.
+    """
+
+    policy: Policy
+    type: str
+    assignments: tuple[Assigned, ...] = ()
+    constraints: tuple[Expression, ...] = ()
+    alias: str | None = None
+    window: EventWindow | None = None
+    ordering: tuple[OrderedBy, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the event or fact is called further on."""
+        return self.alias or self.type
+
+    def __str__(self) -> str:
+        text = " ".join(filter(None, [self.policy.value, self.type]))
+        text += f"[{_listed(self.assignments)}]" if self.assignments else ""
+        text += _parenthesized(self.constraints)
+        text += f" as {self.alias}" if self.alias else ""
+        text += f" {self.window}" if self.window else ""
+        return text + (f" ordered by {_listed(self.ordering)}" if self.ordering else "")
+
+
+@dataclass(frozen=True)
+class Aggregate(Placed):
+    """`$m = MAX(Temp(area == $a).value within 5 min from Smoke)`, over events or facts.
+
+    Attributes
+    ----------
+    attribute: None where only their number counts.
+    """
+
+    parameter: str
+    function: str
+    type: str
+    constraints: tuple[Expression, ...] = ()
+    attribute: str | None = None
+    window: EventWindow | None = None
+
+    def __str__(self) -> str:
+        attribute = f".{self.attribute}" if self.attribute else ""
+        window = f" {self.window}" if self.window else ""
+        text = f"{self.function}({self.type}{_parenthesized(self.constraints)}{attribute}{window})"
+        return f"${self.parameter} = {text}"
+
+
+# --- rules ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Evaluation(Placed):
+    """`area = $a`: an attribute of what is emitted."""
+
+    name: str
+    value: Expression
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value}"
+
+
+@dataclass(frozen=True)
+class Rule(Placed):
+    """One rule: the trigger, the other predicates and aggregates in their order, and what comes of a match.
+
+    Attributes
+    ----------
+    name: as it is written, or `rule 3`.
+    named: whether it is written.
+    emits: the type of what is emitted.
+    limit: the most matches of a trigger that count; None: all.
+    pause, per: how long a rule is silent after it has emitted something, and for which values: for each tuple of
+        them it is silent on its own. None: never.
+    consuming: the names of predicates.
+    comment: what stands in the lines above.
+    """
+
+    name: str
+    named: bool
+    trigger: Predicate
+    predicates: tuple[Predicate | Aggregate, ...]
+    where_clause: tuple[Expression, ...]
+    emits: str
+    evaluations: tuple[Evaluation, ...] = ()
+    limit: int | None = None
+    pause: Duration | None = None
+    per: tuple[Expression, ...] = ()
+    consuming: tuple[str, ...] = ()
+    comment: str = ""
+    emits_at: Location = field(default=NOWHERE, compare=False)
+    consuming_at: tuple[Location, ...] = field(default=(), compare=False)
+
+    @property
+    def parts(self) -> tuple[Predicate | Aggregate, ...]:
+        """The trigger and all else."""
+        return (self.trigger, *self.predicates)
+
+    @property
+    def types(self) -> Iterator[str]:
+        """The types that it looks at."""
+        return (part.type for part in self.parts)
+
+    def __str__(self) -> str:
+        lines = [f"rule {self.name}:"] if self.named else []
+        lines.append(f"from {self.trigger}")
+        lines += [f"  and {part}" for part in self.predicates]
+        lines += [f"where {_listed(self.where_clause)}"] if self.where_clause else []
+        lines += [f"limit {self.limit}"] if self.limit is not None else []
+        emission = f"emit {self.emits}{_parenthesized(self.evaluations)}"
+        pause = f" at most once in {self.pause}" if self.pause else ""
+        lines.append(emission + pause + (f" per {_listed(self.per)}" if self.per else ""))
+        lines += [f"consuming {_listed(self.consuming)}"] if self.consuming else []
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class RuleFile(Placed):
+    """Declarations and rules in the order of the text, files that it includes among them."""
+
+    declarations: tuple[Declaration, ...]
+    rules: tuple[Rule, ...]
+
+    def __str__(self) -> str:
+        found = [_commented(each.comment, str(each)) for each in self.declarations]
+        blocks = ["\n".join(found)] if found else []
+        return "\n\n".join([*blocks, *(_commented(rule.comment, str(rule)) for rule in self.rules)]) + "\n"
+
+
+def _listed(items: tuple[object, ...]) -> str:
+    return ", ".join(map(str, items))
+
+
+def _parenthesized(items: tuple[object, ...]) -> str:
+    return f"({_listed(items)})" if items else ""
+
+
+def _commented(comment: str, text: str) -> str:
+    return "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines()) + text
+
+
+def within(expression: Expression) -> Iterator[Expression]:
+    """An expression and all that it is made of."""
+    todo = [expression]
+    while todo:
+        found = todo.pop()
+        yield found
+        if isinstance(found, Operation):
+            todo += reversed(found.operands)
+
+
+__all__ = [
+    "TYPES", "AfterWindow", "Aggregate", "Assigned", "Attribute", "BetweenWindow", "BoundParameter", "Declaration",
+    "Duration", "Evaluation", "EventWindow", "Expression", "Literal", "Operation", "OrderedBy", "OtherAttribute",
+    "OwnAttribute", "Placed", "Policy", "Predicate", "Rule", "RuleFile", "TimeOf", "WithinWindow", "within",
+]  # fmt: skip
