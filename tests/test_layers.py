@@ -57,6 +57,7 @@ OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "
 AT_MODULE_LEVEL = {
     ("events/arrays.py", "numpy"),
     ("events/arrays.py", "pyarrow"),
+    ("events/tables.py", "pyarrow"),
     ("executors/compiled/gpu/parallel.py", "numpy"),
     ("executors/compiled/execute/columns.py", "numpy"),
     ("executors/compiled/gpu/cuda.py", "numba"),

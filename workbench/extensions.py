@@ -1,7 +1,7 @@
 """Where parts of workbench are found beside its own folders: in those that `WORKBENCH_EXTENSIONS` names.
 
 The rule of this module: a part is one file, found in a folder that is called like what it is. A folder of extensions
-has `processors`, `backends`, `engines`, `commands`; several are separated as on PATH.
+has `processors`, `backends`, `engines`, `commands`, `formats`; several are separated as on PATH.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def extended(kind: str) -> list[str]:
     return [os.path.join(each, kind) for each in os.environ.get(VARIABLE, "").split(os.pathsep) if each]
 
 
-def later(module: str, name: str, *given: Any) -> Callable[[], Any]:
+def later(module: str, name: str, *given: Any) -> Callable[..., Any]:
     """Calls what a module has by that name; the module is imported then, and not before."""
-    return lambda: getattr(importlib.import_module(module), name)(*given)
+    return lambda *more, **named: getattr(importlib.import_module(module), name)(*given, *more, **named)
 
 
 def rows(package: str) -> dict[str, Any]:

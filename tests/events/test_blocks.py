@@ -9,21 +9,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from workbench.core.domain import BOOL, FLOAT, INT, Enum, Range
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum, Range
 from workbench.core.program import Port, Ports
 from workbench.errors import WorkbenchError
-from workbench.events import csv as csv_format
+from workbench.events import lines as lines_of
+from workbench.events.files import format_of, opened, readable
 from workbench.events.read import read_blocks, read_events
+from workbench.events.table import format_row
 
-DOMAINS = (INT, Range(-3, 7), BOOL, FLOAT, Enum(("red", "green", "x0")))
+DOMAINS = (INT, Range(-3, 7), BOOL, FLOAT, Enum(("red", "green", "x0", "ä")), STR)
 CELLS = st.one_of(
     st.sampled_from("0 7 -3 8 -0 007 +5 0x10 0X1 1_0 -- - 1e3 1.5 .5 5. -.5e1 1e 1e400 1e-400 nan inf NaN".split()),
     st.sampled_from(["9223372036854775807", "9223372036854775808", "-9223372036854775808", "Infinity"]),
     st.sampled_from("true false True FALSE 1 red green x0 blue Red NULL null NA".split()),
-    st.sampled_from(["", " ", " 5", "5 ", "\t1", '"5"', '"a\nb"', "ä", "\x00", "\r"]),
+    st.sampled_from(["", " ", " 5", "5 ", "\t1", "ä", "\x00", "\r", "\u00a0", "\u2003red", "red "]),
+    st.sampled_from(
+        ['"5"', '"a\nb"', '""', '"red"', '"a ""b"""', '"', '""""', 'a"b', '"a"b', '"7\r\n"', '","', ' "5"']
+    ),
     st.integers(-10, 10).map(str),
     st.text("0123456789.+-eExX ", max_size=6),
 )
+JSON = [
+    *"0 -0 1.0 1e2 1e400 -5 007 +5 .5 5. NaN Infinity -Infinity 0x10 null true false True {} [] [1]".split(),
+    *["9223372036854775807", "9223372036854775808", "-9223372036854775808", str(10**400), "9007199254740993", "1e-400"],
+    *[
+        '"red"',
+        '"ä"',
+        '"\\u00e4"',
+        '"x0"',
+        '""',
+        '" "',
+        '"5"',
+        '"\\ud800"',
+        '"a\tb"',
+        '"\\u0000"',
+        '{"a": 1, "a": 2}',
+        "'a'",
+    ],
+]
 LINES = st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=6)
 
 
@@ -31,13 +54,12 @@ def ports(*domains) -> Ports:
     return Ports("p", tuple(Port(f"x{i}", domain) for i, domain in enumerate(domains)))
 
 
-def rows_of(block, program: Ports) -> list[dict]:
+def rows_of(columns, program: Ports) -> list[dict]:
     """The steps that the columns of a block hold."""
-    names = list(program.domains)
-    count = len(block.columns()[names[0]].events)
+    count = len(columns[next(iter(program.domains))].events)
     found: list[dict] = [{} for _ in range(count)]
     for name, domain in program.domains.items():
-        events, present = block.columns()[name]
+        events, present = columns[name]
         for i in range(count):
             if present is None or present[i]:
                 value = events[i].item()
@@ -58,12 +80,22 @@ def told(read) -> tuple[list, str]:
 
 def by_blocks(path: Path, program: Ports, taken: list):
     for block in read_blocks(path, program):
-        if block.columns() is None:
-            yield from block.steps()
-        else:
+        columns = block.columns()
+        if columns is not None:
             taken.append(block)
-            assert rows_of(block, program) == list(block.steps())
-            yield from rows_of(block, program)
+            assert list(map(repr, rows_of(columns, program))) == list(map(repr, block.steps()))
+        yield from block.steps()
+
+
+def by_rows(path: Path, program: Ports):
+    """Every row for itself, which says what a log means."""
+    with opened(path) as stream, readable(str(path)):
+        reader, lines = (
+            format_row(str(format_of(path))).reader(program),
+            io.TextIOWrapper(stream, "utf-8-sig", newline=""),
+        )
+        yield from reader.located(reader.rows(lines, str(path)), str(path))
+        lines.detach()
 
 
 def same(found) -> tuple:
@@ -73,18 +105,44 @@ def same(found) -> tuple:
 
 @pytest.mark.parametrize("size", [7, 1 << 23])
 @pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("between", [",", "\t"])
 @examples(150)
 @given(st.data())
-def test_blocks_hold_what_rows_do(size, width, tmp_path, monkeypatch, data):
-    monkeypatch.setattr(csv_format, "SIZE", size)
+def test_blocks_hold_what_rows_do(size, width, between, tmp_path, monkeypatch, data):
+    monkeypatch.setattr(lines_of, "SIZE", size)
     program = ports(*(data.draw(st.sampled_from(DOMAINS)) for _ in range(width)))
     end = data.draw(st.sampled_from(["\n", "\n", "\r\n"]))
-    lines = [",".join(cells[:width]) for cells in data.draw(LINES)]
-    header = [",".join(program.domains)] if width > 1 or data.draw(st.booleans()) else []
+    lines = [between.join(cells[:width]) for cells in data.draw(LINES)]
+    header = [between.join(program.domains)] if width > 1 or data.draw(st.booleans()) else []
     text = end.join([*header, *lines]) + data.draw(st.sampled_from([end, ""]))
-    path = tmp_path / "log.csv"
+    path = tmp_path / ("log.csv" if between == "," else "log.tsv")
     path.write_bytes(data.draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.encode())
-    assert same(told(lambda: by_blocks(path, program, []))) == same(told(lambda: read_events(path, program)))
+    assert same(told(lambda: by_blocks(path, program, []))) == same(told(lambda: by_rows(path, program)))
+    assert same(told(lambda: read_events(path, program))) == same(told(lambda: by_rows(path, program)))
+
+
+OBJECTS = st.lists(
+    st.tuples(st.sampled_from(["x0", "x1", "x0", "x1", "y"]), st.sampled_from(JSON) | st.integers(-9, 9).map(str)),
+    max_size=3,
+).map(lambda pairs: "{" + ", ".join(f'"{name}": {cell}' for name, cell in pairs) + "}")
+
+
+@pytest.mark.parametrize("size", [7, 1 << 23])
+@examples(200)
+@given(st.data())
+def test_blocks_of_json_hold_what_rows_do(size, tmp_path, monkeypatch, data):
+    monkeypatch.setattr(lines_of, "SIZE", size)
+    program = ports(*(data.draw(st.sampled_from(DOMAINS)) for _ in range(data.draw(st.integers(1, 2)))))
+    odd = st.sampled_from(
+        ["", " ", "7", "null", "[]", "{", "}", "{}{}", '{"x0": 1} {"x0": 2}', '{"x0":', "1}", '{"x0": 1}x']
+    )
+    lines = data.draw(st.lists(OBJECTS | OBJECTS | OBJECTS | odd, max_size=6))
+    end = data.draw(st.sampled_from(["\n", "\n", "\r\n", "\r"]))
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(
+        data.draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + "".join(f"{line}{end}" for line in lines).encode()
+    )
+    assert same(told(lambda: by_blocks(path, program, []))) == same(told(lambda: by_rows(path, program)))
 
 
 def test_plain_logs_are_read_as_columns(tmp_path):
@@ -139,7 +197,7 @@ def test_a_pipe_is_read_as_it_comes(monkeypatch):
             room[: len(part)] = part
             return len(part)
 
-    reader = csv_format.CsvReader(ports(INT))
+    reader = format_row("csv").reader(ports(INT))
     lines = io.TextIOWrapper(io.BufferedReader(Dripping()), "utf-8-sig")
     blocks = reader.blocks(lines, "log")
     assert list(next(blocks).steps()) == [{"x0": 1}]

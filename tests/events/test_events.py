@@ -175,10 +175,10 @@ def test_columns_that_are_no_inputs_can_be_ignored(tmp_path):
     assert read(tmp_path, "a.jsonl", '{"t": 9, "x": 1}', TWO) == [{"x": 1}]
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.arrow", "a.xlsx", "a.txt.gz"])
+@pytest.mark.parametrize("name", ["a.txt", "a.avro", "a.xlsx", "a.txt.gz"])
 def test_an_ending_that_tells_no_format_is_refused(tmp_path, name):
     ending = name.removesuffix(".gz").removeprefix("a")
-    with pytest.raises(InputError, match=rf"'\{ending}' is no format[\s\S]*\.parquet; .* --format csv"):
+    with pytest.raises(InputError, match=rf"'\{ending}' is no format[\s\S]*\.parquet, .* --format csv"):
         read(tmp_path, name, "4\n", of(x=INT))
     assert read(tmp_path, name, "4\n", of(x=INT), reading=Reading(format="csv")) == [{"x": 4}]
     os.remove(tmp_path / name)
@@ -353,7 +353,7 @@ def test_the_columns_of_a_table(tmp_path):
 
 
 def test_a_long_table_is_read_and_written_in_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.events.parquet.BATCH", 3)
+    monkeypatch.setattr("workbench.events.batches.BATCH", 3)
     with write_events(tmp_path / "a.parquet", TWO) as writer:
         for i in range(8):
             writer.write({"x": [i], "c": [i % 2 == 0] if i % 3 else []})
@@ -370,14 +370,17 @@ def test_parquet_needs_a_file_and_64_bits(tmp_path):
     os.close(writer)
     with os.fdopen(reader, "rb") as stdin, pytest.raises(InputError, match="Parquet cannot be read from a pipe"):
         list(read_events("-", TWO, stdin=stdin))
-    with pytest.raises(InputError, match="Parquet is written to a file"), write_events("-", TWO, format="parquet"):
+    with pytest.raises(InputError, match="parquet is written to a file"), write_events("-", TWO, format="parquet"):
         pass
     with pytest.raises(DomainError, match="64 bits"), write_events(tmp_path / "a.parquet", TWO) as rows:
         rows.write({"x": [2**70]})
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "csv.gz", "parquet", "parquet.gz"])
+@pytest.mark.parametrize(
+    "suffix",
+    ["csv", "tsv", "jsonl", "csv.gz", "jsonl.zst", "parquet", "parquet.zst", "arrow", "feather", "arrows", "ipc.gz"],
+)
 @given(data=st.data())
 def test_what_is_written_reads_back(tmp_path_factory, suffix, data):
     inputs = data.draw(st.lists(domains, min_size=1, max_size=3))

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.errors import WorkbenchError
+from workbench.events import batches
 from workbench.events import csv as csv_format
-from workbench.events import parquet as parquet_format
+from workbench.events import lines as lines_of
 
 TEXT = """
 pipeline sums(x: int, y: int) -> int {
@@ -51,7 +52,8 @@ def ran(name: str, source: str, target: str, backend: str) -> str | bytes:
 @examples(20)
 @given(rows=st.lists(st.tuples(CELLS, CELLS), max_size=12), size=st.sampled_from([16, 1 << 23]))
 def test_every_backend_writes_the_same(name, rows, size, tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_format, "SIZE", size)
+    monkeypatch.setattr(lines_of, "SIZE", size)
+    monkeypatch.setattr(lines_of, "FEW", 0)
     if name == "small":
         rows = [(x if x in "0123456789" else "1", "high" if y in "02468" else "low") for x, y in rows]
     text = io.StringIO()
@@ -70,7 +72,7 @@ def test_parquet(name, tmp_path, monkeypatch):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    monkeypatch.setattr(parquet_format, "LARGE", 7)
+    monkeypatch.setattr(batches, "LARGE", 7)
     ys = ["high", "low", None] * 10 if name == "small" else [i % 5 - 1 if i % 4 else None for i in range(30)]
     parquet.write_table(
         pa.table({"y": ys, "x": [i % 7 if i % 3 else None for i in range(30)]}), tmp_path / "in.parquet"
@@ -84,6 +86,7 @@ def test_parquet(name, tmp_path, monkeypatch):
 
 def test_columns_are_what_is_taken(tmp_path, monkeypatch):
     """Rows are not read where nothing asks for them."""
+    monkeypatch.setattr(lines_of, "FEW", 0)
     monkeypatch.setattr(csv_format.CsvReader, "_steps", lambda *_: pytest.fail("row by row"))
     (tmp_path / "in.csv").write_text("x,y\n1,2\n,3\n5,\n")
     wb.run_log(SOURCE.get("several").pipeline, tmp_path / "in.csv", tmp_path / "out.csv", backend="numba")

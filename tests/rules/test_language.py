@@ -48,7 +48,8 @@ def test_what_is_printed_reads_back():
 OLDER = """
 declare Smoke(area: string)
 declare Temp(area: string, value: float)
-declare A(Val: int)
+declare A(Val: int, att: int, value: int)
+declare C(att: int)
 Rule R1 define
 Fire(area: string, measuredTemp: double)
 from
@@ -62,14 +63,19 @@ define RepA(Times, Val) from A() where Times = 1 and Val = A.Val
 define RepA(Times, Val) from A($x) and last RepA(Val <= $x) within 3min from A
 where Times = RepA.Times + 1 and Val = $x consuming RepA
 define B(Times) from RepA() where Times = RepA.Times
+define CE(att1: int, att2: int)
+from C(att=$x) and last A(att=$x) as B within 100000 from C
+where att1=$x and att2=1 + Sum(A(att=$x).value within 100000 from B)
 """
 NEWER = """
 declare Smoke(area: string)
 declare Temp(area: string, value: float)
-declare A(Val: int)
+declare A(Val: int, att: int, value: int)
+declare C(att: int)
 declare Fire(area: string, measuredTemp: float)
 declare RepA(Times: int, Val: int)
 declare B(Times: int)
+declare CE(att1: int, att2: int)
 rule R1: from Smoke[$a = area] and each Temp(area == $a, value > 45) within 5 min from Smoke
 emit Fire(area = Smoke.area, measuredTemp = Temp.value)
 rule R3: from Smoke[$a = area] and $t = AVG(Temp(area == $a).value within 5 min from Smoke) where $t > 45
@@ -78,11 +84,13 @@ from A emit RepA(Times = 1, Val = A.Val)
 from A[$x = Val] and last RepA(Val <= $x) within 3 min from A
 emit RepA(Times = RepA.Times + 1, Val = $x) consuming RepA
 from RepA emit B(Times = RepA.Times)
+from C[$x = att] and last A(att == $x) as B within 100000 from C
+and $aggregate1 = SUM(A(att == $x).value within 100000 from B) emit CE(att1 = $x, att2 = 1 + $aggregate1)
 """
 
 
 def test_the_older_grammar_is_translated():
-    """Rules R1 and R3 and the iteration of the sources, beside the same in the extended grammar, by hand."""
+    """Rules R1, R3 and R5 and the iteration of the sources, beside the same in the extended grammar, by hand."""
     old, new = rules(OLDER), rules(NEWER)
     assert dict(old.declarations) == dict(new.declarations)
     assert old.rules == new.rules
@@ -149,6 +157,10 @@ MISTAKES = {
     "compared aggregate": (
         "from Smoke and 2 < $n = §COUNT(Temp() within 1 from Smoke) emit Smoke(area = 1)", "where clause", "where",
     ),
+    "in an expression": (
+        "from Smoke emit Smoke(area = 1 + §COUNT(Temp within 1 from Smoke))", "no part of an expression", "predicate",
+    ),
+    "no predicate": ("from Smoke and §3 + 4 emit Smoke(area = 1)", "no predicate", "each, first"),
     "limit": ("rule §r: from Smoke limit 0 emit Smoke(area = 1)", "limit of 0", ""),
     "syntax": ("from Smoke §emitt Smoke(area = 1)", "found 'emitt'", ""),
     "selection": ("from Smoke and Temp §within 1 from Smoke emit Smoke(area = 1)", "found 'within'", "each, first"),

@@ -15,7 +15,7 @@ from workbench.core.domain import Domain
 from workbench.core.fields import Record, Tuple
 from workbench.core.program import Ports
 from workbench.errors import InputError, did_you_mean
-from workbench.events.columns import has_array
+from workbench.events.columns import as_json, has_array
 from workbench.events.reading import Reading
 
 if TYPE_CHECKING:
@@ -75,6 +75,11 @@ def leaves(columns: Columns, domain: Domain) -> Iterator[tuple[int, Domain]]:
 def has_arrays(domain: Domain) -> bool:
     """Whether all single values in an event of the domain have arrays."""
     return all(map(has_arrays, domain.fields)) if isinstance(domain, Tuple) else has_array(domain)
+
+
+def has_cells(domain: Domain) -> bool:
+    """Whether all single values in an event of the domain are plain cells, texts among them."""
+    return all(map(has_cells, domain.fields)) if isinstance(domain, Tuple) else not as_json(domain)
 
 
 def _array(

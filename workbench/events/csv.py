@@ -1,6 +1,6 @@
 """CSV, read and written.
 
-The rule of this format: the first line names the columns; an empty cell (or line) carries no event. A program with one
+The rule of this format: the first line names the inputs; an empty cell (or line) carries no event. A program with one
 input may do without the header: a first line that is not the input's name is an event. Tuples and records are JSON
 text in a cell.
 """
@@ -9,32 +9,49 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from workbench.core.domain import Domain, Enum, Value
+from workbench.core.domain import Bool, Domain, Enum, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
+from workbench.events import lines as lines_of
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type
+from workbench.events.files import not_text
+from workbench.events.lines import BOM, arriving, is_text, see_length, whole_rows
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import UnreadableError, Words, from_text, short, to_text
+from workbench.events.values import UnreadableError, from_text, short, to_text
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
-SIZE = 1 << 23
-"""Bytes that are read as a block."""
+FAR = 1 << 63
+"""Beyond this, numbers may have more digits than can be written."""
+
+
+class _Rows(NamedTuple):
+    """Rows that are found in a text."""
+
+    rows: list[tuple[int, list[str]]]
+    """With the number of the line in which each ends."""
+    lines: int
+    used: int
+    """Bytes that they take."""
+    error: WorkbenchError | None
+    """What ends them."""
 
 
 class CsvReader(RowReader):
     """Rows of cells under a header."""
 
+    between = ","
+
     def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, list[str]]]:
         """As in every format; `first` lines of the file come before these."""
-        found = csv.reader(lines, strict=True)
+        found = csv.reader(lines, strict=True, delimiter=self.between)
         try:
             for row in found:
                 number = first + found.line_num
@@ -44,68 +61,127 @@ class CsvReader(RowReader):
             raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{first + found.line_num}") from error
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
-        """Whole lines in columns, as long as no cell is in quotes: it might go over several lines."""
-        stream, first = cast(io.BufferedReader, lines.buffer), 0
-        rest = stream.readline(SIZE) if self.plain and find_spec("pyarrow") else b""
-        if (row := _only_row(rest)) and len(rest) < SIZE:
-            if self._is_header(row, f"{shown}:1"):
-                rest, first = b"", 1
-            read = stream.read if stream.seekable() else stream.read1
-            while data := read(SIZE):
-                data = rest + data
-                cut = data.rfind(b"\n") + 1
-                whole, rest = data[:cut], data[cut:]
-                if not _simple(whole) or len(rest) >= SIZE:
-                    rest = data
-                    break
-                if whole:
-                    yield LogBlock(partial(self._steps, io.BytesIO(whole), shown, first), partial(self._columns, whole))
-                    first += whole.count(b"\n")
-            else:  # nothing comes any more, and is not asked for again
-                if rest:
-                    yield LogBlock(partial(self._steps, io.BytesIO(rest), shown, first))
-                return
-        remaining = io.BufferedReader(_Replayed(rest, stream))
-        yield LogBlock(partial(self._steps, remaining, shown, first))
+        """Rows that are there, in columns where it is beyond doubt what the rows are."""
+        first, rest = 0, b""
+        for data, last in arriving(cast(io.BufferedReader, lines.buffer)):
+            rest += data
+            if not first:
+                rest = rest.removeprefix(BOM)
+            if last and rest and not rest.endswith(b"\n"):
+                rest += b"\n"
+            if self.columns is None:
+                begun = self._header(rest, shown, last=last)
+                if begun is None:
+                    continue
+                first, rest = begun[0], rest[begun[1] :]
+            see_length(rest, shown)
+            cut = whole_rows(rest, self.between)
+            if cut is None or (last and cut < len(rest)):
+                found = self._found(rest, shown, first, last=last)
+                if found.rows or found.error:
+                    yield LogBlock(partial(self._told, found, shown))
+                    if found.error:
+                        return
+                first, rest = found.lines, rest[found.used :]
+            elif cut:
+                block, rest = rest[:cut], rest[cut:]
+                yield LogBlock(partial(self._steps, block, shown, first), partial(self._arrays, block))
+                first += block.count(b"\n")
 
-    def _steps(self, stream: IO[bytes], shown: str, first: int) -> Iterator[InputEvents]:
-        lines = io.TextIOWrapper(stream, "utf-8" if first else "utf-8-sig", newline="")
+    def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
+        """The lines and the bytes that the names of the columns take, if any; None where they have not come yet."""
+        end = data.find(b"\n") + 1
+        while end:
+            texts = data[:end].splitlines(keepends=True)
+            found = csv.reader((text.decode() for text in texts), strict=True, delimiter=self.between)
+            try:
+                begins = self._is_header(next(found), f"{shown}:1")
+                return (found.line_num, sum(map(len, texts[: found.line_num]))) if begins else (0, 0)
+            except csv.Error as error:
+                end = data.find(b"\n", end) + 1
+                if not end and last:
+                    raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{found.line_num}") from error
+        return None
+
+    def _found(self, data: bytes, shown: str, first: int, *, last: bool) -> _Rows:
+        """The rows of a text, but for one at its end that may go on."""
+        texts = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+        taken = 0
+
+        def lines() -> Iterator[str]:
+            nonlocal taken
+            for taken, text in enumerate(texts, 1):  # noqa: B007
+                yield text.decode()
+            taken += 1
+
+        rows: list[tuple[int, list[str]]] = []
+        try:
+            for row in self.rows(lines(), shown, first):
+                rows.append(row)
+        except (InputError, UnicodeDecodeError) as error:
+            if taken <= len(texts) or last:
+                told = error if isinstance(error, InputError) else not_text(error, f"{shown}:{first + taken}")
+                return _Rows(rows, first + taken, len(data), told)
+        used = rows[-1][0] if rows else first
+        return _Rows(rows, used, sum(map(len, texts[: used - first])), None)
+
+    def _told(self, found: _Rows, shown: str) -> Iterator[InputEvents]:
+        yield from self.located(iter(found.rows), shown)
+        if found.error:
+            raise found.error
+
+    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+        table = self._table(block) if self.flat else None
+        steps = None if table is None else self.steps_of(lambda i: table[str(i)])
+        if steps is not None:
+            return steps
+        lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
 
-    def _columns(self, lines: bytes) -> dict[str, EventArray] | None:
-        """The columns of lines; None where Arrow finds less in them, or more, than we do."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        from pyarrow import csv as arrow
-
+    def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
+        table = self._table(block) if self.plain else None
+        if table is None:
+            return None
         from workbench.events.arrays import given_array
 
-        assert self.columns is not None
-        if b"0x" in lines or b"0X" in lines or not lines.isascii():  # Arrow knows such numbers
+        return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks()))
+
+    def _table(self, lines: bytes) -> Any:
+        """The columns that are used, by position; None where Arrow finds less in the lines, or more, than we do."""
+        if len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines):
             return None
-        used = {str(i): domain for i, domain in self.columns.used.items()}
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        from workbench.events.tables import blank
+
+        assert self.columns is not None
+        types = {str(i): arrow_type(domain) for i, domain in self.columns.used.items()}
+        if pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
+            return None
+        texts = pa.dictionary(pa.int32(), pa.string())
+        quoted = b'"' in lines
+        names = [str(i) for i in range(len(self.columns.names))]
         try:
             table = arrow.read_csv(
                 pa.BufferReader(lines),
-                arrow.ReadOptions(
-                    column_names=[str(i) for i in range(len(self.columns.names))], block_size=len(lines) + 1
+                arrow.ReadOptions(column_names=names, block_size=len(lines) + 1),
+                arrow.ParseOptions(
+                    delimiter=self.between, quote_char='"' if quoted else False, newlines_in_values=quoted,
+                    ignore_empty_lines=False,
                 ),
-                arrow.ParseOptions(quote_char=False, ignore_empty_lines=False),
                 arrow.ConvertOptions(
-                    column_types={i: arrow_type(domain) for i, domain in used.items()},
-                    include_columns=list(used),
+                    column_types={i: texts if pa.types.is_string(kind) else kind for i, kind in types.items()},
+                    include_columns=list(types),
                     null_values=[""],
-                    true_values=["true"],
-                    false_values=["false"],
+                    true_values=["true", "True", "TRUE", "1"],
+                    false_values=["false", "False", "FALSE", "0"],
                     strings_can_be_null=True,
                 ),
-            )
+            )  # fmt: skip
         except pa.ArrowInvalid:
             return None
-        keys = [table[i] for i, domain in used.items() if isinstance(domain, Words)]
-        if any(pc.any(pc.utf8_is_space(column)).as_py() for column in keys):
-            return None  # a cell of spaces is empty
-        return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks()))
+        return None if blank(table) else table
 
     def cells(self, row: Sequence[str]) -> Sequence[str]:
         assert self.columns is not None
@@ -145,35 +221,6 @@ class CsvReader(RowReader):
         return True
 
 
-def _only_row(line: bytes) -> list[str] | None:
-    """The cells of a line, which may be in quotes; None where it is no whole row beyond doubt."""
-    if not _simple(line.replace(b'"', b"")):
-        return None
-    try:
-        (row,) = csv.reader([line.decode("utf-8-sig")], strict=True)
-    except (csv.Error, UnicodeDecodeError, ValueError):
-        return None
-    return row
-
-
-def _simple(lines: bytes) -> bool:
-    """Whether each line is a row, and each part of it between commas a cell."""
-    return not (b'"' in lines or b"\0" in lines or lines.replace(b"\r\n", b"").count(b"\r"))
-
-
-class _Replayed(io.RawIOBase):
-    """Bytes that have been read of a stream, and what comes after them."""
-
-    def __init__(self, begun: bytes, stream: io.BufferedReader) -> None:
-        self._begun, self._stream = io.BytesIO(begun), stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, room: Any) -> int:
-        return self._begun.readinto(room) or self._stream.readinto1(room)
-
-
 def names(row: Sequence[str]) -> list[str]:
     """The names in a header."""
     return [cell.strip() for cell in row]
@@ -185,12 +232,21 @@ def see_width(row: Sequence[str], width: int) -> None:
         raise InputError(f"this line has {len(row)} cells, the header has {width}")
 
 
+class TsvReader(CsvReader):
+    """The same with tabs."""
+
+    between = "\t"
+
+
 class CsvWriter(RowWriter):
     """The header comes with the first row: what fails before it writes nothing."""
 
+    between = ","
+
     def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
         super().__init__(program, stream, idle=idle, shown=shown)
-        self.csv, self.begun = csv.writer(stream, lineterminator="\n"), False
+        self.csv, self.begun = csv.writer(stream, lineterminator="\n", delimiter=self.between), False
+        self._texts = {name: _text_of(domain) for name, domain in self.domains.items()}
 
     def end(self) -> None:
         if not self.begun:
@@ -200,7 +256,7 @@ class CsvWriter(RowWriter):
     def row(self, events: Mapping[str, Value]) -> None:
         self.end()
         if events or len(self.domains) > 1:
-            self.csv.writerow([to_text(events[n], d) if n in events else "" for n, d in self.domains.items()])
+            self.csv.writerow([text(events[name]) if name in events else "" for name, text in self._texts.items()])
         else:  # a row with one empty cell: csv would write "" there, which reads as a text
             self.stream.write("\n")
 
@@ -218,4 +274,27 @@ class CsvWriter(RowWriter):
                 table = table.set_column(i, table.column_names[i], pa.array(cells, pa.string()))
         self.end()
         self.stream.flush()
-        arrow.write_csv(table, raw, arrow.WriteOptions(include_header=False, quoting_style="none"))
+        arrow.write_csv(
+            table, raw, arrow.WriteOptions(include_header=False, quoting_style="none", delimiter=self.between)
+        )
+
+
+class TsvWriter(CsvWriter):
+    """The same with tabs."""
+
+    between = "\t"
+
+
+def _text_of(domain: Domain) -> Callable[[Value], Any]:
+    """What makes a cell of a value: the fastest way to what `to_text` says."""
+    if isinstance(domain, Bool):
+        return {True: "true", False: "false"}.__getitem__
+    if isinstance(domain, Range | Reals | Integer):
+        return _as_it_is  # `csv` writes numbers as Python does
+    if isinstance(domain, Integers):
+        return lambda value: value if -FAR < value < FAR else to_text(value, domain)
+    return lambda value: to_text(value, domain)
+
+
+def _as_it_is(value: Value) -> Value:
+    return value

@@ -8,35 +8,121 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, NamedTuple, cast
 
 from workbench.errors import InputError
+from workbench.events.table import endings, format_rows
 
-Format = Literal["csv", "jsonl", "parquet"]
 
-FORMATS: dict[str, Format] = {
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
+class Compression(NamedTuple):
+    """A way to compress a file: what it begins with, and what its bytes are read and written through."""
+
+    magic: bytes
+    read: Callable[[io.BufferedReader], Callable[[Any], int]]
+    """Given a stream, what fills a buffer with what has been compressed in it."""
+    write: Callable[[IO[bytes]], Any]
+
+
+def _gunzip(stream: io.BufferedReader) -> Callable[[Any], int]:
+    import gzip
+
+    return gzip.GzipFile(fileobj=stream).readinto1
+
+
+def _gzip(stream: IO[bytes]) -> Any:
+    import gzip
+
+    # no time stamp in the header: the same events make the same file
+    return gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)
+
+
+def _unzstd(stream: io.BufferedReader) -> Callable[[Any], int]:
+    pa = _arrow()
+    found: Callable[[Any], int] = pa.CompressedInputStream(pa.PythonFile(_Others(stream), "r"), "zstd").readinto
+    return found
+
+
+def _zstd(stream: IO[bytes]) -> Any:
+    pa = _arrow()
+    return pa.CompressedOutputStream(pa.PythonFile(_Others(stream), "w"), "zstd")
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        hint = "pip install 'workbench[lab]'; or use gzip"
+        raise InputError("zstandard needs pyarrow, which is not installed", hint=hint) from error
+    return pyarrow
+
+
+COMPRESSIONS = {
+    ".gz": Compression(b"\x1f\x8b", _gunzip, _gzip),
+    ".zst": Compression(b"\x28\xb5\x2f\xfd", _unzstd, _zstd),
 }
-GZIP_MAGIC = b"\x1f\x8b"
-PARQUET_MAGIC = b"PAR1"
+"""What names of compressed files end with."""
+
+
+class Decompressed(io.RawIOBase):
+    """The bytes that have been compressed.
+
+    Attributes
+    ----------
+    source: the compressed ones.
+    """
+
+    def __init__(self, source: io.BufferedReader, how: Compression) -> None:
+        self.source, self._read = source, how.read(source)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        import zlib
+
+        try:
+            return self._read(room)
+        except (EOFError, OSError, zlib.error) as error:
+            raise DamagedError(str(error)) from error
+
+
+class DamagedError(OSError):
+    """Compressed data that cannot be read."""
+
+
+class _Others(io.RawIOBase):
+    """A stream for `pyarrow`, which closes what it is given."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        found: bytes = self._stream.read1(size)
+        return found
+
+    def write(self, data: Any) -> int:
+        return int(self._stream.write(data))
 
 
 # --- formats --------------------------------------------------------------------------------------------------
 
 
 def ending(name: str | Path) -> str:
-    """What tells the format at the end of a name, before `.gz`."""
-    return Path(str(name).removesuffix(".gz")).suffix
+    """What tells the format at the end of a name, before `.gz` or `.zst`."""
+    path = Path(name)
+    return path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
 
 
-def format_of(path: str | Path) -> Format | None:
+def format_of(path: str | Path) -> str | None:
     """The format that a file's name tells; None for a name without an ending, a device or a pipe.
 
     Raises
@@ -44,20 +130,19 @@ def format_of(path: str | Path) -> Format | None:
     InputError: the name has an ending, of a format that is none of ours.
     """
     name, found = Path(path), ending(path)
-    if found in FORMATS:
-        return FORMATS[found]
+    known = endings()
+    if found in known:
+        return known[found]
     if not found or (name.exists() and not name.is_file()):
         return None
-    hint = f"the formats are {', '.join(FORMATS)}; where the file has one of them, say so: --format csv"
+    hint = f"the formats are {', '.join(known)}; where the file has one of them, say so: --format csv"
     raise InputError(f"'{found}' is no format of events", where=str(path), hint=hint)
 
 
-def sniffed(stream: io.BufferedReader) -> Format:
-    """Parquet has its name in front; JSON lines start with a brace, a bracket or a quote; everything else is CSV."""
-    if stream.peek(4)[:4] == PARQUET_MAGIC:
-        return "parquet"
-    start = stream.peek(64).removeprefix(b"\xef\xbb\xbf").lstrip()
-    return "jsonl" if start[:1] in (b"{", b"[", b'"') else "csv"
+def sniffed(stream: io.BufferedReader) -> str:
+    """What the first bytes tell: Arrow and Parquet have their names there, JSON lines a bracket; else it is CSV."""
+    start = stream.peek(64).removeprefix(b"\xef\xbb\xbf")
+    return next(row.name for row in reversed(list(format_rows().values())) if row.begins(start))
 
 
 # --- reading --------------------------------------------------------------------------------------------------
@@ -65,45 +150,62 @@ def sniffed(stream: io.BufferedReader) -> Format:
 
 @contextmanager
 def opened(path: str | Path, stdin: IO[bytes] | None = None) -> Iterator[io.BufferedReader]:
-    """The bytes of a file, or of the standard input for `-`, decompressed if they are gzip's.
+    """The bytes of a file, or of the standard input for `-`, decompressed where they are compressed.
 
     Raises
     ------
     InputError: it cannot be read, or the compressed data are damaged.
     """
 
-    def unzipped(stream: io.BufferedReader) -> io.BufferedReader:
-        if stream.peek(2)[:2] == GZIP_MAGIC:
-            import gzip
-
-            return io.BufferedReader(_raw(cast(IO[bytes], gzip.GzipFile(fileobj=stream))))
-        return stream
+    def plain(stream: io.BufferedReader) -> io.BufferedReader:
+        start = stream.peek(4)[:4]
+        found = next((each for each in COMPRESSIONS.values() if start.startswith(each.magic)), None)
+        return stream if found is None else io.BufferedReader(Decompressed(stream, found))
 
     with readable(shown_name(path)):
         if str(path) == "-":
             source = stdin or sys.stdin.buffer
             # no second buffer around the standard input: it would wait to be full before the first event
-            yield unzipped(source if isinstance(source, io.BufferedReader) else io.BufferedReader(_raw(source)))
+            yield plain(source if isinstance(source, io.BufferedReader) else io.BufferedReader(_raw(source)))
             return
         try:
             file = open(path, "rb")  # noqa: SIM115 - closed below
         except OSError as error:
             raise InputError(f"cannot read the events: {error.strerror}", where=str(path)) from error
         with file:
-            yield unzipped(file)
+            yield plain(file)
+
+
+@contextmanager
+def sought(stream: IO[bytes]) -> Iterator[IO[bytes]]:
+    """The same for a format that is not read from beginning to end: what is compressed, in a file of its own."""
+    if not isinstance(getattr(stream, "raw", None), Decompressed):
+        yield stream
+        return
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        shutil.copyfileobj(stream, file, 1 << 20)
+        file.seek(0)
+        yield file
 
 
 @contextmanager
 def readable(shown: str) -> Iterator[None]:
     """What bytes can have against being read, as an error of ours."""
-    import gzip
-
     try:
         yield
-    except (EOFError, gzip.BadGzipFile) as error:
+    except DamagedError as error:
         raise InputError(f"the compressed file is damaged: {error}", where=shown) from error
     except UnicodeDecodeError as error:
-        raise InputError(f"this is not UTF-8 text: {error}", where=shown) from error
+        raise not_text(error, shown) from error
+
+
+def not_text(error: UnicodeDecodeError, where: str) -> InputError:
+    """The error for bytes that are no characters."""
+    hint = "convert the file: iconv -f latin1 -t utf-8, for example"
+    return InputError(f"this is not UTF-8 text: {error}", where=where, hint=hint)
 
 
 def shown_name(path: str | Path) -> str:
@@ -145,6 +247,11 @@ def is_stream(path: str | Path) -> bool:
     return str(path) == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
+def is_terminal(path: str | Path) -> bool:
+    """Whether somebody looks at what is written there."""
+    return str(path) == "-" and sys.stdout.isatty()
+
+
 def write_atomically(path: str | Path, text: str) -> None:
     """Write a file that appears under its name only when it is complete; InputError if it cannot be written there."""
     target = Path(os.path.realpath(path))
@@ -165,7 +272,7 @@ def unwritten(error: OSError, path: str | Path = "") -> InputError:
 
 @contextmanager
 def destination(path: str | Path) -> Iterator[IO[str]]:
-    """Where text is written to (its `buffer` takes bytes): a file, compressed for `.gz`, or a stream.
+    """Where text is written to (its `buffer` takes bytes): a file, compressed for `.gz` and `.zst`, or a stream.
 
     Raises
     ------
@@ -181,7 +288,7 @@ def destination(path: str | Path) -> Iterator[IO[str]]:
             yield stream
     else:
         with (
-            replacing(target) as name, io.BufferedWriter(_Written(name, path)) as file, _zipped(file, target) as raw
+            replacing(target) as name, io.BufferedWriter(_Written(name, path)) as file, _compressed(file, target) as raw
         ):  # fmt: skip
             text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
             try:
@@ -209,12 +316,9 @@ class _Written(io.FileIO):
 
 
 @contextmanager
-def _zipped(file: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
-    if target.suffix != ".gz":
+def _compressed(file: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
+    if target.suffix not in COMPRESSIONS:
         yield file
         return
-    import gzip
-
-    # no time stamp in the header: the same events make the same file
-    with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as zipped:
-        yield cast(IO[bytes], zipped)
+    with COMPRESSIONS[target.suffix].write(file) as packed:
+        yield cast(IO[bytes], packed)

@@ -7,16 +7,25 @@ are passed over. A program with one input may have the bare value instead; objec
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, cast
 
 from workbench.core.domain import Domain, Value
+from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.column_map import ColumnMap
+from workbench.events import lines as lines_of
+from workbench.events.column_map import ColumnMap, match
+from workbench.events.columns import arrow_type, as_json
+from workbench.events.lines import BOM, is_text, whole_lines
 from workbench.events.reading import Reading, Tally
-from workbench.events.rows import RowReader, RowWriter, Taker
+from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter, Taker
 from workbench.events.values import dump_json, from_json, parse_json, short, short_json, to_json
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
 
 MOST = 1000
 """Sets of keys whose meaning is kept."""
@@ -31,8 +40,65 @@ class JsonReader(RowReader):
         super().__init__(program, reading, tally)
         self._known: dict[tuple[str, ...], tuple[ColumnMap, dict[str, Taker]]] = {}
 
-    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, str]]:
-        return enumerate(lines, 1)
+    def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, str]]:
+        """As in every format; `first` lines of the file come before these."""
+        return enumerate(lines, first + 1)
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        """Lines that are there, in columns where each is one object beyond doubt."""
+        first = 0
+        for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
+            block = block if first else block.removeprefix(BOM)
+            yield LogBlock(partial(self._steps, block, shown, first), partial(self._arrays, block))
+            first += len(block.splitlines()) if b"\r" in block else block.count(b"\n")
+
+    def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
+        steps = self.steps_of(table.column) if (table := self._table(block)) is not None else None
+        if steps is not None:
+            return steps
+        lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
+        return self.located(self.rows(lines, shown, first), shown)
+
+    def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
+        table = self._table(block) if self.plain else None
+        if table is None:
+            return None
+        from workbench.events.arrays import given_array
+
+        return self.arrays(lambda i, domain: given_array(domain, table.column(i).combine_chunks()))
+
+    def _table(self, lines: bytes) -> Any:
+        """The events as an Arrow table; None where Arrow finds less in the lines, or more, than we do.
+
+        To Arrow an object may go over several lines, and a line may have several: not where each line begins with a
+        brace and ends with one, and there are as many objects as lines.
+        """
+        count = lines.count(b"\n")
+        if (
+            len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines)
+            or any(isinstance(domain, Tuple) or as_json(domain) for domain in self.domains.values())
+            or not (lines.startswith(b"{") and lines.endswith(b"}\n"))
+            or not lines.count(b"\n{") + 1 == lines.count(b"}\n") == count
+        ):  # fmt: skip
+            return None
+        import pyarrow as pa
+        from pyarrow import json as arrow
+
+        keys = {name: self.reading.columns.get(name, name) for name in self.domains}
+        schema = pa.schema([(keys[name], arrow_type(domain)) for name, domain in self.domains.items()])
+        options = arrow.ParseOptions(schema, unexpected_field_behavior="error" if self.reading.strict else "infer")
+        if len(set(keys.values())) < len(keys):
+            return None
+        try:
+            table = arrow.read_json(pa.BufferReader(lines), arrow.ReadOptions(block_size=len(lines) + 1), options)
+        except pa.ArrowInvalid:
+            return None
+        if table.num_rows != count:
+            return None
+        self.open(match(table.column_names, self.ports, self.reading, what=self.noun))
+        assert self.columns is not None
+        self.tally.pass_over(self.columns.ignored)
+        return table
 
     def cells(self, row: str) -> Sequence[Any] | None:
         return self.cells_of(read_line(row), row) if row.strip() else None

@@ -1,7 +1,7 @@
-"""Reading events from CSV, JSON lines and Parquet.
+"""Reading events from files of any format.
 
-The rule of this module: files are streamed; what the formats allow, `csv`, `jsonl` and `parquet` say. What a name ends
-with tells the format, and an ending that tells none is refused; without one the first bytes tell.
+The rule of this module: files are streamed; what the formats allow, their modules say. What a name ends with tells the
+format, and an ending that tells none is refused; without one the first bytes tell.
 """
 
 from __future__ import annotations
@@ -11,19 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from workbench.core.domain import Domain
-from workbench.core.program import Ported
-from workbench.events.csv import CsvReader
-from workbench.events.files import Format, format_of, opened, readable, shown_name, sniffed
-from workbench.events.jsonl import JsonReader
-from workbench.events.parquet import ParquetReader
+from workbench.core.program import Ported, Ports
+from workbench.events.files import format_of, opened, readable, shown_name, sniffed
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
+from workbench.events.table import format_row
 from workbench.events.values import Words
-
-READERS: dict[Format, type[RowReader]] = {"csv": CsvReader, "jsonl": JsonReader, "parquet": ParquetReader}
 
 
 def read_events(
@@ -38,7 +34,8 @@ def read_events(
 
     Parameters
     ----------
-    path: `.csv`, `.jsonl` (`.ndjson`, `.json`), `.parquet`, also with `.gz`; without an ending the first bytes tell.
+    path: `.csv`, `.jsonl`, `.parquet`, ... (`table.endings`), also with `.gz` or `.zst`; without an ending the first
+        bytes tell.
     reading: what the user says about columns and rows.
     tally: is told what becomes of them.
 
@@ -47,7 +44,8 @@ def read_events(
     InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
     """
     with _opened(path, program, reading or Reading(), tally, stdin) as (reader, lines, shown):
-        yield from reader.located(reader.rows(lines, shown), shown)
+        for block in reader.blocks(lines, shown):
+            yield from block.steps()
 
 
 def read_blocks(
@@ -63,9 +61,8 @@ def key_domain(path: str | Path, name: str, reading: Reading) -> Domain:
     """What the keys in a column are: whole numbers or truth values where the file says so, else texts."""
     if not Path(path).is_file():  # what is read once is not looked at before
         return Words()
-    with opened(path) as stream:
-        typed = (reading.format or format_of(path) or sniffed(stream)) == "parquet"
-        return ParquetReader.key_domain(stream, name, str(path)) if typed else Words()
+    with _opened(path, Ports("keys", ()), reading, None) as (reader, lines, shown):
+        return reader.key_domain(cast(IO[bytes], lines.buffer), name, shown)
 
 
 @contextmanager
@@ -75,8 +72,8 @@ def _opened(
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
-            kind = READERS[reading.format or format_of(path) or sniffed(stream)]
-            yield kind(program, reading, tally), lines, shown_name(path)
+            row = format_row(reading.format or format_of(path) or sniffed(stream))
+            yield row.reader(program, reading, tally), lines, shown_name(path)
         finally:
             lines.detach()
 

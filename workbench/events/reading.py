@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 from workbench.errors import InputError, did_you_mean
-from workbench.events.files import Format
+from workbench.events.table import format_rows
 
 Null = Literal["absent", "error"]
 """What an empty cell or a null is: no event at this step, or an error."""
@@ -32,7 +32,7 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
     strict: bool = False
     null: Null = "absent"
-    format: Format | None = None
+    format: str | None = None
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Self:
@@ -90,8 +90,9 @@ class Tally:
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The options of `Reading`."""
-    formats = get_args(Format)
-    parser.add_argument("--format", choices=formats, help="of the input (default: by its name, or its first bytes)")
+    parser.add_argument(
+        "--format", choices=list(format_rows()), help="of the input (default: by its name, or its first bytes)"
+    )
     group = parser.add_argument_group("columns and rows of the log")
     group.add_argument(
         "--column", action="append", metavar="INPUT=COLUMN",

@@ -17,9 +17,10 @@ from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.column_map import ColumnMap, Columns, has_arrays, match
+from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
+from workbench.events.files import is_stream
 from workbench.events.reading import Reading, Tally
-from workbench.events.values import UnreadableError
+from workbench.events.values import UnreadableError, Words
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -90,6 +91,11 @@ class RowReader(ABC):
     @abstractmethod
     def shown(self, cell: Any) -> str:
         """A cell as messages show it."""
+
+    def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
+        """What the keys in a column of a file, of which nothing has been read, are: texts, where no types tell."""
+        del file, name, shown
+        return Words()
 
     def cells(self, row: Any) -> Sequence[Any] | None:
         """What a row holds, in the order of the columns; None for one that is no step, none for one without events.
@@ -202,6 +208,18 @@ class RowReader(ABC):
             return found if all(each.present is None for each in found.values()) else None
         return found
 
+    def steps_of(self, column: Callable[[int], Any]) -> Iterator[InputEvents] | None:
+        """The same as steps, of Arrow columns by their positions."""
+        from workbench.events.tables import table_steps
+
+        assert self.columns is not None
+        return table_steps(self.columns, column, nulls=self.reading.null != "error") if self.flat else None
+
+    @property
+    def flat(self) -> bool:
+        """Whether all single values in the events of all inputs are plain cells."""
+        return bool(self.domains) and all(map(has_cells, self.domains.values()))
+
     @property
     def plain(self) -> bool:
         """Whether the events of all inputs have arrays."""
@@ -228,6 +246,11 @@ class RowWriter(ABC):
         """The rows of an Arrow table (`arrays.shown_table`)."""
         for row in table.to_pylist():
             self.row({name: value for name, value in row.items() if value is not None})
+
+    def flush(self) -> None:
+        """Show what has been written, where somebody may wait for it."""
+        if is_stream(self.shown):
+            self.stream.flush()
 
     def end(self) -> None:  # noqa: B027 - most have nothing to do
         """What is still to be written, when no error has come between."""

@@ -1,4 +1,4 @@
-"""Writing events as CSV, JSON lines and Parquet; they read back with `read`.
+"""Writing events in any format; they read back with `read`.
 
 The rule of this module: a file appears under its name only when it is complete, and what fails before its first row
 writes nothing.
@@ -12,19 +12,15 @@ from pathlib import Path
 
 from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.csv import CsvWriter
-from workbench.events.files import Format, destination, format_of, is_stream
-from workbench.events.jsonl import JsonWriter
-from workbench.events.parquet import ParquetWriter
+from workbench.events.files import destination, format_of, is_stream, is_terminal
 from workbench.events.rows import RowWriter
+from workbench.events.table import format_row
 
-WRITERS: dict[Format, type[RowWriter]] = {"csv": CsvWriter, "jsonl": JsonWriter, "parquet": ParquetWriter}
 
-
-def output_format(output: str | Path, given: Format | None, read: str | Path) -> Format:
+def output_format(output: str | Path, given: str | None, read: str | Path) -> str:
     """The format to write: what the output's name tells, else what is `given`, else that of the input.
 
-    To what is no file, Parquet cannot be written: there it is JSON lines.
+    Where a format cannot be written (Parquet to a pipe, what nobody can read to a terminal) it is JSON lines.
     """
     try:
         named = None if is_stream(output) else format_of(output)
@@ -32,13 +28,14 @@ def output_format(output: str | Path, given: Format | None, read: str | Path) ->
         if given is None:
             raise
         named = None
-    found = named or given or format_of(read) or "csv"
-    return "jsonl" if found == "parquet" and is_stream(output) else found
+    row = format_row(named or given or format_of(read) or "csv")
+    allowed = not is_stream(output) or row.text or (row.piped and not is_terminal(output))
+    return row.name if allowed else "jsonl"
 
 
 @contextmanager
 def write_events(
-    path: str | Path, program: Ported, *, format: Format | None = None, idle: bool = False
+    path: str | Path, program: Ported, *, format: str | None = None, idle: bool = False
 ) -> Iterator[RowWriter]:
     """A writer into a file that appears, complete, when the block ends without an error.
 
@@ -49,11 +46,11 @@ def write_events(
     format: overrides what the name says; CSV where neither says anything.
     idle: whether a step without output takes a row too.
     """
-    chosen = format or output_format(path, None, "-")
-    if chosen == "parquet" and is_stream(path):
-        raise InputError("Parquet is written to a file", where=str(path), hint="--output out.parquet")
+    row = format_row(format or output_format(path, None, "-"))
+    if not row.piped and is_stream(path):
+        raise InputError(f"{row.name} is written to a file", where=str(path), hint=f"--output out{row.endings[0]}")
     with (
-        destination(path) as stream, closing(WRITERS[chosen](program, stream, idle=idle, shown=str(path))) as writer
+        destination(path) as stream, closing(row.writer(program, stream, idle=idle, shown=str(path))) as writer
     ):  # fmt: skip
         yield writer
         writer.end()

@@ -5,7 +5,7 @@ The rule of this module: keys are numbered from 0 as they come, and a row steps 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from workbench.core.domain import Value
@@ -50,11 +50,22 @@ class KeyedSteps:
         self.executor = executor
         self._states: list[Any] = []
         self._now = -1
+        self._given: Mapping[str, Value] = {}
+        self._emitted = self._begin()
+
+    def _begin(self) -> Iterator[Mapping[str, list[Value]]]:
+        """What makes the steps that are given, one after the other."""
+        return self.executor.emitted(iter(lambda: self._given, None))
 
     def step(self, key: int, events: Mapping[str, Value]) -> Mapping[str, list[Value]]:
         """The outputs of a step of this key; a new one has the number of keys that there are."""
         self._turn(key)
-        return self.executor.emitted(events)
+        self._given = events
+        try:
+            return next(self._emitted)
+        except BaseException:
+            self._emitted = self._begin()
+            raise
 
     def end(self, key: int) -> Mapping[str, list[Value]]:
         """The outputs of the end of this key's streams."""

@@ -6,7 +6,6 @@ log then ends the runs, in the order in which their keys first came. Rows are nu
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -48,25 +47,20 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
     inputs = ports.inputs if args.key in ports.domains else (key, *ports.inputs)
     numbered = (Port(ROW, INT),) if len(added) > 1 else ()
     rows = Ports("rows", inputs, (key, *numbered, *ports.outputs))
-    live = args.output == "-" and (args.input == "-" or sys.stdout.isatty())
     written = output_format(args.output, args.format, args.input)
     with write_events(args.output, rows, format=written) as writer:
-        run = _KeyedRun(pipeline, key, backend, writer, str(args.input), live)
+        run = _KeyedRun(pipeline, key, backend, writer, str(args.input))
         for block in read_blocks(args.input, rows, reading, tally=Tally(start.say)):
             run.take(block)
+            writer.flush()
         run.end()
 
 
 class _KeyedRun:
-    """A log that is being run.
+    """A log that is being run."""
 
-    Parameters
-    ----------
-    live: whether somebody waits for what comes out of each row.
-    """
-
-    def __init__(self, pipeline: Program, key: Port, backend: Any, writer: RowWriter, path: str, live: bool) -> None:
-        self.ports, self.key, self.backend, self.writer, self.live = pipeline.ports, key, backend, writer, live
+    def __init__(self, pipeline: Program, key: Port, backend: Any, writer: RowWriter, path: str) -> None:
+        self.ports, self.key, self.backend, self.writer = pipeline.ports, key, backend, writer
         self.log, self.numbered = shown_name(path), ROW in writer.domains and ROW not in pipeline.ports.shown
         self.columns: KeyedColumns | None = backend if hasattr(backend, "feed") else None
         self.plain = all(map(has_array, self.ports.shown.values()))
@@ -76,11 +70,11 @@ class _KeyedRun:
 
     def take(self, block: LogBlock) -> None:
         """Run the rows of a block."""
-        columns = block.columns() if self.columns is not None and not self.live else None
+        columns = block.columns() if self.columns is not None else None
         if columns is not None:
             self._by_columns(dict(columns))
         elif self.columns is not None:
-            for steps in batches(block.steps(), 1 if self.live else BATCH):
+            for steps in batches(block.steps(), BATCH):
                 self._as_columns(steps)
         else:
             self._by_steps(block.steps())
@@ -141,8 +135,6 @@ class _KeyedRun:
         if count:
             numbers = {} if row is None or not self.numbered else {ROW: [row] * count}
             self.writer.write({self.key.name: [key] * count, **numbers, **outputs})
-            if self.live:
-                sys.stdout.flush()
 
     def _told(self, key: int, row: int | None, error: WorkbenchError) -> WorkbenchError:
         """The error of a row, or of the end of the log, with what tells where it is."""
@@ -233,8 +225,6 @@ class _KeyedRun:
             nothing = pa.nulls(len(steps), pa.int64())
             columns[ROW] = nothing if places is None else shown_column(INT, places[steps] + self.rows + 1)
         self.writer.table(pa.table({**columns, **dict(zip(self.ports.shown, shown, strict=True))}))
-        if self.live:
-            sys.stdout.flush()
 
     def _write_rows(self, made: KeyedOutputs, codes: Any, places: Any) -> None:
         """The same where outputs are more than numbers: step by step."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -119,21 +118,19 @@ def run_with(
 def _step_by_step(
     pipeline: Program, make: Callable[[Program, Start], Backend], start: Start, struck: Say
 ) -> dict[str, list[Value]]:
-    from workbench.events.read import read_blocks, read_events
+    from workbench.events.read import read_blocks
     from workbench.events.write import output_format, write_events
 
     options = start.options
     path = options.input if isinstance(options.input, str | Path) else None
     reading, tally = Reading.of(options), Tally(start.say)
-    live = options.output == "-" and (path == "-" or sys.stdout.isatty())
-    blocks: Iterator[LogBlock]
-    if path is None or live or start.oracle or options.steps:
-        events = iter(options.input) if path is None else read_events(path, pipeline, reading, tally=tally)
-        events = _started(events)
+    blocks: Iterator[LogBlock]  # nothing is written before the input is known to be there
+    if path is None:
+        events = _started(iter(options.input))
         blocks = iter([LogBlock(lambda: events)])
     else:
         blocks = _started(read_blocks(path, pipeline, reading, tally=tally))
-    # nothing is written before the input is known to be there
+    by_rows = path is None or start.oracle or options.steps
     found: dict[str, list[Value]] = {name: [] for name in pipeline.ports.shown}
     backend = make(pipeline, start)
     tell = struck if start.oracle else None
@@ -147,15 +144,13 @@ def _step_by_step(
     written = output_format(options.output, options.format, path or "-")
     with write_events(options.output, pipeline, format=written, idle=options.steps) as writer:
         for block in blocks:
-            table = _columns(backend, block, pipeline.ports.shown)
-            if table is not None:
-                if table.num_rows:
-                    writer.table(table)
-                continue
-            for outputs in _outputs(backend, block.steps(), tell, live=live):
-                writer.write(outputs)
-                if live:
-                    sys.stdout.flush()
+            table = None if by_rows else _columns(backend, block, pipeline.ports.shown)
+            if table is None:
+                for outputs in _outputs(backend, block.steps(), tell):
+                    writer.write(outputs)
+            elif table.num_rows:
+                writer.table(table)
+            writer.flush()
         last = backend.end()
         if any(last.values()):
             writer.write(last)
@@ -185,13 +180,16 @@ def _started(events: Iterator[T]) -> Iterator[T]:
 
 
 def _outputs(
-    backend: Backend, events: Iterator[Mapping[str, Any]], struck: Say | None, *, live: bool = False
+    backend: Backend, events: Iterator[Mapping[str, Any]], struck: Say | None
 ) -> Iterator[Mapping[str, list[Any]]]:
-    """What comes out in each step; where somebody waits for it, before the next step is read."""
+    """What comes out in each step."""
     if hasattr(backend, "outputs"):
-        yield from _compiled(backend, events, 1 if live else LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
+        yield from _compiled(backend, events, LARGE if getattr(backend, "threads", 1) > 1 else BATCH)
         return
-    several = None if live or struck else getattr(backend, "records", None)
+    several = None if struck else getattr(backend, "records", None)
+    if not several and not struck and hasattr(backend, "emitted"):
+        yield from map(backend.emitted, events)
+        return
     for record in several(events) if several else map(backend.step, events):
         yield record.outputs
         if struck:

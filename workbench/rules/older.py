@@ -21,8 +21,8 @@ from workbench.rules import tree as t
 
 
 @dataclass(frozen=True)
-class OlderAggregate(t.Placed):
-    """An aggregate as both grammars have it, with what it is compared with in the older one.
+class OlderAggregate(t.Expression):
+    """An aggregate as both grammars have it, with what it is compared with in the older one, or inside an expression.
 
     Attributes
     ----------
@@ -38,6 +38,9 @@ class OlderAggregate(t.Placed):
     window: t.EventWindow | None
     sign: str = ""
     bound: t.Expression | None = None
+
+    def __str__(self) -> str:
+        return str(self.new).partition(" = ")[2]
 
     @property
     def new(self) -> t.Aggregate:
@@ -74,7 +77,10 @@ def translated(rule: Defining, findings: Findings, **fields: Any) -> t.RuleFile:
             conditions += condition
         else:
             predicates.append(_bound(part, bound))
-    evaluations = [_evaluation(each, findings) for each in rule.assignments for each in _conjuncts(each)]
+    evaluations = [_evaluation(each, findings) for each in _each_conjunct(rule.assignments)]
+    for i, each in enumerate(evaluations):
+        if each is not None:
+            evaluations[i] = replace(each, value=_hoisted(each.value, bound, predicates))
     made = t.Rule(
         trigger=trigger,
         predicates=tuple(predicates),
@@ -125,6 +131,18 @@ def _aggregated(part: OlderAggregate, bound: set[str], number: int) -> tuple[t.A
         operands = (t.BoundParameter(name, where=part.where), part.bound)
         condition.append(t.Operation(part.sign, operands, where=part.where))
     return replace(part.new, parameter=name, constraints=constraints), condition
+
+
+def _hoisted(expression: t.Expression, bound: set[str], predicates: list[t.Predicate | t.Aggregate]) -> t.Expression:
+    """An expression with a parameter for each aggregate in it, which becomes a predicate."""
+    if isinstance(expression, OlderAggregate):
+        made, _ = _aggregated(expression, bound, len(predicates))
+        predicates.append(made)
+        return t.BoundParameter(made.parameter, where=expression.where)
+    if isinstance(expression, t.Operation):
+        operands = tuple(_hoisted(operand, bound, predicates) for operand in expression.operands)
+        return replace(expression, operands=operands)
+    return expression
 
 
 def _evaluation(assignment: t.Expression, findings: Findings) -> t.Evaluation | None:

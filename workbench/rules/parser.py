@@ -324,6 +324,23 @@ class _RuleBuilder(Transformer_NonRecursive[Token, Any]):
             least = t.Duration(least.amount, most.unit, where=least.where)
         return t.WithinWindow(most, str(name), least, where=self.place(name))
 
+    def plain(self, meta: Meta, children: list[Any]) -> OlderAggregate | None:
+        return self._aggregate(meta, children[0])
+
+    def bounded(self, meta: Meta, children: list[Any]) -> OlderAggregate | None:
+        one, sign, other = children
+        if isinstance(one, OlderAggregate):
+            return self._aggregate(meta, one, str(sign), other)
+        return self._aggregate(meta, other, _FLIPPED[str(sign)], one)
+
+    def _aggregate(self, meta: Meta, found: Any, sign: str = "", bound: Any = None) -> OlderAggregate | None:
+        """A predicate that is an aggregate, perhaps compared with something."""
+        if isinstance(found, OlderAggregate) and not isinstance(bound, OlderAggregate):
+            return replace(found, sign=sign, bound=bound)
+        hint = "say what it selects: each, first, last or not; or give an aggregate a name: $n = COUNT(...)"
+        self._findings.add(LanguageError("this is no predicate", where=self.place(meta), hint=hint))
+        return None
+
     def call(self, meta: Meta, children: list[Any]) -> OlderAggregate:
         function, name, constraints, *rest = children
         attribute = next((str(b) for a, b in pairwise(rest) if _is(a, "DOT")), None)
@@ -369,15 +386,6 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _At = Callable[[Any], Location]
 
 
-def _aggregate(c: list[Any], *, flipped: bool = False) -> OlderAggregate:
-    """An aggregate with its parameter, and what it is compared with."""
-    call: OlderAggregate = next(each for each in c if isinstance(each, OlderAggregate))
-    parameter = next((str(each)[1:] for each in c if _is(each, "PARAMETER")), None)
-    bound = next((each for each in c if isinstance(each, t.Expression)), None)
-    sign = next((str(each) for each in c if isinstance(each, Token) and str(each) in _FLIPPED), "")
-    return replace(call, parameter=parameter, bound=bound, sign=_FLIPPED[sign] if sign and flipped else sign)
-
-
 _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "heading": lambda c, *_: c[1],
     "where": lambda c, *_: _Where(c[1:]),
@@ -395,9 +403,7 @@ _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "order": lambda c, _, at: t.OrderedBy(str(c[0]), c[1] == "desc", where=at(c[0])),
     "between": lambda c, meta, at: t.BetweenWindow(str(c[1]), str(c[3]), where=at(meta)),
     "duration": lambda c, meta, at: t.Duration(Decimal(str(c[0])), str(c[1] or "").rstrip("."), where=at(meta)),
-    "plain": lambda c, *_: _aggregate(c),
-    "bounded": lambda c, *_: _aggregate(c, flipped=True),
-    "bounded_behind": lambda c, *_: _aggregate(c),
+    "named": lambda c, *_: replace(c[2], parameter=str(c[0])[1:]),
     # expressions
     "integer": lambda c, meta, at: t.Literal(int(c[0]), where=at(meta)),
     "real": lambda c, meta, at: t.Literal(float(c[0]), where=at(meta)),

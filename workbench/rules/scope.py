@@ -73,7 +73,9 @@ class RuleScope:
             return self._own(expression)
         if isinstance(expression, t.OtherAttribute):
             return attribute(self.event(expression.of, expression), expression.name, expression)
-        assert isinstance(expression, t.TimeOf)
+        if not isinstance(expression, t.TimeOf):
+            hint = f"write it as a predicate, and its parameter here: and $n = {expression}"
+            raise LanguageError("an aggregate is no part of an expression", where=expression.where, hint=hint)
         if self.event(expression.name, expression).fact:
             raise LanguageError(f"facts such as '{expression.name}' have no time", where=expression.where)
         return INT

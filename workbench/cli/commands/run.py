@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.events.reading import reading_options
+from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
 
 if TYPE_CHECKING:
@@ -20,15 +21,14 @@ if TYPE_CHECKING:
 def options(parser: argparse.ArgumentParser) -> None:
     """The arguments of the command."""
     o.pipeline_argument(parser)
+    files = " or ".join(row.endings[0] for row in format_rows().values())
     parser.add_argument(
         "--input",
         required=True,
         metavar="FILE",
-        help="a .csv, .jsonl or .parquet file (also .gz), or -; for spark also a folder",
+        help=f"a {files} file (also .gz, .zst), or -; for spark also a folder",
     )
-    parser.add_argument(
-        "--output", default="-", metavar="FILE", help="a .csv, .jsonl or .parquet file (default: standard output)"
-    )
+    parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)

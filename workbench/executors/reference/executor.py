@@ -54,11 +54,15 @@ class Reference(Network):
         return self._record([self._events(slot, content) for slot, content in enumerate(current)])
 
     def emitted(self, events: Mapping[str, Value]) -> dict[str, list[Value]]:
-        """The outputs of a step with these events."""
+        """What comes out in one step; the rest of its record is not made."""
         current = self._empty.copy()
         for name, value in events.items():
-            position = self.flat.ports.position(name)
-            current[position] = self._admitted(position, value)
+            position = self._positions.get(name)
+            if position is None:
+                position = self.flat.ports.position(name)
+            if self._closed or not self._holds[position](value):
+                self._admitted(position, value)
+            current[position] = value
         self._advance(current)
         return {output: self._events(slot, current[slot]) for output, slot in self._shown}
 

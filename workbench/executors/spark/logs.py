@@ -18,8 +18,9 @@ from urllib.parse import unquote
 from workbench.core.program import Ported
 from workbench.errors import InputError, SparkError
 from workbench.events.columns import kind
-from workbench.events.files import FORMATS, Format, ending
+from workbench.events.files import ending
 from workbench.events.order import ORDER_TYPES
+from workbench.events.table import endings
 from workbench.executors.spark.carry import brought_back
 from workbench.executors.spark.keyed import Log, laid_out
 from workbench.executors.spark.parse import Parser
@@ -28,15 +29,17 @@ from workbench.executors.spark.runner import Layout, place_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+FORMATS = ("csv", "jsonl", "parquet")
+"""Those that Spark's workers read in pieces."""
 LOCAL_FILE = "^file:/+"
 
 
-def named_format(name: str) -> Format | None:
+def named_format(name: str) -> str | None:
     """The format that a name tells, if it does."""
-    return FORMATS.get(ending(name))
+    return endings(FORMATS).get(ending(name))
 
 
-def format_of(path: str) -> Format | None:
+def format_of(path: str) -> str | None:
     """The format that a name tells, or the names in a folder, if they do."""
     place = Path(path)
     inside = sorted(p.name for p in place.iterdir() if p.name[0] not in "._") if place.is_dir() else []
@@ -44,7 +47,7 @@ def format_of(path: str) -> Format | None:
 
 
 def read_log(
-    spark: SparkSession, path: str, program: Ported, *, key: str, order: str | None = None, format: Format
+    spark: SparkSession, path: str, program: Ported, *, key: str, order: str | None = None, format: str
 ) -> Log:
     """A log: a file, a folder of files, or a pattern, each a path that Spark can read.
 
@@ -80,7 +83,7 @@ def follow_log(
     *,
     key: str,
     order: str | None,
-    format: Format,
+    format: str,
     files: int | None,
 ) -> Log:
     """A folder to which files are added, as a stream.

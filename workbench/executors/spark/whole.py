@@ -76,9 +76,11 @@ def _check(args: argparse.Namespace) -> None:
 
 def _formats(args: argparse.Namespace) -> tuple[Any, str]:
     """What is read, and what is written."""
-    from workbench.executors.spark.logs import format_of, named_format
+    from workbench.executors.spark.logs import FORMATS, format_of, named_format
 
     format = args.format or format_of(args.input)
+    if format is not None and format not in FORMATS:
+        raise InputError(f"the spark backend does not read {format}", hint=f"it reads {', '.join(FORMATS)}")
     if format is None:
         raise InputError("nothing tells the format of the input", where=args.input, hint="add --format csv")
     written = "" if args.output == "-" else named_format(args.output) or args.format or format

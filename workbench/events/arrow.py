@@ -1,0 +1,60 @@
+"""Arrow's own formats: its file, which Feather is, too, and its stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+from workbench.errors import InputError
+from workbench.events.batches import BatchReader, BatchWriter
+
+
+class ArrowFileReader(BatchReader):
+    """The batches of a file, one at a time."""
+
+    called = "a file of Arrow"
+
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        from pyarrow import ipc
+
+        if file.read(4) == b"FEA1":
+            hint = "read it with pyarrow.feather and write it anew"
+            raise InputError("this is Feather of version 1, from before Arrow had a format", where=shown, hint=hint)
+        file.seek(0)
+        found = ipc.open_file(file)
+        return found.schema, lambda _: map(found.get_batch, range(found.num_record_batches))
+
+
+class ArrowStreamReader(BatchReader):
+    """The batches of a stream, as they come."""
+
+    called = "a stream of Arrow"
+    streamed = True
+
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        from pyarrow import ipc
+
+        found = ipc.open_stream(file)
+        return found.schema, lambda _: iter(found)
+
+
+class ArrowFileWriter(BatchWriter):
+    """A batch for each table."""
+
+    called = "a file of Arrow"
+
+    def target(self, file: IO[bytes], schema: Any) -> Any:
+        from pyarrow import ipc
+
+        return ipc.new_file(file, schema)
+
+
+class ArrowStreamWriter(BatchWriter):
+    """The same as a stream."""
+
+    called = "a stream of Arrow"
+
+    def target(self, file: IO[bytes], schema: Any) -> Any:
+        from pyarrow import ipc
+
+        return ipc.new_stream(file, schema)

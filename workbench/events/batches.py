@@ -1,0 +1,185 @@
+"""Formats of typed columns, read and written in batches of Arrow.
+
+The rule of these formats: a column an input, a null is no event; a cell is what it is in JSON lines, typed. Written
+columns are those of `columns`; what is read may also have structs, lists and maps for records, tuples and maps.
+"""
+
+from __future__ import annotations
+
+import io
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
+
+from workbench.core.domain import BOOL, INT, Domain, Value
+from workbench.core.fields import Map
+from workbench.core.program import Ported
+from workbench.errors import InputError
+from workbench.events.columns import arrow_type, as_json, to_column
+from workbench.events.files import sought
+from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
+from workbench.events.values import Words, from_json, from_text, short
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+
+BATCH = 4096
+"""Rows that are made, or kept to be written, at a time."""
+LARGE = 1 << 17
+"""Rows that are read at a time."""
+
+
+@contextmanager
+def batches_of(name: str, where: str) -> Iterator[None]:
+    """What pyarrow cannot do with a format, as an error of ours."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        hint = "install the extra 'lab': pip install 'workbench[lab]'; or use CSV or JSON lines"
+        raise InputError(f"{name} needs pyarrow, which is not installed", where=where, hint=hint) from error
+    try:
+        yield
+    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        text = str(error).strip() or type(error).__name__
+        raise InputError(f"this cannot be read as {name}: {text}", where=where) from error
+
+
+class BatchReader(RowReader):
+    """Typed rows under the names of columns; rows are counted from 1."""
+
+    called: ClassVar[str]
+    """The format, in messages."""
+    streamed: ClassVar[bool] = False
+    """Whether it is read from its beginning to its end."""
+
+    @abstractmethod
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        """The schema of a file, and what reads record batches, of which these columns are needed."""
+
+    def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
+        with batches_of(self.called, shown):
+            import pyarrow as pa
+
+            schema, _ = self.source(file, shown)
+        kind = dict(zip(schema.names, schema.types, strict=True)).get(name, pa.string())
+        if pa.types.is_boolean(kind):
+            return BOOL
+        return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
+
+    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
+        for first, columns in self._batches(lines, shown):
+            yield from self._numbered(first, columns)
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        for first, columns in self._batches(lines, shown):
+            yield LogBlock(partial(self._steps, first, columns, shown), partial(self._arrays, columns))
+
+    def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
+        steps = self.steps_of(columns.__getitem__) if self.flat else None
+        return self.located(self._numbered(first, columns), shown) if steps is None else steps
+
+    def _arrays(self, columns: Mapping[int, Any]) -> dict[str, EventArray] | None:
+        if not self.plain:
+            return None
+        from workbench.events.arrays import given_array
+
+        return self.arrays(lambda i, domain: given_array(domain, columns[i]))
+
+    def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
+        """The Arrow columns that are used, in successive rows, with the number of the first one."""
+        if self.streamed:
+            yield from self._taken(cast(IO[bytes], lines.buffer), shown)
+            return
+        with sought(cast(IO[bytes], lines.buffer)) as file:
+            if not file.seekable():
+                hint = "give the file, or write CSV, JSON lines or a stream of Arrow"
+                raise InputError(f"{self.called} cannot be read from a pipe", where=shown, hint=hint)
+            yield from self._taken(file, shown)
+
+    def _taken(self, file: IO[bytes], shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
+        with batches_of(self.called, shown):
+            schema, read = self.source(file, shown)
+        try:
+            self.opened(schema.names)
+        except InputError as error:
+            raise error.retold(where=shown) from error
+        assert self.columns is not None
+        used, first = {i: self.columns.names[i] for i in self.columns.used}, 1
+        with batches_of(self.called, shown):
+            for batch in read(list(used.values())):
+                for start in range(0, batch.num_rows, LARGE):
+                    part = batch.slice(start, LARGE)
+                    yield first, {i: part.column(name) for i, name in used.items()}
+                    first += part.num_rows
+
+    def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
+        assert self.columns is not None
+        count = len(next(iter(columns.values()), ()))
+        for start in range(0, count, BATCH):
+            nothing = [None] * min(BATCH, count - start)
+            cells = (
+                columns[i].slice(start, BATCH).to_pylist() if i in columns else nothing
+                for i in range(len(self.columns.names))
+            )  # fmt: skip
+            yield from enumerate(zip(*cells, strict=True), first + start)
+
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return None if cell is None else from_cell(cell, domain)
+
+    def shown(self, cell: Any) -> str:
+        return short(repr(cell))
+
+
+def from_cell(value: Any, domain: Domain) -> Value:
+    """The value of a cell as an event; UnreadableError if it is none."""
+    if isinstance(value, str) and as_json(domain):
+        return from_text(value, domain)
+    if isinstance(value, list) and isinstance(domain, Map):
+        value = {str(key): item for key, item in value}
+    return from_json(value, domain)
+
+
+class BatchWriter(RowWriter):
+    """Rows in batches of columns."""
+
+    called: ClassVar[str]
+
+    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
+        super().__init__(program, stream, idle=idle, shown=shown)
+        with batches_of(self.called, shown):
+            import pyarrow as pa
+
+            self._schema = pa.schema([(name, arrow_type(domain)) for name, domain in self.domains.items()])
+            self._writer = self.target(cast(IO[bytes], cast(io.TextIOWrapper, stream).buffer), self._schema)
+        self._rows: list[Mapping[str, Value]] = []
+
+    @abstractmethod
+    def target(self, file: IO[bytes], schema: Any) -> Any:
+        """What has `write_table` and `close`."""
+
+    def row(self, events: Mapping[str, Value]) -> None:
+        self._rows.append(events)
+        if len(self._rows) == BATCH:
+            self.end()
+
+    def end(self) -> None:
+        import pyarrow as pa
+
+        rows, self._rows = self._rows, []
+        columns = [
+            to_column(domain, [row.get(name) for row in rows], f"output '{name}'")
+            for name, domain in self.domains.items()
+        ]
+        if rows:
+            self._writer.write_table(pa.table(columns, schema=self._schema))
+
+    def table(self, table: Any) -> None:
+        self.end()
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        self._writer.close()

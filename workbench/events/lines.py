@@ -1,0 +1,100 @@
+"""Lines of a log as they come, of a file as of a pipe, and which of them are whole rows.
+
+The rule of this module: nobody waits for what has not come. A block is what is there, up to a size; what has not come
+to its end belongs to the next one.
+"""
+
+from __future__ import annotations
+
+import io
+import select
+from collections.abc import Iterator
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.events.files import Decompressed
+
+SIZE = 1 << 21
+"""Bytes that are read as a block."""
+FEW = 1 << 14
+"""Bytes of a block in which columns are not looked for: rows are there sooner than what columns need."""
+LONGEST = 1 << 27
+"""Bytes that a line may have."""
+BOM = b"\xef\xbb\xbf"
+QUOTE, LINE, RETURN = b'"\n\r'
+
+
+def arriving(stream: io.BufferedReader) -> Iterator[tuple[bytes, bool]]:
+    """The bytes of a stream: of a file so many at a time, of a pipe what has come by now; and whether that is all.
+
+    What comes last is empty.
+    """
+    raw = getattr(stream, "raw", None)
+    file = (raw.source if isinstance(raw, Decompressed) else stream).seekable()
+    data = b"-"
+    while data:
+        parts, found = [], 0
+        while data := stream.read(SIZE) if file else stream.read1(SIZE - found):
+            parts.append(data)
+            found += len(data)
+            if found >= SIZE or file or not (isinstance(raw, io.FileIO) and select.select([raw], [], [], 0)[0]):
+                break
+        if parts:
+            yield b"".join(parts) if len(parts) > 1 else parts[0], False
+    yield b"", True
+
+
+def whole_lines(stream: io.BufferedReader, shown: str) -> Iterator[bytes]:
+    """The same in lines that have come to their ends; InputError for one that does not."""
+    rest = b""
+    for data, last in arriving(stream):
+        cut = len(data) if last else data.rfind(b"\n") + 1
+        if cut or last:
+            if whole := rest + data[:cut]:
+                yield whole
+            rest = data[cut:]
+        else:
+            rest += data
+            see_length(rest, shown)
+
+
+def see_length(rest: bytes, shown: str) -> None:
+    """InputError where a line is too long to be one."""
+    if len(rest) > LONGEST + SIZE:
+        raise InputError(f"a line is longer than {LONGEST >> 20} MB", where=shown, hint="is it a file of this format?")
+
+
+def whole_rows(data: bytes, between: str) -> int | None:
+    """How many bytes of a text of CSV are whole rows; None where there is doubt what its rows are.
+
+    There is none where each quotation mark opens a cell, closes it, or is one of two: a mark that opens follows what
+    is between cells, and one that closes is followed by it. So which is which tells its number.
+    """
+    if b'"' not in data:
+        cut = data.rfind(b"\n") + 1
+        return None if _returns(data[:cut]) else cut
+    import numpy as np
+
+    text = np.frombuffer(b"\n" + data + b"\n", np.uint8)
+    marks: Any = np.flatnonzero(text == QUOTE)
+    opening, closing = marks[::2] - 1, marks[1::2] + 1
+    ends = [LINE, ord(between), QUOTE]
+    if not (np.isin(text[opening], ends).all() and np.isin(text[closing], [*ends, RETURN]).all()):
+        return None
+    cut = data.rfind(b"\n") + 1
+    while cut and (before := int(np.searchsorted(marks, cut))) % 2:
+        cut = data.rfind(b"\n", 0, int(marks[before - 1]) - 1) + 1
+    return None if _returns(data[:cut]) else cut
+
+
+def _returns(data: bytes) -> bool:
+    """Whether lines end otherwise than others do, which cells might, too."""
+    return b"\0" in data or (b"\r" in data and data.replace(b"\r\n", b"").count(b"\r") > 0)
+
+
+def is_text(data: bytes) -> bool:
+    """Whether these are characters of UTF-8."""
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False

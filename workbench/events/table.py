@@ -1,0 +1,67 @@
+"""The table of formats: everything that speaks of several of them reads it.
+
+The rule of this module: a format is one file in `events/formats`, or in the folder `formats` of an extension, with a
+`ROW`. Rows are read to show help, so a row imports its reader and its writer when they are asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from workbench.errors import InputError, did_you_mean
+from workbench.extensions import rows
+
+if TYPE_CHECKING:
+    from workbench.events.rows import RowReader, RowWriter
+
+PYARROW = {"pyarrow": "pip install 'workbench[lab]'"}
+
+
+@dataclass(frozen=True)
+class FormatRow:
+    """One format of logs.
+
+    Parameters
+    ----------
+    name, what: what it is called, and what stands in it, in a line.
+    endings: what names of such files end with, before what names compressed ones.
+    reader, writer: make them, as `RowReader` and `RowWriter` are made.
+    begins: whether a file that begins with these bytes may be one; the last row that says so has it.
+    piped: whether it can be read from a pipe and written to one.
+    text: whether people can read it; other formats are not written to a terminal.
+    needs: Python packages that it cannot do without, and how each is installed.
+    rank: its place among the others.
+    """
+
+    name: str
+    what: str
+    endings: tuple[str, ...]
+    reader: Callable[..., RowReader]
+    writer: Callable[..., RowWriter]
+    begins: Callable[[bytes], bool]
+    piped: bool = True
+    text: bool = False
+    needs: Mapping[str, str] = field(default_factory=dict)
+    rank: int = 5
+
+
+@functools.cache
+def format_rows() -> Mapping[str, FormatRow]:
+    """The formats by name, in the order in which they are shown."""
+    return rows("workbench.events.formats")
+
+
+def format_row(name: str) -> FormatRow:
+    """The format of that name; InputError with a suggestion if there is none."""
+    try:
+        return format_rows()[name]
+    except KeyError:
+        raise InputError(f"there is no format '{name}'", hint=did_you_mean(name, format_rows())) from None
+
+
+def endings(among: Iterable[str] | None = None) -> dict[str, str]:
+    """What names end with, and the formats that they tell: of all formats, or of some."""
+    return {ending: name for name in (among or format_rows()) for ending in format_row(name).endings}

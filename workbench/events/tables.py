@@ -1,0 +1,88 @@
+"""Columns of Arrow as steps: a row a step, a null where there is no event.
+
+The rule of this module: columns are taken as a whole where each cell is plainly an event or none; else it is left to
+whoever looks at the rows one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import pyarrow as pa
+
+from workbench.core.domain import Domain, Texts, Value
+from workbench.core.fields import Tuple
+from workbench.events.arrays import given_array
+from workbench.events.column_map import ColumnMap, Columns
+from workbench.events.columns import has_array
+from workbench.events.values import Words
+
+
+def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool) -> Iterator[dict[str, Value]] | None:
+    """The steps in columns; None where some cell may be no event.
+
+    Parameters
+    ----------
+    column: gives that at a position.
+    nulls: whether rows may go without some events.
+    """
+    names, lists = list(columns.inputs), list[list[Value]]()
+    for name, places in columns.inputs.items():
+        events = _events(places, columns.domains[name], column)
+        if events is None:
+            return None
+        lists.append(events)
+    if len(names) < len(columns.domains) or any(None in each for each in lists):
+        return _some(names, lists) if nulls else None
+    if len(names) == 1:
+        return ({names[0]: value} for value in lists[0])
+    if len(names) == 2:
+        left, right = names
+        return ({left: one, right: other} for one, other in zip(*lists, strict=True))
+    return (dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True))
+
+
+def _some(names: list[str], lists: list[list[Value]]) -> Iterator[dict[str, Value]]:
+    for row in zip(*lists, strict=True):
+        yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
+
+
+def _events(places: Columns, domain: Domain, column: Callable[[int], Any]) -> list[Value] | None:
+    """The events of an input, or the values of a field of one."""
+    if isinstance(places, int):
+        return _values(whole(column(places)), domain)
+    assert places is not None
+    assert isinstance(domain, Tuple)
+    parts = [_events(each, field, column) for each, field in zip(places, domain.fields, strict=True)]
+    lists = [part for part in parts if part is not None and None not in part]
+    return list(zip(*lists, strict=True)) if len(lists) == len(parts) else None
+
+
+def _values(column: Any, domain: Domain) -> list[Value] | None:
+    """The cells as values of the domain; None where some are none, or are not plain."""
+    if isinstance(domain, Words):
+        found = given_array(domain, column)
+        return None if found is None else cast("list[Value]", found.events.to_pylist())
+    text = isinstance(domain, Texts) and _is_text(column.type)
+    if not text and not (has_array(domain) and given_array(domain, column) is not None):
+        return None
+    if not pa.types.is_dictionary(column.type):
+        return cast("list[Value]", column.to_pylist())
+    known = column.dictionary.to_pylist()  # Arrow itself looks up one after the other
+    return [None if place is None else known[place] for place in column.indices.to_pylist()]
+
+
+def whole(column: Any) -> Any:
+    """A column in one piece."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or (pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type)))
+
+
+def blank(table: Any) -> bool:
+    """Whether some text is nothing but space, which is no event where cells are texts."""
+    texts = (whole(column).dictionary for column in table.columns if pa.types.is_dictionary(column.type))
+    return any(not text.strip() for each in texts for text in each.to_pylist())
