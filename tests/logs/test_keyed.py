@@ -17,8 +17,8 @@ import workbench as wb
 from tests.examples import examples
 from workbench.conformance.generate.pipelines import pipelines, traces
 from workbench.errors import InputError, Refused, WorkbenchError
-from workbench.events import csv as csv_format
-from workbench.events import parquet as parquet_format
+from workbench.events import batches
+from workbench.events import lines as text_lines
 from workbench.events.values import to_json
 from workbench.executors.compiled.execute.columns import column
 from workbench.executors.compiled.execute.executor import Compiled
@@ -173,7 +173,8 @@ def test_tables_that_grow_are_put_in_and_out():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_error_names_key_row_and_file(backend, tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_format, "SIZE", 16)
+    monkeypatch.setattr(text_lines, "SIZE", 16)
+    monkeypatch.setattr(text_lines, "FEW", 0)
     (tmp_path / "p.pipe").write_text(
         "pipeline p(x: int, y: int) -> int{ z = x + y capacity queue(z.left) = 1 capacity queue(z.right) = 1 return z }"
     )
@@ -190,8 +191,9 @@ def test_rows_without_a_key(backend, form, tmp_path, monkeypatch):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    monkeypatch.setattr(csv_format, "SIZE", 16)
-    monkeypatch.setattr(parquet_format, "LARGE", 2)
+    monkeypatch.setattr(text_lines, "SIZE", 16)
+    monkeypatch.setattr(text_lines, "FEW", 0)
+    monkeypatch.setattr(batches, "LARGE", 2)
     rows = [("a", 1), (None, None), ("b", 5), ("a", None), ("a", 2)]
 
     def log(rows):
@@ -221,7 +223,7 @@ def test_keys_of_parquet_keep_their_type(backend, patience, tmp_path, monkeypatc
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    monkeypatch.setattr(parquet_format, "LARGE", 50)
+    monkeypatch.setattr(batches, "LARGE", 50)
     monkeypatch.setattr(numbering, "PATIENCE", patience)
     random = np.random.default_rng(3)
     whole = random.integers(-(2**62), 2**62, 30)[random.integers(0, 30, 500)].tolist()
