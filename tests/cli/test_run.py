@@ -105,6 +105,19 @@ def test_no_threads_are_refused_by_all_that_have_them(workbench: Run, events: Pa
     assert f"argument --threads: '{threads}' is no positive number" in done.err
 
 
+def test_auto_says_what_runs(workbench: Run, tmp_path: Path) -> None:
+    """The compiled executor where it runs the pipeline on columns of numbers, else the reference executor."""
+    (tmp_path / "p.pipe").write_text(
+        "pipeline total(x: int) -> int { return cumulate(x, +) }\npipeline last(x: any) -> any { return trim(x, 1) }\n"
+    )
+    (tmp_path / "x.csv").write_text("x\n1\n2\n")
+    for name, backend, out in (("total", "numba", "out\n1\n3\n"), ("last", "reference", "out\n2\n")):
+        done = workbench("run", f"{tmp_path / 'p.pipe'}:{name}", "--input", tmp_path / "x.csv", "--backend", "auto")
+        assert (done.code, done.out, done.err) == (0, out, f"workbench: the {backend} backend runs it\n")
+    done = workbench("run", SQUARES, "--input", tmp_path / "x.csv", "--backend", "auto", "--fault", "lose out")
+    assert done.err.startswith("workbench: the reference backend runs it")
+
+
 @pytest.mark.parametrize("other", [["--steps"], ["--reassociate"], ["--steps", "--reassociate"]], ids=str)
 def test_keys_complain_of_the_options_that_are_given(workbench: Run, events: Path, other: list[object]) -> None:
     done = workbench("run", SQUARES, "--input", events, "--backend", "numba", "--key", "x", *other)

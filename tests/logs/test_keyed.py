@@ -101,7 +101,9 @@ def test_every_backend_gives_each_key_what_its_rows_alone_give(data, tmp_path_fa
     failed = {}
     for backend in BACKENDS:
         try:
-            wb.run_log(pipeline, folder / "in.jsonl", folder / "out.jsonl", backend=backend, key="user", with_row=True)
+            wb.run(
+                pipeline, folder / "in.jsonl", output=folder / "out.jsonl", backend=backend, key="user", with_row=True
+            )
         except Refused:
             assert backend == "numba"
             continue
@@ -180,7 +182,7 @@ def test_an_error_names_key_row_and_file(backend, tmp_path, monkeypatch):
     )
     (tmp_path / "in.csv").write_text("user,x,y\na,1,\nb,1,\na,1,1\nb,,1\na,2,\na,5,\nb,1,1\n")
     with pytest.raises(WorkbenchError, match=r"user 'a', row 5 of .*in.csv: step 2: queue 'z.left' .* overflows"):
-        wb.run_log(tmp_path / "p.pipe", tmp_path / "in.csv", tmp_path / "out.csv", backend=backend, key="user")
+        wb.run(tmp_path / "p.pipe", tmp_path / "in.csv", output=tmp_path / "out.csv", backend=backend, key="user")
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -209,12 +211,12 @@ def test_rows_without_a_key(backend, form, tmp_path, monkeypatch):
             (tmp_path / "in.jsonl").write_text("".join(json.dumps({"user": u, "x": x}) + "\n" for u, x in rows))
 
     log(rows)
-    given = (SOURCE.get("sums").pipeline, tmp_path / f"in.{form}", tmp_path / "out.csv")
-    wb.run_log(*given, backend=backend, key="user", with_row=True)
+    given = (SOURCE.get("sums").pipeline, tmp_path / f"in.{form}")
+    wb.run(*given, output=tmp_path / "out.csv", backend=backend, key="user", with_row=True)
     assert (tmp_path / "out.csv").read_text() == "user,row,out\na,1,1\nb,3,5\na,5,3\n"
     log([*rows, (None, 4), ("a", 1)])
     with pytest.raises(InputError, match="row 6 has no 'user'"):
-        wb.run_log(*given, backend=backend, key="user")
+        wb.run(*given, output=tmp_path / "out.csv", backend=backend, key="user")
 
 
 @pytest.mark.parametrize("backend", ["reference", "numba"])
@@ -230,8 +232,8 @@ def test_keys_of_parquet_keep_their_type(backend, patience, tmp_path, monkeypatc
     texts = [f"{'é' * (key % 20)}{key}" for key in whole]
     for keys in (whole, texts, [key % 2 == 0 for key in whole]):
         parquet.write_table(pa.table({"k": keys, "x": list(range(500)), "z": texts}), tmp_path / "in.parquet")
-        wb.run_log(
-            SOURCE.get("sums").pipeline, tmp_path / "in.parquet", tmp_path / "out.parquet",
+        wb.run(
+            SOURCE.get("sums").pipeline, tmp_path / "in.parquet", output=tmp_path / "out.parquet",
             backend=backend, key="k", with_row=True,
         )  # fmt: skip
         found, sums = parquet.read_table(tmp_path / "out.parquet").to_pydict(), {}
@@ -264,12 +266,12 @@ def test_names_that_clash(tmp_path):
     (tmp_path / "x.csv").write_text("user,row,x\na,1,2\n")
     named = wb.parse("pipeline p(x: int) -> row: int { return x }").get()
     with pytest.raises(InputError, match="an output of pipeline p is called 'row', as the number of the row is"):
-        wb.run_log(named, tmp_path / "x.csv", tmp_path / "y.csv", key="user", with_row=True)
+        wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", key="user", with_row=True)
     with pytest.raises(InputError, match="'row'"):
-        wb.run_log(SOURCE.get("sums"), tmp_path / "x.csv", tmp_path / "y.csv", key="row", with_row=True)
-    wb.run_log(named, tmp_path / "x.csv", tmp_path / "y.csv", key="user")
+        wb.run(SOURCE.get("sums"), tmp_path / "x.csv", output=tmp_path / "y.csv", key="row", with_row=True)
+    wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", key="user")
     with pytest.raises(InputError, match="--with-row"):
-        wb.run_log(named, tmp_path / "x.csv", tmp_path / "y.csv", with_row=True)
+        wb.run(named, tmp_path / "x.csv", output=tmp_path / "y.csv", with_row=True)
 
 
 @pytest.mark.parametrize("backend", ["reference", "numba"])

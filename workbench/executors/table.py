@@ -130,6 +130,8 @@ WITH_ROW = BackendOption("--with-row", "with --key, also the number of the row i
 KEYED = (KEY, WITH_ROW)
 NUMBA = {"numba": "pip install 'workbench[fast]'"}
 """What several backends have; `--fault` is an option of many commands."""
+AUTO = "auto"
+"""What stands for the backend that fits the program and the log."""
 
 
 @functools.cache
@@ -151,8 +153,8 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
     rows = [row for row in backend_rows().values() if row.runs]
     told = "; ".join(f"{row.name}: {row.said}" for row in rows)
     parser.add_argument(
-        "--backend", choices=[row.name for row in rows], default=rows[0].name,
-        help=f"what runs it (default: {rows[0].name}). {told}",
+        "--backend", choices=[*(row.name for row in rows), AUTO], default=rows[0].name,
+        help=f"what runs it (default: {rows[0].name}). {told}; {AUTO}: numba where it runs the program, else reference",
     )  # fmt: skip
     group = parser.add_argument_group("of some backends")
     flags: dict[str, list[tuple[BackendOption, str]]] = {}
