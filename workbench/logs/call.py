@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cas
 from workbench.core.domain import Domain, Integer, Value
 from workbench.core.program import Program
 from workbench.errors import InputError, did_you_mean
-from workbench.events.reading import Reading, Tally, reading_options
+from workbench.events.inputs import LogPath, named_files
+from workbench.events.read import told_blocks
+from workbench.events.reading import Tally, reading_options
 from workbench.events.rows import LogBlock, RowReader
 from workbench.executors.table import AUTO, Start, backend_options
 from workbench.logs import answers
@@ -49,6 +51,10 @@ class RunOptions(TypedDict, total=False):
     """Whether columns that no input needs are an error."""
     null: str
     """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error."""
+    bad_rows: str
+    """What becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to."""
+    head: int
+    """How many rows are read at most."""
     format: str
     """Of files, where their names do not tell."""
     steps: bool
@@ -80,7 +86,9 @@ class RunOptions(TypedDict, total=False):
 @overload
 def run(program: Program | Place, data: object, *, output: Place, **options: Unpack[RunOptions]) -> Path: ...
 @overload
-def run(program: Program | Place, data: Place, **options: Unpack[RunOptions]) -> RunOutputs: ...
+def run(
+    program: Program | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunOptions]
+) -> RunOutputs: ...
 @overload
 def run(
     program: Program | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunOptions]
@@ -119,7 +127,8 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
         Arrow table, batch or reader, pandas or        the same, with a row for each event of a step and
         Polars frame, DuckDB relation                  a null for no event; of a reader, a batch at a time
         a list of mappings, or any iterable of them    rows as dictionaries: a list, or as they come
-        the path of a file                             `RunOutputs`
+        the path of a file, or paths of several, a     `RunOutputs`
+        folder or a pattern: one log after the other
         =============================================  ================================================
     output: a file to write instead, in the format that its name says; it appears when it is complete.
     options: see `RunOptions`.
@@ -136,14 +145,14 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
     Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
     """
     found, start = _started(program, data, output, options)
-    if output is not None and isinstance(data, str | Path):
+    if output is not None and named_files(data):
         from workbench.logs.run import run_with
 
         run_with(found, start, options.get("integers"))
         return Path(output)
     if start.options.key is not None:
         raise InputError("logs with keys are read from a file and written to one", hint="name them: data and output=")
-    columns = not isinstance(data, Sequence | Iterator) or isinstance(data, str)
+    columns = not isinstance(data, Sequence | Iterator) or named_files(data) is not None
     if isinstance(data, Mapping):
         columns = not all(isinstance(each, list | tuple) for each in data.values())
     running = LogRun(found, start, options.get("integers"), columns=columns)
@@ -167,7 +176,7 @@ def _started(
     given = {name: value for name, value in options.items() if name not in ("columns", "integers")}
     given |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
     return load(program) if isinstance(program, str | Path) else program, Start(
-        argparse.Namespace(**{**_defaults(), **given}), say=LOG.info
+        argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info)
     )
 
 
@@ -183,20 +192,20 @@ def _defaults() -> Mapping[str, Any]:
 
 def _blocks(data: Any, running: LogRun) -> Iterator[LogBlock]:
     """The rows of the data."""
-    if isinstance(data, str | Path):
+    if named_files(data):
         return blocks_of(data, running)
-    reading, tally = Reading.of(running.start.options), Tally(LOG.info)
+    reading, tally = running.reading, running.start.tally
     reader: RowReader
     if isinstance(data, Mapping):
         reader = ArraysReader(running.program, reading, tally, data)
     elif (batches := _batches(data)) is not None:
         reader = TableReader(running.program, reading, tally, *batches)
     elif isinstance(data, Iterable):
-        tally = Tally(LOG.warning)  # a name that is misspelt is not missed in a row
+        tally.say = LOG.warning  # a name that is misspelt is not missed in a row
         reader = RowsReader(running.program, reading, tally, data)
     else:
         raise InputError(f"data is a {type(data).__name__}", hint="give a table, a frame, arrays by name, or rows")
-    return reader.blocks(cast(Any, None), "row")
+    return told_blocks(reader.blocks(cast(Any, None), "row"), "row", reading, tally)
 
 
 def _batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
@@ -221,7 +230,7 @@ def _made_by(data: Any) -> str:
 def _answered(data: Any, running: LogRun, made: Iterator[BlockOutputs]) -> Any:
     """The answer, as the data was."""
     shown, idle = running.program.ports.shown, running.start.options.steps
-    if isinstance(data, str | Path):
+    if named_files(data):
         return RunOutputs(shown, running.row.name, made, idle=idle)
     if isinstance(data, Mapping):
         lists = all(isinstance(each, list | tuple) for each in data.values())
