@@ -21,7 +21,7 @@ from workbench.conformance.generate.pipelines import traces
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END
 from workbench.errors import DomainError, InputError, Refused
-from workbench.executors.compiled.execute import text_table
+from workbench.executors.compiled.execute import text_codes
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.gpu.batch import Batch
 from workbench.executors.compiled.parallel.executor import Parallel
@@ -169,7 +169,7 @@ def test_traces() -> None:
 
 def test_texts_that_nothing_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the state are not, and what was given before can still be read."""
-    monkeypatch.setattr(text_table, "MOST_FORGOTTEN", 100)
+    monkeypatch.setattr(text_codes, "MOST_FORGOTTEN", 100)
     executor = Compiled(PARSED.get("names").pipeline)
     held = {f"user {i}": f"user {i}" for i in range(50)}
     first = executor.feed({"e": [(user, 1) for user in held]})["out"]
@@ -186,7 +186,7 @@ def test_texts_that_nothing_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_two_texts_with_one_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_table, "text_code", len)
+    monkeypatch.setattr(text_codes, "text_code", len)
     executor = Compiled(parsed("pipeline p(x: str) -> str { return x }"))
     executor.feed(["a", "bc"])
     with pytest.raises(DomainError, match="the texts 'a' and 'b' have the same number in compiled code"):
@@ -251,4 +251,23 @@ def test_logs(tmp_path: Path, ending: str, name: str) -> None:
         output = tmp_path / f"{backend}.{ending}"
         wb.run(f"{tmp_path / 'p.pipe'}:{name}", log, output=output, backend=backend)
         found[backend] = output.read_bytes() if ending != "parquet" else pq.read_table(output).to_pylist()
+    assert found["numba"] == found["reference"]
+
+
+@pytest.mark.parametrize("name", ["p", "slices"])
+def test_keys(tmp_path: Path, name: str) -> None:
+    """Texts that are held for each of many keys, a key that is an input itself, and tables for each key."""
+    (tmp_path / "p.pipe").write_text("""
+    function itself(x) = x
+    pipeline count(x: str) -> int { return cumulate(turn(x, 1), +) }
+    pipeline p(user: str, x: str) -> before: str, new: bool { return trim(x, 1), x != freeze(x) }
+    pipeline slices(x: str) -> map(str, int) { return slice(x, itself, count) }
+    """)
+    rows = [f"u{i * i % 37},{'' if i % 11 == 0 else f'text {i % 5}'}" for i in range(3000)]
+    (tmp_path / "log.csv").write_text("user,x\n" + "\n".join(rows) + "\n")
+    found = {}
+    for backend in ("reference", "numba"):
+        output = tmp_path / f"{backend}.jsonl"
+        wb.run(f"{tmp_path / 'p.pipe'}:{name}", tmp_path / "log.csv", output=output, backend=backend, key="user")
+        found[backend] = output.read_text()
     assert found["numba"] == found["reference"]

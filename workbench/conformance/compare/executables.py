@@ -287,14 +287,14 @@ class OnGpu(Streams):
         import numpy as np
 
         from workbench.executors.compiled.execute.columns import column, readable
-        from workbench.executors.compiled.execute.text_table import TextTable
+        from workbench.executors.compiled.execute.text_codes import TextCodes
 
         ends = bool(steps) and steps[-1] is END
         events = steps[:-1] if ends else steps
         streams, present = {}, {}
         for name, domain in self.pipeline.inputs:
             here = [name in each for each in events]
-            texts = TextTable(())
+            texts = TextCodes(())
             made = column(name, domain, [each.get(name) for each in events], here, texts)
             if made.wrong is not None:  # arrays hold words of 64 bits
                 raise made.wrong[1]

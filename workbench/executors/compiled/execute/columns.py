@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from workbench.executors.compiled.execute.text_table import TextTable
+    from workbench.executors.compiled.execute.text_codes import TextCodes
 
 
 class Column(NamedTuple):
@@ -40,6 +40,11 @@ class Column(NamedTuple):
     fields: tuple[Any, ...]
     present: Any
     wrong: tuple[int, DomainError] | None
+
+    def part(self, places: Any) -> Column:
+        """Those of these steps, before which nothing is wrong."""
+        present = None if self.present is None else self.present[places]
+        return Column(tuple(field[places] for field in self.fields), present, None)
 
 
 def dtype(domain: Domain) -> Any:
@@ -87,6 +92,18 @@ def readable(domains: Sequence[Domain], arrays: Sequence[Any], texts: Callable[[
     return tuple(texts(array) if isinstance(domain, Texts) else array for domain, array in pairs)
 
 
+def joined_arrays(arrays: Sequence[Any]) -> Any:
+    """Arrays one after the other."""
+    if not isinstance(arrays[0], TextColumn):
+        return np.concatenate(arrays)
+    places: dict[str, int] = {}
+    numbers = [
+        np.array([*(places.setdefault(text, len(places)) for text in each.texts), 0], np.int64)[each.numbers]
+        for each in arrays
+    ]
+    return TextColumn(np.concatenate(numbers), list(places))
+
+
 def always(count: int) -> Any:
     """That there is an event in each of so many steps."""
     return np.ones(count, np.bool_)
@@ -98,19 +115,25 @@ def silent(domain: Domain, count: int) -> Column:
     return Column(fields, np.zeros(count, np.bool_), None)
 
 
-def column(name: str, domain: Domain, events: Any, present: Any, texts: TextTable) -> Column:
+def column(
+    name: str, domain: Domain, events: Any, present: Any = None, texts: TextCodes | None = None
+) -> Column:  # fmt: skip
     """The column of an input.
 
     Parameters
     ----------
     events: an array; a tuple of arrays for a tuple or record; or a sequence of Python values.
     present: an array of bools, an entry per event; None where there always is one.
-    texts: is told of all that come.
+    texts: is told of all that come; None where it does not matter what is told.
 
     Raises
     ------
     InputError: an array of a type that does not fit the domain, or of another length than `present`; or no stream.
     """
+    if texts is None:
+        from workbench.executors.compiled.execute.text_codes import TextCodes
+
+        texts = TextCodes(())
     present = None if present is None else np.ascontiguousarray(present, np.bool_)
     parts = [part for _, part in scalars(domain)]
     arrays = [events] if isinstance(events, (np.ndarray, TextColumn)) else _flat(events)
@@ -133,7 +156,7 @@ def _flat(events: Any) -> Any:
     return events
 
 
-def _codes(array: Any, present: Any, texts: TextTable) -> Any:
+def _codes(array: Any, present: Any, texts: TextCodes) -> Any:
     """What compiled code has for texts in an array; None where others are in it, too."""
     if not isinstance(array, TextColumn):
         if array.dtype.kind not in "UOT":
@@ -154,7 +177,7 @@ def _check_present(name: str, count: int, present: Any) -> None:
 
 
 def _of_arrays(
-    name: str, domain: Domain, parts: list[Domain], arrays: list[Any], present: Any, texts: TextTable
+    name: str, domain: Domain, parts: list[Domain], arrays: list[Any], present: Any, texts: TextCodes
 ) -> Column:
     fields: list[Any] = []
     wrong: list[tuple[int, DomainError]] = []
@@ -209,7 +232,7 @@ def _not_a_value(name: str, domain: Domain, value: Value) -> DomainError:
 
 
 def _of_values(
-    name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any, texts: TextTable
+    name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any, texts: TextCodes
 ) -> Column:
     there = events if present is None else [v if p else domain.default for v, p in zip(events, present, strict=True)]
     arrays = arrays_of(domain, there)
@@ -275,6 +298,10 @@ class OutputColumn:
         """What a loop has written, with the step of each row of the fields."""
         own = _own_changes(domain, fields)
         return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
+
+    def moved(self, step: int) -> OutputColumn:
+        """The same, all of it in this step."""
+        return replace(self, steps=np.full(len(self), step))
 
     def __repr__(self) -> str:
         return f"<{len(self)} events of {self.domain}>"

@@ -103,10 +103,10 @@ class Compiled(Stepping):
     def _take(self, system: System) -> None:
         """Run this system of the pipeline from now on, from its initial state."""
         from workbench.executors.compiled.execute.state import LoopArrays
-        from workbench.executors.compiled.execute.text_table import TextTable
+        from workbench.executors.compiled.execute.text_codes import TextCodes
 
         form = shape(system)
-        texts = self.__dict__.setdefault("texts", TextTable(texts_in(system)))
+        texts = self.__dict__.setdefault("texts", TextCodes(texts_in(system)))
         state = LoopArrays(system, form, texts)
         state.reset()
         for name in ("_steady", "_observer", "_row_observers"):

@@ -17,7 +17,7 @@ from workbench.ir.system import Pipe, System
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.state import LoopArrays
-    from workbench.executors.compiled.execute.text_table import TextTable
+    from workbench.executors.compiled.execute.text_codes import TextCodes
 
 
 class Observer:
@@ -87,7 +87,7 @@ def shown(
     domain: Domain,
     width: int | None,
     numbers: Iterator[Any],
-    texts: TextTable,
+    texts: TextCodes,
     more: Sequence[Value] = (),
 ) -> Maybe:
     """What a pipe of this width carries, from the values of the terms that say it, and for rows of a table."""
@@ -111,5 +111,5 @@ def encode_any(domain: Domain, value: Value) -> Any:
 
 
 def decode_any(domain: Domain, number: Any) -> Value:
-    """The value of a scalar domain that compiled code has this for; of texts, see `TextTable`."""
+    """The value of a scalar domain that compiled code has this for; of texts, see `TextCodes`."""
     return float(number) if isinstance(domain, Reals) else decode(domain, number)

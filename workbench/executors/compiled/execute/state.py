@@ -20,7 +20,7 @@ from workbench.executors.compiled.code.loop import Shape
 from workbench.executors.compiled.code.plain import copies
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.observe import encode_any
-from workbench.executors.compiled.execute.text_table import TextTable
+from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.lower import tables
 from workbench.ir.ring import most_waited
 from workbench.ir.system import System
@@ -48,7 +48,7 @@ class EndlessQueue(NamedTuple):
 class LoopArrays:
     """The arrays of the loops of a system: whole numbers, floats, and the memories."""
 
-    def __init__(self, system: System, form: Shape, texts: TextTable) -> None:
+    def __init__(self, system: System, form: Shape, texts: TextCodes) -> None:
         self.system, self.form, self.texts = system, form, texts
         self.arrays = [
             columns.empty(len(form.whole)),

@@ -20,7 +20,7 @@ from workbench.ir.system import Pipe, System
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.columns import OutputColumn
     from workbench.executors.compiled.execute.state import LoopArrays
-    from workbench.executors.compiled.execute.text_table import TextTable
+    from workbench.executors.compiled.execute.text_codes import TextCodes
 
 BLOCK = 1 << 18
 """Steps of which Python values are turned into columns at a time."""
@@ -36,7 +36,7 @@ class Stepping:
     steps: int
     _columns: Any
     _state: LoopArrays
-    texts: TextTable
+    texts: TextCodes
     feed: Callable[..., dict[str, OutputColumn]]
     fed: Callable[..., dict[str, OutputColumn]]
     finish: Callable[..., dict[str, OutputColumn]]

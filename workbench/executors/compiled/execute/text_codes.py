@@ -25,7 +25,7 @@ FEW = 256
 """So many numbers are looked up without a library."""
 
 
-class TextTable:
+class TextCodes:
     """Texts by their numbers.
 
     Parameters
@@ -37,6 +37,8 @@ class TextTable:
         self._constants = ("", *constants)
         self._texts: dict[int, str] = {}
         self._limit = MOST_FORGOTTEN
+        self.lasting = False
+        """Whether none is ever forgotten, since they may be in states that lie elsewhere."""
         self.put(self._constants)
 
     def __len__(self) -> int:
@@ -92,7 +94,7 @@ class TextTable:
 
     def forget(self, arrays: Callable[[], Sequence[Any]]) -> None:
         """Forget texts that are no constants and not in these arrays, from time to time."""
-        if len(self._texts) <= self._limit:
+        if self.lasting or len(self._texts) <= self._limit:
             return
         kept = self.held(arrays())
         self._texts = {}
