@@ -6,18 +6,18 @@ begins a declaration or a rule.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lark import Token, UnexpectedInput, v_args
-from lark.exceptions import VisitError
+from lark import Token, Tree, UnexpectedInput
 from lark.tree import Meta
-from lark.visitors import Transformer_NonRecursive
 
 from workbench.errors import InputError, LanguageError, Location, did_you_mean
 from workbench.language.depth import make_room, refuse_brackets, refuse_depth
@@ -86,7 +86,20 @@ def parse_rules(text: str, file: str = "<text>", folder: Path | None = None) -> 
     LanguageError: it cannot be read; all mistakes of one file are told at once.
     InputError: an included file cannot be read.
     """
-    return _Reading(folder)(text, file, ())
+    with _uncollected():
+        return _Reading(folder)(text, file, ())
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Nothing that is made here is garbage yet: to look for it is half of the time of a large file."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def read_rules(path: str | Path) -> t.RuleFile:
@@ -161,10 +174,7 @@ def _items(text: str, file: str) -> list[Any]:
     findings = Findings()
     builder = _RuleBuilder(text, file, findings)
     refuse_depth(tree, builder.place)
-    try:
-        items: list[Any] = builder.transform(tree)
-    except VisitError as error:
-        raise error.orig_exc from None
+    items: list[Any] = builder.built(tree)
     findings.refuse()
     return items
 
@@ -187,21 +197,30 @@ def _statements(text: str) -> Iterator[str]:
     """Each declaration and each rule, with blank lines before it, so that its places are those in the text."""
     starts = [found.start() for found in _BEGINS.finditer(text)]
     headed = [start for i, start in enumerate(starts) if i == 0 or not _HEADING.match(text[starts[i - 1] : start])]
-    for start, end in zip(headed, [*headed[1:], len(text)], strict=True):
+    for start, end in pairwise([*headed, len(text)]):
         yield "\n" * text.count("\n", 0, start) + text[start:end]
 
 
-@v_args(meta=True)
-class _RuleBuilder(Transformer_NonRecursive[Token, Any]):
+class _RuleBuilder:
     """What rules of the grammar stand for: a row of `_RULES`, or a method for what takes more than a line."""
 
     def __init__(self, text: str, file: str, findings: Findings) -> None:
-        super().__init__()
         self._file, self._findings = file, findings
         self._lines = text.splitlines()
 
-    def __default__(self, data: Token, children: list[Any], meta: Meta) -> Any:
-        return _RULES[data](children, meta, self.place)
+    def built(self, tree: Tree[Token]) -> Any:
+        """What a tree stands for, its leaves first."""
+        parts = [tree]
+        for part in parts:
+            parts += [child for child in reversed(part.children) if isinstance(child, Tree)]
+        made: dict[int, Any] = {}
+        for part in reversed(parts):
+            children = [made.pop(id(child)) if isinstance(child, Tree) else child for child in part.children]
+            if method := getattr(self, part.data, None):
+                made[id(part)] = method(part.meta, children)
+            else:
+                made[id(part)] = _RULES[part.data](children, part.meta, self.place)
+        return made[id(tree)]
 
     def place(self, item: Token | Meta) -> Location:
         line, column = getattr(item, "line", None) or 1, getattr(item, "column", None) or 1
