@@ -58,6 +58,7 @@ AT_MODULE_LEVEL = {
     ("events/arrays.py", "numpy"),
     ("events/arrays.py", "pyarrow"),
     ("events/tables.py", "pyarrow"),
+    ("events/texts.py", "pyarrow"),
     ("executors/compiled/gpu/parallel.py", "numpy"),
     ("executors/compiled/execute/columns.py", "numpy"),
     ("executors/compiled/gpu/cuda.py", "numba"),

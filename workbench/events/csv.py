@@ -14,7 +14,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from workbench.core.domain import Bool, Domain, Enum, Integer, Integers, Range, Reals, Value
+from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
@@ -28,6 +28,8 @@ from workbench.events.values import UnreadableError, from_text, short, to_text
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
+WRITTEN = 1 << 14
+"""Rows that are written at a time."""
 FAR = 1 << 63
 """Beyond this, numbers may have more digits than can be written."""
 
@@ -157,7 +159,8 @@ class CsvReader(RowReader):
 
         assert self.columns is not None
         types = {str(i): arrow_type(domain) for i, domain in self.columns.used.items()}
-        if pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
+        letters = b"x" in lines or b"X" in lines  # which are found sooner
+        if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
             return None
         texts = pa.dictionary(pa.int32(), pa.string())
         quoted = b'"' in lines
@@ -260,23 +263,33 @@ class CsvWriter(RowWriter):
         else:  # a row with one empty cell: csv would write "" there, which reads as a text
             self.stream.write("\n")
 
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        if self.idle or len(self._texts) > 1:
+            super().write(outputs)
+            return
+        ((name, text),) = self._texts.items()
+        for value in outputs[name]:
+            self.end()
+            self.csv.writerow((text(value),))
+
     def table(self, table: Any) -> None:
+        from workbench.events.tables import whole
+        from workbench.events.texts import cell_texts
+
+        raw = getattr(self.stream, "buffer", None)
+        columns = [cell_texts(whole(column), self.between) for column in table.columns]
+        if raw is None or any(column is None for column in columns):
+            super().table(table)
+            return
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        raw = getattr(self.stream, "buffer", None)
-        if raw is None or any(isinstance(domain, Enum) for domain in self.domains.values()):
-            super().table(table)
-            return
-        for i, column in enumerate(table.columns):
-            if pa.types.is_floating(column.type):  # Arrow writes other digits than Python
-                cells = [None if value is None else repr(value) for value in column.to_pylist()]
-                table = table.set_column(i, table.column_names[i], pa.array(cells, pa.string()))
         self.end()
         self.stream.flush()
-        arrow.write_csv(
-            table, raw, arrow.WriteOptions(include_header=False, quoting_style="none", delimiter=self.between)
+        options = arrow.WriteOptions(
+            include_header=False, quoting_style="none", delimiter=self.between, batch_size=WRITTEN
         )
+        arrow.write_csv(pa.table(columns, table.column_names), raw, options)
 
 
 class TsvWriter(CsvWriter):

@@ -150,6 +150,17 @@ def read_line(line: str) -> Any:
 class JsonWriter(RowWriter):
     """An object a line."""
 
+    def table(self, table: Any) -> None:
+        from workbench.events.texts import json_lines, written
+
+        raw = getattr(self.stream, "buffer", None)
+        lines = None if raw is None else json_lines(table)
+        if raw is None or lines is None:
+            super().table(table)
+            return
+        self.stream.flush()
+        raw.write(written(lines))
+
     def row(self, events: Mapping[str, Value]) -> None:
         found = {name: to_json(events[name], domain) for name, domain in self.domains.items() if name in events}
         self.stream.write(dump_json(found) + "\n")

@@ -185,7 +185,7 @@ def _outputs(
         return
     several = None if struck else getattr(backend, "records", None)
     if not several and not struck and hasattr(backend, "emitted"):
-        yield from map(backend.emitted, events)
+        yield from backend.emitted(events)
         return
     for record in several(events) if several else map(backend.step, events):
         yield record.outputs
