@@ -30,6 +30,10 @@ from workbench.rules.older import Defining, OlderAggregate, translated
 SOURCE = Path(__file__).with_name("tesla.lark")
 MOST = 20
 """The most mistakes in the grammar that are told at once."""
+MOST_DIGITS = 4300
+"""Of a whole number: what Python reads and shows."""
+LONGEST_DURATION = 30
+"""The most digits of a duration, before and behind the point: it is reckoned exactly."""
 _BEGINS = re.compile(r"^[ \t]*(?:declare|include|rule|Rule|from|define)\b", re.MULTILINE)
 _HEADING = re.compile(r"[ \t]*[Rr]ule\s+\w+[ \t]*:?\s*$")
 
@@ -245,7 +249,7 @@ class _RuleBuilder:
     def declaration(self, meta: Meta, children: list[Any]) -> t.Declaration:
         _, fact, name, *rest = children
         attributes = _of(rest, t.Attribute)
-        number = next((int(each) for each in rest if isinstance(each, Token) and each.type == "INT"), None)
+        number = next((_whole(each, self.place) for each in rest if _is(each, "INT")), None)
         return t.Declaration(
             str(name), attributes, fact is not None, number, self._comment_above(meta.line), where=self.place(name)
         )
@@ -283,7 +287,7 @@ class _RuleBuilder:
                     )
                 )
         where = next((each for each in rest if isinstance(each, _Where)), _Where(()))
-        limit = next((int(each) for each in rest if isinstance(each, Token) and each.type == "INT"), None)
+        limit = next((_whole(each, self.place) for each in rest if _is(each, "INT")), None)
         consumed = next((each for each in rest if isinstance(each, _Consumed)), _Consumed(()))
         parts = [each.new if isinstance(each, OlderAggregate) else each for each in rest]
         return _Emitting(
@@ -405,6 +409,21 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _At = Callable[[Any], Location]
 
 
+def _whole(digits: Token, at: _At) -> int:
+    if len(digits) > MOST_DIGITS:
+        hint = f"{MOST_DIGITS} digits at most are read"
+        raise LanguageError(f"a number of {len(digits)} digits", where=at(digits), hint=hint)
+    return int(digits)
+
+
+def _amount(digits: Token, at: _At) -> Decimal:
+    amount = Decimal(str(digits))
+    if amount and abs(amount.adjusted()) > LONGEST_DURATION:
+        hint = f"durations lie between 1e-{LONGEST_DURATION} and 1e{LONGEST_DURATION}; or write within forever"
+        raise LanguageError(f"no clock measures {digits[:40]}", where=at(digits), hint=hint)
+    return amount
+
+
 _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "heading": lambda c, *_: c[1],
     "where": lambda c, *_: _Where(c[1:]),
@@ -421,10 +440,10 @@ _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "ordering": lambda c, *_: _Ordering(each for each in c if isinstance(each, t.OrderedBy)),
     "order": lambda c, _, at: t.OrderedBy(str(c[0]), c[1] == "desc", where=at(c[0])),
     "between": lambda c, meta, at: t.BetweenWindow(str(c[1]), str(c[3]), where=at(meta)),
-    "duration": lambda c, meta, at: t.Duration(Decimal(str(c[0])), str(c[1] or "").rstrip("."), where=at(meta)),
+    "duration": lambda c, meta, at: t.Duration(_amount(c[0], at), str(c[1] or "").rstrip("."), where=at(meta)),
     "named": lambda c, *_: replace(c[2], parameter=str(c[0])[1:]),
     # expressions
-    "integer": lambda c, meta, at: t.Literal(int(c[0]), where=at(meta)),
+    "integer": lambda c, meta, at: t.Literal(_whole(c[0], at), where=at(meta)),
     "real": lambda c, meta, at: t.Literal(float(c[0]), where=at(meta)),
     "text": lambda c, meta, at: t.Literal(str(c[0])[1:-1], where=at(meta)),
     "true": lambda _, meta, at: t.Literal(True, where=at(meta)),
