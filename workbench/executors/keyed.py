@@ -12,7 +12,6 @@ from workbench.core.domain import Value
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.executors.compiled.execute.executor import Compiled
     from workbench.executors.reference.executor import Reference
 
 
@@ -30,9 +29,9 @@ class KeyedOutputs(NamedTuple):
 
 
 class KeyedColumns(Protocol):
-    """A run for each key that takes rows as columns; `one` makes the columns."""
+    """A run for each key that takes rows as columns; `one` is the compiled executor, which knows their texts."""
 
-    one: Compiled
+    one: Any
 
     def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
         """Some rows: the i-th is a step of key `codes[i]`, and there are `count` keys by now."""
