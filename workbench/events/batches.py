@@ -41,7 +41,7 @@ def batches_of(name: str, where: str) -> Iterator[None]:
         raise InputError(f"{name} needs pyarrow, which is not installed", where=where, hint=hint) from error
     try:
         yield
-    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
         text = str(error).strip() or type(error).__name__
