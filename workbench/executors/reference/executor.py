@@ -19,7 +19,8 @@ from workbench.executors.pending import Done, Pending
 from workbench.executors.reference.cell import ABSENT
 from workbench.executors.reference.network import Network
 from workbench.executors.reference.pull import Pull
-from workbench.executors.snapshot import HINT, fingerprint, from_text, opened, sealed, to_text
+from workbench.executors.snapshot import HINT, fingerprint, from_text, to_text
+from workbench.stored import opened, sealed
 
 
 class Reference(Network):
