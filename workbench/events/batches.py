@@ -67,7 +67,11 @@ class BatchReader(RowReader):
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         for first, columns in self._batches(lines, shown):
-            yield LogBlock(partial(self._steps, first, columns, shown), partial(self._arrays, columns))
+            yield LogBlock(
+                partial(self._steps, first, columns, shown),
+                partial(self._arrays, columns),
+                partial(self.lists_of, columns.__getitem__),
+            )
 
     def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
         steps = self.steps_of(columns.__getitem__) if self.flat else None
@@ -155,6 +159,15 @@ class BatchWriter(RowWriter):
     @abstractmethod
     def target(self, file: IO[bytes], schema: Any) -> Any:
         """What has `write_table` and `close`."""
+
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        name, values = next(iter(outputs.items()), ("", ()))
+        if len(self.domains) > 1 or len(values) < BATCH:
+            super().write(outputs)
+            return
+        import pyarrow as pa
+
+        self.table(pa.table([to_column(self.domains[name], values, f"output '{name}'")], schema=self._schema))
 
     def row(self, events: Mapping[str, Value]) -> None:
         self._rows.append(events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
@@ -11,7 +12,7 @@ from workbench.events.batches import LARGE, BatchReader, BatchWriter
 BUFFER = 1 << 20
 """Bytes of a column that are read at a time."""
 LARGEST, DENSEST = 1 << 28, 15_000
-"""A column of more bytes than this in a row group that are so many times fewer in the file lies in a few vast pages."""
+"""A row group of more bytes than this that are so many times fewer in the file lies in a few vast pages."""
 
 
 class ParquetReader(BatchReader):
@@ -24,15 +25,12 @@ class ParquetReader(BatchReader):
 
         # what pyarrow would read ahead it would keep to the end
         found = parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
+        packed = file.seek(0, io.SEEK_END)
         for number in range(found.metadata.num_row_groups):
-            group = found.metadata.row_group(number)
-            for column in map(group.column, range(group.num_columns)):
-                unpacked, packed = column.total_uncompressed_size, column.total_compressed_size
-                if unpacked > LARGEST and unpacked > DENSEST * packed:
-                    what = (
-                        f"'{column.path_in_schema}' in row group {number} has {packed} bytes, and {unpacked} unpacked"
-                    )
-                    raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
+            unpacked = found.metadata.row_group(number).total_byte_size
+            if unpacked > LARGEST and unpacked > DENSEST * packed:
+                what = f"row group {number} has {unpacked} bytes, and the file {packed}"
+                raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
         return found.schema_arrow, lambda names: found.iter_batches(batch_size=LARGE, columns=names, use_threads=False)
 
 
