@@ -188,12 +188,13 @@ class BatchWriter(RowWriter):
         import pyarrow as pa
 
         rows, self._rows = self._rows, []
+        if not rows:
+            return
         columns = [
             to_column(domain, [row.get(name) for row in rows], f"output '{name}'")
             for name, domain in self.domains.items()
         ]
-        if rows:
-            self._writer.write_table(pa.table(columns, schema=self._schema))
+        self._writer.write_table(pa.table(columns, schema=self._schema))
 
     def table(self, table: Any) -> None:
         self.end()
