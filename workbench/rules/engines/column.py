@@ -1,0 +1,102 @@
+"""Columns: the events that a predicate may select, in their order.
+
+The rule of this module: a column holds pointers to events that are stored once, and forgets from its old end. Where
+equations tell which events fit, those with one key are a column of their own inside it.
+
+Source: Cugola and Margara, 4.2 and 5.2.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Any
+
+from workbench.rules.occurrence import Occurrence
+
+SMALL = 32
+"""A list is not made shorter for less."""
+
+
+class EventColumn:
+    """Events in the order of their numbers, and so of their times.
+
+    Attributes
+    ----------
+    times, numbers, events: side by side; what lies before `start` is forgotten.
+    """
+
+    __slots__ = ("events", "numbers", "start", "times")
+
+    def __init__(self) -> None:
+        self.times: list[int] = []
+        self.numbers: list[int] = []
+        self.events: list[Occurrence] = []
+        self.start = 0
+
+    def __len__(self) -> int:
+        return len(self.events) - self.start
+
+    def __iter__(self) -> Iterator[Occurrence]:
+        return iter(self.events[self.start :])
+
+    def add(self, event: Occurrence) -> None:
+        """Add an event that is later than all others."""
+        self.times.append(event.time)
+        self.numbers.append(event.number)
+        self.events.append(event)
+
+    def forget(self, count: int) -> None:
+        """Forget the oldest ones."""
+        self.start += count
+        if self.start > SMALL and 2 * self.start > len(self.events):
+            for each in (self.times, self.numbers, self.events):
+                del each[: self.start]
+            self.start = 0
+
+    def first_from(self, time: int) -> int:
+        """The place of the first event at this time or later."""
+        return bisect_left(self.times, time, self.start)
+
+    def first_number(self, number: int) -> int:
+        """The place of the first event with this number or a later one."""
+        return bisect_left(self.numbers, number, self.start)
+
+
+class KeyedColumn(EventColumn):
+    """A column with the columns of each key inside it.
+
+    Attributes
+    ----------
+    of_key: key to its column; a key without events has none.
+    """
+
+    __slots__ = ("keys", "of_key")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys: list[Any] = []
+        self.of_key: dict[Any, EventColumn] = {}
+
+    def add_under(self, key: Any, event: Occurrence) -> None:
+        """Add an event that is later than all others."""
+        self.add(event)
+        self.keys.append(key)
+        found = self.of_key.get(key)
+        if found is None:
+            found = self.of_key[key] = EventColumn()
+        found.add(event)
+
+    def forget(self, count: int) -> None:
+        for key in self.keys[self.start : self.start + count]:
+            found = self.of_key[key]
+            found.forget(1)
+            if not len(found):
+                del self.of_key[key]
+        before = len(self.events)
+        super().forget(count)
+        del self.keys[: before - len(self.events)]
+
+
+EMPTY = EventColumn()
+"""The column of a key without events."""
