@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
+from workbench.cli.rule_runs import refuse_rule_options, rule_options, run_rule_set
 from workbench.events.reading import reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
@@ -34,11 +35,17 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.domain_options(parser, n=None)
     parser.register("type", "positive", o.positive)
     reading_options(parser)
+    rule_options(parser)
     backend_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
+    if o.is_rules(args.file):
+        rules = o.program(args.file, args.param, args.fault)
+        run_rule_set(rules, Start(args, say=lambda text: print(f"workbench: {text}", file=sys.stderr)))
+        return 0
+    refuse_rule_options(args)
     pipeline, integers = o.load(args.file, args.param, args.fault).pipeline, _integers(args)
     from workbench.cli.progress import Progress
     from workbench.logs.run import run_with

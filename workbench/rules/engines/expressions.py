@@ -240,9 +240,7 @@ def _foreign(expression: t.Expression, own: set[str]) -> bool:
     )
 
 
-def _equation(
-    constraint: t.Expression, own: set[str], assigned: set[str]
-) -> tuple[t.Expression, t.Expression] | None:
+def _equation(constraint: t.Expression, own: set[str], assigned: set[str]) -> tuple[t.Expression, t.Expression] | None:
     """A side that an event of its own tells, and one that it has nothing to do with."""
     if not (isinstance(constraint, t.Operation) and constraint.operator == "=="):
         return None

@@ -167,7 +167,9 @@ class RulePlan:
     @cached_property
     def event_slots(self) -> tuple[int, ...]:
         """The slots of a match that hold events."""
-        return tuple(step.slot for step in self.steps if not step.fact and step.policy is not None and step.policy.binds)
+        return tuple(
+            step.slot for step in self.steps if not step.fact and step.policy is not None and step.policy.binds
+        )
 
     @cached_property
     def consumed_slots(self) -> tuple[int, ...]:
