@@ -1,9 +1,9 @@
 """Pictures of rules, by graphviz.
 
 A rule is a cluster in which time flows from left to right: what is looked for on the left, the trigger right of it,
-what is emitted behind it. Arrows are windows, from the event at which one begins to what is looked for in it, back in time;
-dashed lines are parameters, from where they are bound to where they are used. Between clusters, events that one rule
-emits lead to the predicates of others that they may satisfy.
+what is emitted behind it. Arrows are windows, from the event at which one begins to what is looked for in it, back in
+time; dashed lines are parameters, from where they are bound to where they are used. Between clusters, events that one
+rule emits lead to the predicates of others that they may satisfy.
 """
 
 from __future__ import annotations
