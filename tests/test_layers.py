@@ -48,6 +48,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
+    "rules/engines": {"cdp": set(), "backends": {"cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
@@ -58,6 +59,7 @@ AT_MODULE_LEVEL = {
     ("events/arrays.py", "numpy"),
     ("events/arrays.py", "pyarrow"),
     ("events/tables.py", "pyarrow"),
+    ("events/texts.py", "pyarrow"),
     ("executors/compiled/gpu/parallel.py", "numpy"),
     ("executors/compiled/execute/columns.py", "numpy"),
     ("executors/compiled/gpu/cuda.py", "numba"),

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         read_file as read_file,
     )
     from workbench.language.faults import faultless as faultless, faulty as faulty
-    from workbench.logs.run import run_log as run_log
+    from workbench.logs.call import RunOptions as RunOptions, RunOutputs as RunOutputs, run as run
     from workbench.processors.apply import ApplyFunction as ApplyFunction
     from workbench.processors.cast import Cast as Cast
     from workbench.processors.count_decimate import CountDecimate as CountDecimate

@@ -146,14 +146,6 @@ class Overflow(_OfQueue, RuntimeError):
     """
 
 
-class EndlessCascade(WorkbenchError, RuntimeError):
-    """Rules went on triggering each other after one event; `rules` are the names of those in the circle."""
-
-    def __init__(self, what: str, *, where: Location | str = "", hint: str = "", rules: tuple[str, ...] = ()) -> None:
-        self.rules = rules
-        super().__init__(what, where=where, hint=hint)
-
-
 class InputError(WorkbenchError, ValueError):
     """Input data (a row of a CSV file, a JSON line) cannot be read as the events it should hold."""
 

@@ -121,22 +121,23 @@ def test_nulls_can_be_errors(form, backend, tmp_path):
     path = written(tmp_path, form, {"x": [1, 2, 3], "y": [1, None, 3]})
     row = 3 if form == "csv" else 2
     with pytest.raises(InputError, match=rf"log\.{form}:{row}: 'y' is empty[\s\S]*--null error"):
-        wb.run_log(pipeline, path, tmp_path / "out.csv", backend=backend, null="error")
+        wb.run(pipeline, path, output=tmp_path / "out.csv", backend=backend, null="error")
     assert not (tmp_path / "out.csv").exists()
-    wb.run_log(pipeline, path, tmp_path / "out.csv", backend=backend)
+    wb.run(pipeline, path, output=tmp_path / "out.csv", backend=backend)
     assert (tmp_path / "out.csv").read_text() == "a,b\n1,1\n2,\n3,3\n"
 
 
 def test_options_of_python(tmp_path):
     pipeline = wb.parse("pipeline p(x: int) -> int { return x }").get().pipeline
     path = written(tmp_path, "csv", {"temp": [3, 4]})
-    for column in ({"x": "temp"}, ["x=temp"], "x=temp"):
-        assert wb.run_log(pipeline, path, column=column) == {"out": [3, 4]}
+    given: tuple[dict[str, str] | list[str] | str, ...] = ({"x": "temp"}, ["x=temp"], "x=temp")
+    for column in given:
+        assert wb.run(pipeline, path, columns=column).to_dict() == {"out": [3, 4]}
     for wrong, message in (("x", "expected INPUT=COLUMN"), (["x=a", "x=b"], "says twice")):
         with pytest.raises(InputError, match=message):
-            wb.run_log(pipeline, path, column=wrong)
+            wb.run(pipeline, path, columns=wrong)
     with pytest.raises(InputError, match=r"no meaning 'eror'[\s\S]*did you mean 'error'"):
-        wb.run_log(pipeline, path, null="eror")
+        wb.run(pipeline, path, null="eror")
 
 
 def test_keys_of_json_come_and_go(tmp_path):

@@ -41,7 +41,7 @@ CELLS = st.sampled_from([*"0123456789", "", "-1", " 7 ", "007"])
 def ran(name: str, source: str, target: str, backend: str) -> str | bytes:
     """What is written, or the error."""
     try:
-        wb.run_log(SOURCE.get(name).pipeline, source, target, backend=backend)
+        wb.run(SOURCE.get(name).pipeline, source, output=target, backend=backend)
     except WorkbenchError as error:
         return error.what
     with open(target, "rb") as file:
@@ -78,7 +78,8 @@ def test_parquet(name, tmp_path, monkeypatch):
         pa.table({"y": ys, "x": [i % 7 if i % 3 else None for i in range(30)]}), tmp_path / "in.parquet"
     )
     for backend in ("numba", "reference"):
-        wb.run_log(SOURCE.get(name).pipeline, tmp_path / "in.parquet", tmp_path / f"{backend}.parquet", backend=backend)
+        target = tmp_path / f"{backend}.parquet"
+        wb.run(SOURCE.get(name).pipeline, tmp_path / "in.parquet", output=target, backend=backend)
     one, other = (parquet.read_table(tmp_path / f"{backend}.parquet") for backend in ("numba", "reference"))
     assert one.equals(other)
     assert one.num_rows > 0
@@ -89,5 +90,5 @@ def test_columns_are_what_is_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(lines_of, "FEW", 0)
     monkeypatch.setattr(csv_format.CsvReader, "_steps", lambda *_: pytest.fail("row by row"))
     (tmp_path / "in.csv").write_text("x,y\n1,2\n,3\n5,\n")
-    wb.run_log(SOURCE.get("several").pipeline, tmp_path / "in.csv", tmp_path / "out.csv", backend="numba")
+    wb.run(SOURCE.get("several").pipeline, tmp_path / "in.csv", output=tmp_path / "out.csv", backend="numba")
     assert (tmp_path / "out.csv").read_text() == "a,b,c,d\n1,true,0.1,high\n1,,,\n,true,,high\n5,,0.5,\n5,,,\n"

@@ -2,7 +2,12 @@
 
 from collections.abc import Iterator
 
+import pytest
+
+from workbench.errors import InputError
 from workbench.rules.check import rules
+from workbench.rules.engines.engine import EngineSettings
+from workbench.rules.engines.table import rule_engine
 from workbench.rules.meaning import meaning
 from workbench.rules.occurrence import Occurrence, in_units
 from workbench.rules.rule_set import RuleSet
@@ -21,10 +26,29 @@ class Kind:
 A, B, C, Temp, Smoke = map(Kind, ("A", "B", "C", "Temp", "Smoke"))
 
 
+ENGINES = ("cdp",)
+
+
 def told(text: str | RuleSet, *events: Occurrence, unit: str | None = None, **others) -> list[tuple]:
-    """Type, time and values of the composites that a text means."""
+    """Type, time and values of the composites that a text means; all engines say the same, or fail, too."""
     made = in_units(rules(text) if isinstance(text, str) else text, unit)
-    return [(found.type, found.time, *found.values) for found in meaning(made, events, **others)]
+    try:
+        found = meaning(made, events, **others)
+    except InputError:
+        for engine in ENGINES:
+            with pytest.raises(InputError):
+                published(made, *events, engine=engine, **others)
+        raise
+    for engine in ENGINES:
+        assert repr(published(made, *events, engine=engine, **others)) == repr(list(found)), engine
+    return [(each.type, each.time, *each.values) for each in found]
+
+
+def published(made: RuleSet, *events: Occurrence, engine: str, facts=None, until=None, compat="") -> list[Occurrence]:
+    """What an engine publishes."""
+    running = rule_engine(made, engine, facts, EngineSettings(trex=compat == "trex"))
+    found = [composite for event in events for composite in running.process(event)]
+    return found if until is None else found + running.advance(until)
 
 
 def values(found: list[tuple]) -> list[tuple]:

@@ -1,5 +1,8 @@
 """What a user may write: it runs, and a strict type checker knows the type of everything in it."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, assert_type
 
 import numpy as np
@@ -69,10 +72,37 @@ def runs() -> None:
     assert_type(made["out"].events(), list[wb.Value])
 
 
+def data() -> None:
+    total = wb.load(Path(__file__).with_name("total.pipe"), faults=["lose x"])
+    assert_type(total, Loaded)
+    assert_type(wb.run(total, {"x": np.arange(3)}), dict[str, NDArray[Any]])
+    assert_type(wb.run(total, {"x": [1, None]}, backend="reference"), dict[str, list[wb.Value]])
+    assert_type(wb.run(total, [{"x": 1}]), list[dict[str, wb.Value]])
+    assert_type(wb.run(total, ({"x": i} for i in range(3))), Iterator[dict[str, wb.Value]])
+    with TemporaryDirectory() as folder:
+        written = wb.run(total, {"x": [1, 2]}, output=f"{folder}/out.csv")
+        assert_type(written, Path)
+        found = wb.run(total, written, columns={"x": "out"})
+        assert_type(found, wb.RunOutputs)
+        assert_type(list(found), list[dict[str, wb.Value]])
+        assert_type(wb.run(total, Table(found.to_arrow()), columns={"x": "out"}), Table)
+
+
+class Table:
+    """Stands for tables and frames, of which a type checker knows nothing but what they offer."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
 def mistakes() -> None:
     wb.nonsense()  # type: ignore[attr-defined]
     wb.check(kept)  # type: ignore[call-arg]
     Settings(integers="wrong")  # type: ignore[arg-type]
+    wb.run(kept, {"x": [1]}, bakend="numba")  # type: ignore[call-overload]
     wb.equivalent(kept, kept, "rougly")  # type: ignore[arg-type]
 
 
@@ -80,3 +110,4 @@ if __name__ == "__main__":
     programs()
     verdicts()
     runs()
+    data()

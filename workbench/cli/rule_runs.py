@@ -47,7 +47,7 @@ def run_rule_set(rules: Any, start: Start) -> None:
 
     if others := given(start.options, "steps", "key", "threads", "seed", "rate", "N", "integers"):
         raise InputError(f"not for rules: {others}", hint="leave it out")
-    from workbench.events.reading import Tally
     from workbench.logs.rules import run_rules
 
-    run_rules(rules, start, getattr(start, "tally", None) or Tally(start.say))
+    with start.closing:
+        run_rules(rules, start)

@@ -18,10 +18,29 @@ from workbench.events.columns import arrow_type
 
 
 class EventArray(NamedTuple):
-    """The events of one input in successive rows: an array, and where there are events; None: everywhere."""
+    """The events of one input in successive rows, and where there are events; None: everywhere.
+
+    `events` is an array, or for tuples a tuple of what their fields have.
+    """
 
     events: Any
     present: Any
+
+    @property
+    def rows(self) -> int:
+        """How many rows they are of."""
+        first = self.events
+        while isinstance(first, tuple):
+            first = first[0]
+        return len(first)
+
+    def part(self, rows: slice) -> EventArray:
+        """Those of some of the rows."""
+        return EventArray(_part(self.events, rows), None if self.present is None else self.present[rows])
+
+
+def _part(events: Any, rows: slice) -> Any:
+    return tuple(_part(each, rows) for each in events) if isinstance(events, tuple) else events[rows]
 
 
 def given_array(domain: Domain, column: Any) -> EventArray | None:

@@ -14,7 +14,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from workbench.core.domain import Bool, Domain, Enum, Integer, Integers, Range, Reals, Value
+from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
 from workbench.core.program import Ported
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
@@ -28,6 +28,8 @@ from workbench.events.values import UnreadableError, from_text, short, to_text
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
+WRITTEN = 1 << 14
+"""Rows that are written at a time."""
 FAR = 1 << 63
 """Beyond this, numbers may have more digits than can be written."""
 
@@ -35,7 +37,7 @@ FAR = 1 << 63
 class _Rows(NamedTuple):
     """Rows that are found in a text."""
 
-    rows: list[tuple[int, list[str]]]
+    rows: list[tuple[int, list[str] | InputError]]
     """With the number of the line in which each ends."""
     lines: int
     used: int
@@ -49,16 +51,42 @@ class CsvReader(RowReader):
 
     between = ","
 
-    def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """As in every format; `first` lines of the file come before these."""
-        found = csv.reader(lines, strict=True, delimiter=self.between)
-        try:
-            for row in found:
-                number = first + found.line_num
-                if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
-                    yield number, row
-        except csv.Error as error:
-            raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{first + found.line_num}") from error
+    _texts: dict[int, str]
+    """The rows by their numbers, as they stand in the file, where bad ones may be kept."""
+
+    def rows(
+        self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
+    ) -> Iterator[tuple[int, list[str] | InputError]]:
+        """As in every format; an error stands for a row that is none.
+
+        Parameters
+        ----------
+        first: how many lines of the file come before these.
+        whole: whether nothing comes after them.
+        """
+        kept = None if self.reading.bad_rows == "error" else KeptLines(lines)
+        found, self._texts = csv.reader(kept or lines, strict=True, delimiter=self.between), {}
+        while True:
+            try:
+                for row in found:
+                    number = first + (kept.number if kept else found.line_num)
+                    if kept:
+                        self._texts[number] = kept.taken()
+                    if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
+                        yield number, row
+                return
+            except csv.Error as error:
+                problem = InputError(f"not a line of CSV: {error}")
+                if kept is None:
+                    raise problem.retold(where=f"{shown}:{first + found.line_num}") from error
+                if kept.over and not whole:
+                    return
+                text = kept.first()
+                self._texts[first + kept.number] = text
+                yield first + kept.number, problem
+
+    def text(self, number: int, row: object) -> str:
+        return self._texts[number]
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Rows that are there, in columns where it is beyond doubt what the rows are."""
@@ -114,9 +142,9 @@ class CsvReader(RowReader):
                 yield text.decode()
             taken += 1
 
-        rows: list[tuple[int, list[str]]] = []
+        rows: list[tuple[int, list[str] | InputError]] = []
         try:
-            for row in self.rows(lines(), shown, first):
+            for row in self.rows(lines(), shown, first, whole=last):
                 rows.append(row)
         except (InputError, UnicodeDecodeError) as error:
             if taken <= len(texts) or last:
@@ -157,7 +185,8 @@ class CsvReader(RowReader):
 
         assert self.columns is not None
         types = {str(i): arrow_type(domain) for i, domain in self.columns.used.items()}
-        if pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
+        letters = b"x" in lines or b"X" in lines  # which are found sooner
+        if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
             return None
         texts = pa.dictionary(pa.int32(), pa.string())
         quoted = b'"' in lines
@@ -183,8 +212,10 @@ class CsvReader(RowReader):
             return None
         return None if blank(table) else table
 
-    def cells(self, row: Sequence[str]) -> Sequence[str]:
+    def cells(self, row: Sequence[str] | InputError) -> Sequence[str]:
         assert self.columns is not None
+        if isinstance(row, InputError):
+            raise row
         if row:
             see_width(row, len(self.columns.names))
         return row
@@ -219,6 +250,46 @@ class CsvReader(RowReader):
                 f"a value of {self.domains[self.only]}",
             ) from error
         return True
+
+
+class KeptLines:
+    """Lines of which those of the last row are known; of a bad row only the first is given up.
+
+    Attributes
+    ----------
+    number: of the last line that was taken.
+    over: whether there are no more.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._source, self._again, self._lines = iter(lines), list[str](), list[str]()
+        self.number, self.over = 0, False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            line = self._again.pop() if self._again else next(self._source)
+        except StopIteration:
+            self.over = True
+            raise
+        self._lines.append(line)
+        self.number += 1
+        return line
+
+    def taken(self) -> str:
+        """The lines of a row."""
+        found, self._lines = "".join(self._lines), []
+        return found.rstrip("\r\n")
+
+    def first(self) -> str:
+        """The first of them; the others are read again."""
+        bad, *others = self._lines
+        self._again += reversed(others)
+        self.number -= len(others)
+        self._lines, self.over = [], False
+        return bad.rstrip("\r\n")
 
 
 def names(row: Sequence[str]) -> list[str]:
@@ -260,23 +331,33 @@ class CsvWriter(RowWriter):
         else:  # a row with one empty cell: csv would write "" there, which reads as a text
             self.stream.write("\n")
 
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        if self.idle or len(self._texts) > 1:
+            super().write(outputs)
+            return
+        ((name, text),) = self._texts.items()
+        for value in outputs[name]:
+            self.end()
+            self.csv.writerow((text(value),))
+
     def table(self, table: Any) -> None:
+        from workbench.events.tables import whole
+        from workbench.events.texts import cell_texts
+
+        raw = getattr(self.stream, "buffer", None)
+        columns = [cell_texts(whole(column), self.between) for column in table.columns]
+        if raw is None or any(column is None for column in columns):
+            super().table(table)
+            return
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        raw = getattr(self.stream, "buffer", None)
-        if raw is None or any(isinstance(domain, Enum) for domain in self.domains.values()):
-            super().table(table)
-            return
-        for i, column in enumerate(table.columns):
-            if pa.types.is_floating(column.type):  # Arrow writes other digits than Python
-                cells = [None if value is None else repr(value) for value in column.to_pylist()]
-                table = table.set_column(i, table.column_names[i], pa.array(cells, pa.string()))
         self.end()
         self.stream.flush()
-        arrow.write_csv(
-            table, raw, arrow.WriteOptions(include_header=False, quoting_style="none", delimiter=self.between)
+        options = arrow.WriteOptions(
+            include_header=False, quoting_style="none", delimiter=self.between, batch_size=WRITTEN
         )
+        arrow.write_csv(pa.table(columns, table.column_names), raw, options)
 
 
 class TsvWriter(CsvWriter):

@@ -17,7 +17,7 @@ class ParquetReader(BatchReader):
         from pyarrow import parquet
 
         found = parquet.ParquetFile(file)
-        return found.schema_arrow, lambda names: found.iter_batches(batch_size=LARGE, columns=names)
+        return found.schema_arrow, lambda names: found.iter_batches(batch_size=LARGE, columns=names, use_threads=False)
 
 
 class ParquetWriter(BatchWriter):

@@ -14,7 +14,6 @@ Nothing in them is executed when they are read.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -27,11 +26,8 @@ from workbench.core.fields import FrozenMap
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import Burst, Maybe
 from workbench.errors import Location, Refused, StateError
-from workbench.stored import FORM, other_form
+from workbench.stored import checksum
 
-MAGIC = b"WBS"
-SIZE = 16
-DAMAGED = "take an earlier copy of it, or start afresh"
 HINT = "go on with the pipeline, the backend and the version of workbench that it was made by; or start afresh"
 
 TUPLES: dict[str, Callable[[Sequence[Value]], Value]] = {
@@ -57,11 +53,7 @@ def fingerprint(backend: str, flat: Pipeline, *form: Any) -> bytes:
     """
     nodes = [(n.name, n.processor, n.inputs, n.outputs) for n in flat.nodes]
     told = described((backend, flat.inputs, nodes, flat.outputs, dict(flat.capacities), form))
-    return _hash(told.encode())
-
-
-def _hash(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()[:SIZE]
+    return checksum(told.encode())
 
 
 def described(value: Any, around: frozenset[int] = frozenset()) -> str:
@@ -96,36 +88,6 @@ def described(value: Any, around: frozenset[int] = frozenset()) -> str:
     if getattr(type(value), "__repr__", None) is object.__repr__:  # it has no text of its own
         return type(value).__qualname__ + inside([value.__getstate__()])
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
-
-
-def sealed(mark: bytes, payload: bytes) -> bytes:
-    """A state with what says whose it is, and that it is whole."""
-    return MAGIC + bytes([FORM]) + _hash(mark + payload) + mark + payload
-
-
-def mark_of(data: bytes) -> bytes:
-    """What a state says whose it is."""
-    return data[len(MAGIC) + 1 + SIZE :][:SIZE]
-
-
-def opened(mark: bytes, data: bytes) -> bytes:
-    """What `sealed` was given.
-
-    Raises
-    ------
-    StateError: these are no bytes of this form, they are not what they were, or are of another pipeline.
-    """
-    head = len(MAGIC) + 1
-    if data[: len(MAGIC)] != MAGIC:
-        raise StateError("this is no state of a pipeline", hint=HINT)
-    if data[len(MAGIC) : head] != bytes([FORM]):
-        raise other_form("this state", data[len(MAGIC)] if len(data) > len(MAGIC) else "none", HINT)
-    whole, content = data[head : head + SIZE], data[head + SIZE :]
-    if _hash(content) != whole:
-        raise StateError("this state is damaged: it is not what was saved", hint=DAMAGED)
-    if content[:SIZE] != mark:
-        raise StateError("this is the state of another pipeline, or of another backend", hint=HINT)
-    return content[SIZE:]
 
 
 # --- any values -----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
+from workbench.events.reading import Tally
 from workbench.extensions import rows
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Start:
     closing: what has to be closed when the run is over.
     say: tells the user something, beside the output.
     progress: a context that shows a text, or what a function returns, while something takes long.
+    tally: is told what becomes of the rows of the log.
     """
 
     options: argparse.Namespace = field(default_factory=argparse.Namespace)
@@ -54,6 +56,7 @@ class Start:
     closing: ExitStack = field(default_factory=ExitStack)
     say: Callable[[str], object] = lambda _: None
     progress: Callable[..., Any] = nullcontext
+    tally: Tally = field(default_factory=Tally)
 
     def option(self, name: str, default: Any = None) -> Any:
         """The value of an option, the default where it is not given."""
@@ -127,6 +130,8 @@ REASSOCIATE = BackendOption(
 KEY = BackendOption("--key", "a trace for each value of this column", {"metavar": "COLUMN"})
 NUMBA = {"numba": "pip install 'workbench[fast]'"}
 """What several backends have; `--fault` is an option of many commands."""
+AUTO = "auto"
+"""What stands for the backend that fits the program and the log."""
 
 
 @functools.cache
@@ -148,8 +153,8 @@ def backend_options(parser: argparse.ArgumentParser) -> None:
     rows = [row for row in backend_rows().values() if row.runs]
     told = "; ".join(f"{row.name}: {row.said}" for row in rows)
     parser.add_argument(
-        "--backend", choices=[row.name for row in rows], default=rows[0].name,
-        help=f"what runs it (default: {rows[0].name}). {told}",
+        "--backend", choices=[*(row.name for row in rows), AUTO], default=rows[0].name,
+        help=f"what runs it (default: {rows[0].name}). {told}; {AUTO}: numba where it runs the program, else reference",
     )  # fmt: skip
     group = parser.add_argument_group("of some backends")
     flags: dict[str, list[tuple[BackendOption, str]]] = {}

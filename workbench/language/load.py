@@ -50,10 +50,20 @@ def split_reference(reference: str) -> tuple[str, str | None]:
     return reference, None
 
 
-def load(reference: str | Path, /, **params: Value) -> Loaded:
-    """The pipeline `FILE` or `FILE:NAME` with values for its parameters."""
+def load(reference: str | Path, /, *, faults: Iterable[str] = (), **params: Value) -> Loaded:
+    """The pipeline `FILE` or `FILE:NAME`: `load("p.pipe:late", k=3, faults=["lose y at most 2"])`.
+
+    Parameters
+    ----------
+    faults: what may go wrong, beside what the file says.
+    params: values for the parameters of the pipeline.
+
+    Raises
+    ------
+    InputError: the file cannot be read. LanguageError: it has a mistake, or no such pipeline or parameter.
+    """
     path, name = split_reference(str(reference))
-    return read_file(path).get(name, **params)
+    return read_file(path).get(name, **params).faulty(*faults)
 
 
 def parameters(items: Iterable[str]) -> dict[str, Value]:

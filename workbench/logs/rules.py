@@ -37,12 +37,8 @@ TYPE, SOURCES, NUMBER = "type", "sources", "id"
 """What columns are called: the type of an event; with --with-sources the events of a match, and a composite's id."""
 
 
-def run_rules(rules: RuleSet, start: Start, tally: Tally) -> None:
+def run_rules(rules: RuleSet, start: Start) -> None:
     """Run and write: a row for each composite, in the order in which they are published.
-
-    Parameters
-    ----------
-    tally: is told what becomes of rows.
 
     Raises
     ------
@@ -52,7 +48,7 @@ def run_rules(rules: RuleSet, start: Start, tally: Tally) -> None:
 
     options = start.options
     clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
-    log = _Log(rules, clock, Reading.of(options), tally)
+    log = _Log(rules, clock, Reading.of(options), start.tally)
     inputs = options.input if isinstance(options.input, list) else [options.input]
     late = _Late(start, rules, clock)
     events = clock.ordered(log.events(inputs), lambda event: event.time, late)

@@ -8,21 +8,25 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
 
-from workbench.core.domain import Domain, Integer, Value
+from workbench.core.domain import Integer, Value
 from workbench.core.program import Program
-from workbench.errors import InputError, WorkbenchError, did_you_mean
+from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.events.columns import has_array
-from workbench.events.reading import Reading, Tally, reading_options
+from workbench.events.inputs import LogPath, named_files
+from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
-from workbench.executors.table import Start, backend_options, backend_row, refuse_foreign, refuse_kind
+from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
+    from workbench.executors.compiled.execute.columns import OutputColumn
+    from workbench.executors.compiled.execute.executor import Compiled
     from workbench.executors.reference.executor import Reference
     from workbench.executors.reference.random_faults import RandomFaults
 
@@ -33,55 +37,11 @@ LARGE = 1 << 18
 """The same where these steps are made in several threads."""
 Say = Callable[[str], object]
 T = TypeVar("T")
+BlockOutputs = Union["Mapping[str, OutputColumn]", Iterator[Mapping[str, list[Value]]]]
+"""What comes out of a block: columns, or what comes out in each step."""
 
 
-def run_log(
-    program: Program | str | Path,
-    input: str | Path | Iterable[Mapping[str, Value]],
-    output: str | Path | None = None,
-    *,
-    integers: Integer | None = None,
-    **options: Any,
-) -> dict[str, list[Value]]:
-    """Run a program on a log.
-
-        wb.run_log("models/time2021/sum_of_odds.pipe", "x.csv", "y.jsonl", backend="numba")
-        wb.run_log(pipeline, [{"x": 1}, {"x": 2}])
-
-    Parameters
-    ----------
-    program: a pipeline, or the file that it is in, `FILE` or `FILE:NAME`.
-    input: a `.csv`, `.jsonl` or `.parquet` file, or the steps, each a mapping from input to event.
-    output: such a file, to be written. None: what comes out is returned.
-    integers: what `int` is; None: plain Python numbers.
-    options: those of `workbench run`, as they are called there: `backend`, `format`, `threads`, `key`, `seed`, ...
-
-    Returns
-    -------
-    The stream of each output, by name; nothing where it is written.
-
-    Raises
-    ------
-    InputError: the log cannot be read or written, or an option is not for this backend.
-    Refused, NoCapacity, Overflow: the backend does not run this, or a queue has too little room.
-    """
-    from workbench.language import load
-
-    found = load(program) if isinstance(program, str | Path) else program
-    parser = argparse.ArgumentParser()
-    parser.register("type", "positive", int)
-    backend_options(parser)
-    reading_options(parser)
-    known = {"steps": False, "fault": [], **vars(parser.parse_args([]))}
-    if unknown := next(iter(options.keys() - known), None):
-        raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, known))
-    start = Start(argparse.Namespace(**{**known, "input": input, "output": output, **options}))
-    return run_with(found, start, integers)
-
-
-def run_with(
-    pipeline: Program, start: Start, integers: Integer | None = None, struck: Say = lambda _: None
-) -> dict[str, list[Value]]:
+def run_with(program: Program, start: Start, integers: Integer | None = None, struck: Say = lambda _: None) -> None:
     """Run a program as options say, which name `input` and `output` besides those of the backends; see `run`.
 
     Parameters
@@ -89,86 +49,166 @@ def run_with(
     integers: what `int` is resolved to, if it is.
     struck: is told of each fault that strikes.
     """
-    options = start.options
-    row = backend_row(options.backend)
-    refuse_foreign(row, options)
-    refuse_kind(row, pipeline)
-    if integers is not None:
-        pipeline = pipeline.pipeline.resolve(integers)
-    with contextlib.ExitStack() as closing:
-        start = replace(start, oracle=_faults(options, pipeline), closing=closing)
-        make, keyed = row.make, row.keyed
-        files = isinstance(options.input, str | Path) and options.output is not None
-        if (row.whole is not None or options.key is not None) and not files:
-            raise InputError("logs with keys are read from a file and written to one", hint="name input and output")
+    run = LogRun(program, start, integers, struck)
+    options, row = run.start.options, run.row
+    with run.closing:
         if row.whole is not None:
-            row.whole(pipeline, start)
-        elif options.key is not None and keyed is not None:
-            from workbench.logs.traces import run_traces
-
-            run_traces(pipeline, keyed(pipeline, start), start)
-        elif make is not None:
-            return _step_by_step(pipeline, make, start, struck)
-    return {}
+            row.whole(run.program, run.start)
+        elif options.key is not None:
+            run.traces()
+        else:
+            write_log(run, blocks_of(options.input, run), (named_files(options.input) or ["-"])[0])
 
 
-def _step_by_step(
-    pipeline: Program, make: Callable[[Program, Start], Backend], start: Start, struck: Say
-) -> dict[str, list[Value]]:
+class LogRun:
+    """A program that is to run on a log.
+
+    Parameters
+    ----------
+    columns: whether the log has columns, for who chooses the backend by that.
+
+    Attributes
+    ----------
+    row: the backend; who runs a program has closed `closing` when it is done.
+    reading: how the log is read.
+
+    Raises
+    ------
+    InputError, Refused: an option is not for the backend, or the backend not for the program.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        start: Start,
+        integers: Integer | None = None,
+        struck: Say = lambda _: None,
+        *,
+        columns: bool = True,
+    ) -> None:
+        self.program = program if integers is None else program.pipeline.resolve(integers)
+        self.closing, self.struck = contextlib.ExitStack(), struck
+        self._made: Backend | None = None
+        options, auto = start.options, start.options.backend == AUTO
+        self.row = backend_row("reference" if auto else options.backend)
+        if auto and columns:
+            self._take(backend_row("numba"), start)
+        refuse_foreign(self.row, options)
+        refuse_kind(self.row, self.program)
+        self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
+        self.reading = replace(Reading.of(options), words=self.row.like == "numba")
+        if auto:
+            start.say(f"the {self.row.name} backend runs it")
+
+    def _take(self, row: BackendRow, start: Start) -> None:
+        """Run it on this backend, if that runs it on columns."""
+        ports = self.program.ports
+        if row.make is not None and all(map(has_array, (*ports.domains.values(), *ports.shown.values()))):
+            with contextlib.suppress(InputError, Refused):
+                refuse_foreign(row, start.options)
+                self._made = row.make(self.program, start)
+                self.row = row
+
+    @cached_property
+    def backend(self) -> Backend:
+        """What runs the program."""
+        make = self.row.make
+        if self._made is not None:
+            return self._made
+        if make is None:
+            raise InputError(f"the {self.row.name} backend reads a file and writes one", hint="name input and output")
+        return make(self.program, self.start)
+
+    def traces(self) -> None:
+        """Read and write a log with a trace for each key."""
+        from workbench.logs.traces import run_traces
+
+        keyed = self.row.keyed
+        assert keyed is not None
+        self._keep()
+        run_traces(self.program, keyed(self.program, self.start), self.start)
+
+    def _keep(self) -> None:
+        """Bad rows are kept where the user wants them, if the run comes to its end."""
+        from workbench.events.write import kept_rows
+
+        self.closing.enter_context(kept_rows(self.reading, self.start.tally))
+
+    def made(self, blocks: Iterator[LogBlock], *, reuse: bool = False, exact: bool = True) -> Iterator[BlockOutputs]:
+        """What comes out of blocks of rows, each before the next one is read.
+
+        Parameters
+        ----------
+        reuse: whether columns may be overwritten by those of the next block.
+        exact: whether what comes out before an error is wanted.
+        """
+        tell = self.struck if self.start.oracle else None
+        with self.closing:
+            self._keep()
+            for block in blocks:
+                columns = None if self.start.oracle or self.start.options.steps else self._columns(block, reuse, exact)
+                yield _outputs(self.backend, block.steps(), tell) if columns is None else columns
+            last = self.backend.end()
+            yield iter([last] if any(last.values()) else [])
+
+    def _columns(self, block: LogBlock, reuse: bool, exact: bool) -> Mapping[str, OutputColumn] | None:
+        """What comes out of a block of columns; None where it has to go row by row."""
+        shown, backend = self.program.ports.shown, cast("Compiled", self.backend)
+        if not hasattr(backend, "feed") or not all(map(has_array, shown.values())):
+            return None
+        columns = block.columns()
+        if columns is None:
+            return None
+        events = {name: given.events for name, given in columns.items()}
+        present = {name: given.present for name, given in columns.items() if given.present is not None}
+        try:
+            made = backend.feed(events, present, steps=len(shown) > 1, reuse=reuse)
+        except WorkbenchError:  # nothing has happened: the row in which it does is found
+            if exact:
+                return None
+            raise
+        self.start.tally.take(columns)
+        return made
+
+
+def blocks_of(path: LogPath | Sequence[LogPath], run: LogRun) -> Iterator[LogBlock]:
+    """The rows of a file or of several, the first of which is there."""
     from workbench.events.read import read_blocks
+
+    read = read_blocks(path, run.program, run.reading, tally=run.start.tally)
+    run.closing.callback(read.close)
+    return _started(read)
+
+
+def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -> None:
+    """Write what comes out of some blocks into the file that the options name.
+
+    Parameters
+    ----------
+    read: where they are from, which has the format, too, where nothing else says it.
+    """
+    from workbench.events.files import is_terminal
     from workbench.events.write import output_format, write_events
 
-    options = start.options
-    path = options.input if isinstance(options.input, str | Path) else None
-    reading, tally = Reading.of(options), Tally(start.say)
-    blocks: Iterator[LogBlock]  # nothing is written before the input is known to be there
-    if path is None:
-        events = _started(iter(options.input))
-        blocks = iter([LogBlock(lambda: events)])
-    else:
-        blocks = _started(read_blocks(path, pipeline, reading, tally=tally))
-    by_rows = path is None or start.oracle or options.steps
-    found: dict[str, list[Value]] = {name: [] for name in pipeline.ports.shown}
-    backend = make(pipeline, start)
-    tell = struck if start.oracle else None
-    if options.output is None:
-        for block in blocks:
-            for outputs in _outputs(backend, block.steps(), tell):
-                for name, values in outputs.items():
-                    found[name] += values
-        last = backend.end()
-        return {name: values + list(last.get(name, [])) for name, values in found.items()}
-    written = output_format(options.output, options.format, path or "-")
-    with write_events(options.output, pipeline, format=written, idle=options.steps) as writer:
-        for block in blocks:
-            table = None if by_rows else _columns(backend, block, pipeline.ports.shown)
-            if table is None:
-                for outputs in _outputs(backend, block.steps(), tell):
+    options, shown = run.start.options, run.program.ports.shown
+    _ = run.backend  # nothing is written before the input is known to be there, and the program to run
+    written = output_format(options.output, options.format, read)
+    tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
+    progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
+    with write_events(options.output, run.program, format=written, idle=options.steps) as writer, progress:
+        for made in run.made(blocks, reuse=True):
+            if isinstance(made, Mapping):
+                from workbench.events.arrays import shown_table
+
+                table = shown_table(made, shown)
+                tally.made += sum(len(column) - column.null_count for column in table.columns)
+                if table.num_rows:
+                    writer.table(table)
+            else:
+                for outputs in made:
+                    tally.made += sum(map(len, outputs.values()))
                     writer.write(outputs)
-            elif table.num_rows:
-                writer.table(table)
             writer.flush()
-        last = backend.end()
-        if any(last.values()):
-            writer.write(last)
-    return {}
-
-
-def _columns(backend: Any, block: LogBlock, shown: Mapping[str, Domain]) -> Any:
-    """What comes out of a block of columns, as an Arrow table; None where it has to go row by row."""
-    if not hasattr(backend, "feed") or not all(map(has_array, shown.values())):
-        return None
-    columns = block.columns()
-    if columns is None:
-        return None
-    from workbench.events.arrays import shown_table
-
-    events = {name: given.events for name, given in columns.items()}
-    present = {name: given.present for name, given in columns.items() if given.present is not None}
-    try:
-        return shown_table(backend.feed(events, present, steps=len(shown) > 1, reuse=True), shown)
-    except WorkbenchError:  # nothing has happened: the row in which it does is found
-        return None
 
 
 def _started(events: Iterator[T]) -> Iterator[T]:
@@ -185,7 +225,7 @@ def _outputs(
         return
     several = None if struck else getattr(backend, "records", None)
     if not several and not struck and hasattr(backend, "emitted"):
-        yield from map(backend.emitted, events)
+        yield from backend.emitted(events)
         return
     for record in several(events) if several else map(backend.step, events):
         yield record.outputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, WorkbenchError
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 def run_traces(pipeline: Program, batch: Batch, start: Start) -> None:
     """Run and write: the traces in the order in which they begin, each output with the key of its trace."""
     from workbench.core.program import Port, Ports
+    from workbench.events.inputs import named_files
     from workbench.events.read import read_events
-    from workbench.events.reading import Reading, Tally
+    from workbench.events.reading import Reading
     from workbench.events.values import Words
     from workbench.events.write import output_format, write_events
 
@@ -31,13 +33,14 @@ def run_traces(pipeline: Program, batch: Batch, start: Start) -> None:
     keys = Port(key, own.get(key, Words()))
     rows = Ports("rows", ports.inputs if key in own else (keys, *ports.inputs), (keys, *ports.outputs))
     traces: dict[Any, list[dict[str, Any]]] = {}
-    for number, events in enumerate(read_events(args.input, rows, Reading.of(args), tally=Tally(start.say))):
+    reading = replace(Reading.of(args), words=True)
+    for number, events in enumerate(read_events(args.input, rows, reading, tally=start.tally)):
         if key not in events:
             if not events:
                 continue
             raise InputError(f"step {number} has no '{key}', so that it belongs to no trace")
         traces.setdefault(events[key], []).append({name: event for name, event in events.items() if name in own})
-    written = output_format(args.output, args.format, args.input)
+    written = output_format(args.output, args.format, (named_files(args.input) or ["-"])[0])
     try:
         found = batch.events(list(traces.values()))
     except WorkbenchError as error:  # it counts the traces
@@ -48,5 +51,6 @@ def run_traces(pipeline: Program, batch: Batch, start: Start) -> None:
         raise error.retold(whose + what, where=error.where) from error
     with write_events(args.output, rows, format=written) as writer:
         for value, made in zip(traces, found, strict=True):
+            start.tally.made += sum(map(len, made.values()))
             for i in range(max(map(len, made.values()), default=0)):
                 writer.write({key: [value], **{name: each[i : i + 1] for name, each in made.items()}})

@@ -14,10 +14,10 @@ from tests.cli.conftest import ROOT
 from workbench.core.fields import FrozenMap
 from workbench.core.processor import NOTHING, Burst, Maybe
 from workbench.errors import Refused, StateError, WorkbenchError
-from workbench.executors.snapshot import described, from_parts, sealed, to_parts
+from workbench.executors.snapshot import described, from_parts, to_parts
 from workbench.language import parse
 from workbench.processors.held.group import flatten
-from workbench.stored import FORM
+from workbench.stored import FORM, sealed
 
 FILES = sorted((ROOT / "models").rglob("*.pipe"))
 TEXTS = {

@@ -1,4 +1,4 @@
-"""Run a pipeline on events from a file or the standard input.
+"""Run a pipeline or rules on events from a file or the standard input.
 
 Streams: an event's outputs are written before the next event is read, so the command works in a unix pipe.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import refuse_rule_options, rule_options, run_rule_set
-from workbench.events.reading import reading_options
+from workbench.events.reading import Tally, reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
 
@@ -26,10 +28,15 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input",
         required=True,
+        action="append",
         metavar="FILE",
-        help=f"a {files} file (also .gz, .zst), or -; for spark also a folder",
+        help=f"a {files} file (also .gz, .zst), or -; a folder, or a pattern in quotes, stands for its files; several"
+        " are read one after the other, as one log",
     )
     parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
+    parser.add_argument(
+        "--progress", action="store_true", help="show how far it is, and a summary at the end, also beside a terminal"
+    )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
@@ -41,18 +48,29 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
-    if o.is_rules(args.file):
-        rules = o.program(args.file, args.param, args.fault)
-        run_rule_set(rules, Start(args, say=lambda text: print(f"workbench: {text}", file=sys.stderr)))
-        return 0
-    refuse_rule_options(args)
-    pipeline, integers = o.load(args.file, args.param, args.fault).pipeline, _integers(args)
+    begun = time.monotonic()
+    found, integers = o.program(args.file, args.param, args.fault), _integers(args)
     from workbench.cli.progress import Progress
-    from workbench.logs.run import run_with
 
-    start = Start(args, say=lambda text: print(f"workbench: {text}", file=sys.stderr), progress=Progress)
-    run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
+    tally = Tally(_say)
+    start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
+    if o.is_rules(args.file):
+        run_rule_set(found, start)
+    else:
+        refuse_rule_options(args)
+        from workbench.logs.run import run_with
+
+        run_with(found, start, integers, lambda text: print(text, file=sys.stderr))
+    if tally.first:
+        first = f"{tally.first.where}: {tally.first.what}"
+        _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
+    if tally.rows and (args.progress or sys.stderr.isatty()):
+        _say(tally.summary(time.monotonic() - begun))
     return 0
+
+
+def _say(text: str) -> None:
+    print(f"workbench: {text}", file=sys.stderr)
 
 
 def _integers(args: argparse.Namespace) -> Integer | None:

@@ -19,7 +19,8 @@ from workbench.executors.pending import Done, Pending
 from workbench.executors.reference.cell import ABSENT
 from workbench.executors.reference.network import Network
 from workbench.executors.reference.pull import Pull
-from workbench.executors.snapshot import HINT, fingerprint, from_text, opened, sealed, to_text
+from workbench.executors.snapshot import HINT, fingerprint, from_text, to_text
+from workbench.stored import opened, sealed
 
 
 class Reference(Network):
@@ -53,18 +54,23 @@ class Reference(Network):
         self._advance(current)
         return self._record([self._events(slot, content) for slot, content in enumerate(current)])
 
-    def emitted(self, events: Mapping[str, Value]) -> dict[str, list[Value]]:
-        """What comes out in one step; the rest of its record is not made."""
-        current = self._empty.copy()
-        for name, value in events.items():
-            position = self._positions.get(name)
-            if position is None:
-                position = self.flat.ports.position(name)
-            if self._closed or not self._holds[position](value):
-                self._admitted(position, value)
-            current[position] = value
-        self._advance(current)
-        return {output: self._events(slot, current[slot]) for output, slot in self._shown}
+    def emitted(self, steps: Iterable[Mapping[str, Value]]) -> Iterator[dict[str, list[Value]]]:
+        """What comes out in each step, before the next one is asked for; the rest of their records is not made."""
+        empty, advance, holds, positions = self._empty, self._advance, self._holds, self._positions
+        shown = [(output, slot, self._wide[slot]) for output, slot in self._shown]
+        for events in steps:
+            current = empty.copy()
+            for name, value in events.items():
+                position = positions[name] if name in positions else self.flat.ports.position(name)
+                if self._closed or not holds[position](value):
+                    self._admitted(position, value)
+                current[position] = value
+            advance(current)
+            found = {}
+            for output, slot, wide in shown:
+                content = current[slot]
+                found[output] = [] if content is ABSENT else content if wide else [content]
+            yield found
 
     def _record(self, contents: Sequence[list[Value]]) -> StepRecord:
         shown = ((pipe, self._width[pipe], content) for pipe, content in zip(self._pipes, contents, strict=True))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from workbench.rules.occurrence import Facts, Occurrence
 from workbench.rules.rule_set import RuleSet
@@ -20,17 +20,19 @@ class EngineSettings:
 
     Attributes
     ----------
-    unit: what a time of 1 is, for windows that have a unit (`occurrence.in_units`).
+    unit, dates: what times are, for the windows of rules that come later (`occurrence.in_units`).
     trex: windows and consumption as T-Rex has them, for comparisons with it.
     profiled: what each rule costs is counted.
     """
 
     unit: str | None = None
+    dates: bool = False
     trex: bool = False
     profiled: bool = False
 
 
-class RuleCost(NamedTuple):
+@dataclass
+class RuleCost:
     """What a rule has cost.
 
     Attributes
@@ -43,11 +45,11 @@ class RuleCost(NamedTuple):
     """
 
     rule: str
-    events: int
-    partial: int
-    matches: int
-    composites: int
-    seconds: float
+    events: int = 0
+    partial: int = 0
+    matches: int = 0
+    composites: int = 0
+    seconds: float = 0.0
 
 
 class RuleEngine(Protocol):
@@ -65,18 +67,18 @@ class RuleEngine(Protocol):
 
         Raises
         ------
-        InputError: its time has passed, or no such type of events is declared.
-        EndlessCascade: a chain of causes is longer than 1000.
+        InputError: its time has passed, no such event is declared, or a chain of causes is longer than 1000.
         """
 
     def advance(self, time: int) -> list[Occurrence]:
         """The composites that the clock causes up to this time, the deadlines at it included."""
 
-    def add(self, rules: RuleSet | str) -> Mapping[str, int]:
-        """Add rules behind those there are, and the types that they declare.
+    def add(self, rules: RuleSet | str) -> Mapping[str, float]:
+        """Add rules behind those there are, and the types that they declare; windows as they are written.
 
-        Returns the time from which each of them is complete: from then on it fires as if it had been there always. A
-        rule begins with the history that the engine has kept for others.
+        Returns the time from which each of them is complete: from then on it fires as if it had been there always;
+        -inf where nothing is missing, inf where that is never so, for a window is forever. A rule begins with the
+        history that the engine has kept in columns for others.
 
         Raises
         ------
@@ -86,7 +88,7 @@ class RuleEngine(Protocol):
     def remove(self, name: str) -> None:
         """Take a rule away, with the absences that it waits for; PipelineError if there is none."""
 
-    def replace(self, name: str, rules: RuleSet | str) -> int:
+    def replace(self, name: str, rules: RuleSet | str) -> float:
         """Put another rule in the place of one; the time from which it is complete."""
 
     def snapshot(self) -> bytes:

@@ -29,7 +29,7 @@ def real(number: float) -> float:
     try:
         return float(number)
     except OverflowError:
-        return math.copysign(math.inf, number)
+        return math.inf if number > 0 else -math.inf
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ PartialMatch = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Reach:
+class SlotWindow:
     """A window, its names as slots of a partial match.
 
     Attributes
@@ -57,7 +57,7 @@ class RuleStep:
         assert own is not None
         self.declared = own
         self.fact = own.fact
-        self.window = part.window and _reach(part.window, scope.events)
+        self.window = None if part.window is None else _reach(part.window, scope.events)
         self.code = PredicateCode(part, scope)
 
     @property
@@ -197,13 +197,13 @@ class RulePlan:
         return furthest + (window.most or 0)
 
 
-def _reach(window: t.EventWindow, events: Mapping[str, int]) -> Reach:
+def _reach(window: t.EventWindow, events: Mapping[str, int]) -> SlotWindow:
     if isinstance(window, t.BetweenWindow):
-        return Reach((events[window.one], events[window.two]), between=True)
+        return SlotWindow((events[window.one], events[window.two]), between=True)
     if isinstance(window, t.AfterWindow):
-        return Reach((events[window.of],), most=int(window.most.amount), after=True)
+        return SlotWindow((events[window.of],), most=int(window.most.amount), after=True)
     least = 0 if window.least is None else int(window.least.amount)
-    return Reach((events[window.of],), least, None if window.most is None else int(window.most.amount))
+    return SlotWindow((events[window.of],), least, None if window.most is None else int(window.most.amount))
 
 
 def _after(part: t.Predicate | t.Aggregate, inside: MatchScope, slot: int) -> tuple[MatchScope, int]:

@@ -23,9 +23,10 @@ from workbench.executors.compiled.execute.steps import Stepping
 from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
 from workbench.executors.compiled.lower.system import hazards
 from workbench.executors.compiled.lower.tables import CROWDED, FULL
-from workbench.executors.snapshot import HINT, fingerprint, mark_of, opened, sealed
+from workbench.executors.snapshot import HINT, fingerprint
 from workbench.ir.ring import ENDLESS, most_waited
 from workbench.processors.held.group import flatten
+from workbench.stored import mark_of, opened, sealed
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.columns import OutputColumn

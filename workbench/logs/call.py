@@ -1,0 +1,322 @@
+"""`wb.run`: a program on whatever data there is; the answer comes as what went in."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import logging
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cast, overload
+
+from workbench.core.domain import Domain, Integer, Value
+from workbench.core.program import Program
+from workbench.errors import InputError, did_you_mean
+from workbench.events.inputs import LogPath, named_files
+from workbench.events.read import told_blocks
+from workbench.events.reading import Tally, reading_options
+from workbench.events.rows import LogBlock, RowReader
+from workbench.executors.table import AUTO, Start, backend_options
+from workbench.logs import answers
+from workbench.logs.answers import RunRow
+from workbench.logs.data import ArraysReader, RowsReader, TableReader
+from workbench.logs.run import BlockOutputs, LogRun, blocks_of, write_log
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Place = str | Path
+LOG = logging.getLogger("workbench")
+
+
+class ArrowData(Protocol):
+    """A table, a frame, a reader: whatever gives its rows as a stream of Arrow's."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+D = TypeVar("D", bound=ArrowData)
+
+
+class RunOptions(TypedDict, total=False):
+    """How `run` runs: the options of `workbench run`, by their names there."""
+
+    backend: str
+    """`reference`, `numba`, `threaded`, ...; `auto`, the default: numba where it runs the program and the data are
+    columns, else reference."""
+    columns: Mapping[str, str] | Sequence[str]
+    """The column for an input, or for a field of a record on one (`e.user`), where it is not called like that."""
+    strict: bool
+    """Whether columns that no input needs are an error."""
+    null: str
+    """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error."""
+    bad_rows: str
+    """What becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to."""
+    head: int
+    """How many rows are read at most."""
+    format: str
+    """Of files, where their names do not tell."""
+    steps: bool
+    """Whether a step in which nothing came out has a row, too, without events."""
+    integers: Integer
+    """What `int` is; without it, numbers as the backend has them."""
+    fault: Sequence[str]
+    """What may go wrong, beside what the program says."""
+    seed: int
+    """Of the faults that strike at random (reference, threaded)."""
+    rate: float
+    """How likely a fault is to strike where it can."""
+    threads: int
+    """How many (threaded, numba, parallel)."""
+    reassociate: bool
+    """Whether sums of floats may be made in another order (numba and parallel, in several threads)."""
+    key: str
+    """A column: the program runs once for each of its values. For files only."""
+    order: Sequence[str]
+    master: str
+    stream: bool
+    checkpoint: str
+    once: bool
+    files: int
+
+
+@overload
+def run(program: Program | Place, data: object, *, output: Place, **options: Unpack[RunOptions]) -> Path: ...
+@overload
+def run(
+    program: Program | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunOptions]
+) -> RunOutputs: ...
+@overload
+def run(
+    program: Program | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunOptions]
+) -> dict[str, NDArray[Any]]: ...
+@overload
+def run(
+    program: Program | Place, data: Mapping[str, Sequence[Value]], **options: Unpack[RunOptions]
+) -> dict[str, list[Value]]: ...
+@overload
+def run(program: Program | Place, data: D, **options: Unpack[RunOptions]) -> D: ...
+@overload
+def run(  # type: ignore[overload-overlap]
+    program: Program | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunOptions]
+) -> list[RunRow]: ...
+@overload
+def run(
+    program: Program | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunOptions]
+) -> Iterator[RunRow]: ...
+def run(program: Program | Place, data: Any, *, output: Place | None = None, **options: Any) -> Any:
+    """Run a program on data; a row is a step, and a None or null is no event.
+
+        wb.run(program, {"x": np.arange(10)})["out"]
+        wb.run("p.pipe", frame)
+        wb.run("p.pipe:total", "log.parquet", output="out.parquet")
+
+    Parameters
+    ----------
+    program: a pipeline or another program, or the file that it is in, `FILE` or `FILE:NAME`.
+    data: columns by the names of the inputs, or rows. Those that no input needs are passed over.
+
+        =============================================  ================================================
+        data                                           answer
+        =============================================  ================================================
+        a dictionary of numpy arrays                   a dictionary: the events of each output, an array
+        a dictionary of lists                          the same with lists
+        Arrow table, batch or reader, pandas or        the same, with a row for each event of a step and
+        Polars frame, DuckDB relation                  a null for no event; of a reader, a batch at a time
+        a list of mappings, or any iterable of them    rows as dictionaries: a list, or as they come
+        the path of a file, or paths of several, a     `RunOutputs`
+        folder or a pattern: one log after the other
+        =============================================  ================================================
+    output: a file to write instead, in the format that its name says; it appears when it is complete.
+    options: see `RunOptions`.
+
+    Returns
+    -------
+    As the table says. Arrays have a bool, an int64 or a float64 for each event, a `str` for a label, and an object
+    for all else. With `output`, its path.
+
+    Raises
+    ------
+    InputError: the data cannot be read (with the column and the row), written, or an option means nothing here.
+    Refused, NoCapacity: the backend does not run the program.
+    Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
+    """
+    found, start = _started(program, data, output, options)
+    if output is not None and named_files(data):
+        from workbench.logs.run import run_with
+
+        run_with(found, start, options.get("integers"))
+        return Path(output)
+    if start.options.key is not None:
+        raise InputError("logs with keys are read from a file and written to one", hint="name them: data and output=")
+    columns = not isinstance(data, Sequence | Iterator) or named_files(data) is not None
+    if isinstance(data, Mapping):
+        columns = not all(isinstance(each, list | tuple) for each in data.values())
+    running = LogRun(found, start, options.get("integers"), columns=columns)
+    blocks = _blocks(data, running)
+    if output is not None:
+        write_log(running, blocks)
+        return Path(output)
+    _ = running.backend
+    return _answered(data, running, running.made(blocks, exact=False))
+
+
+def _started(
+    program: Program | Place, data: Any, output: Place | None, options: dict[str, Any]
+) -> tuple[Program, Start]:
+    """The program, and the options as the command line has them."""
+    from workbench.language import load
+
+    names = {*RunOptions.__annotations__}
+    if unknown := next(iter(options.keys() - names), None):
+        raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, names))
+    given = {name: value for name, value in options.items() if name not in ("columns", "integers")}
+    given |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
+    return load(program) if isinstance(program, str | Path) else program, Start(
+        argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info)
+    )
+
+
+@functools.cache
+def _defaults() -> Mapping[str, Any]:
+    """The options that are not given."""
+    parser = argparse.ArgumentParser()
+    parser.register("type", "positive", int)
+    backend_options(parser)
+    reading_options(parser)
+    return {"steps": False, "fault": [], **vars(parser.parse_args([])), "backend": AUTO}
+
+
+def _blocks(data: Any, running: LogRun) -> Iterator[LogBlock]:
+    """The rows of the data."""
+    if named_files(data):
+        return blocks_of(data, running)
+    reading, tally = running.reading, running.start.tally
+    reader: RowReader
+    if isinstance(data, Mapping):
+        reader = ArraysReader(running.program, reading, tally, data)
+    elif (batches := _batches(data)) is not None:
+        reader = TableReader(running.program, reading, tally, *batches)
+    elif isinstance(data, Iterable):
+        tally.say = LOG.warning  # a name that is misspelt is not missed in a row
+        reader = RowsReader(running.program, reading, tally, data)
+    else:
+        raise InputError(f"data is a {type(data).__name__}", hint="give a table, a frame, arrays by name, or rows")
+    return told_blocks(reader.blocks(cast(Any, None), "row"), "row", reading, tally)
+
+
+def _batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
+    """The schema and the record batches of what has such; None for other data."""
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        return None
+    import pyarrow as pa
+
+    if isinstance(data, pa.RecordBatch):
+        return data.schema, iter([data])
+    if _made_by(data) == "pandas":  # its own stream has the index for a column
+        data = pa.Table.from_pandas(data, preserve_index=False)
+    found = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
+    return found.schema, iter(found)
+
+
+def _made_by(data: Any) -> str:
+    """The package that a class is from."""
+    return type(data).__module__.partition(".")[0].strip("_")
+
+
+def _answered(data: Any, running: LogRun, made: Iterator[BlockOutputs]) -> Any:
+    """The answer, as the data was."""
+    shown, idle = running.program.ports.shown, running.start.options.steps
+    if named_files(data):
+        return RunOutputs(shown, running.row.name, made, idle=idle)
+    if isinstance(data, Mapping):
+        lists = all(isinstance(each, list | tuple) for each in data.values())
+        return (answers.streams if lists else answers.arrays)(made, shown)
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
+        found = answers.rows(made, shown, idle=idle)
+        return list(found) if isinstance(data, Sequence) else found
+    import pyarrow as pa
+
+    tables = answers.tables(made, shown, idle=idle)
+    if isinstance(data, pa.RecordBatchReader):
+        return pa.RecordBatchReader.from_batches(answers.schema(shown), (b for t in tables for b in t.to_batches()))
+    table = answers.joined(tables, shown)
+    if isinstance(data, pa.RecordBatch):
+        return pa.record_batch([column.combine_chunks() for column in table.columns], schema=table.schema)
+    return FRAMES.get(_made_by(data), lambda each: each)(table)
+
+
+def _pandas(table: Any) -> Any:
+    """A frame, which may be written to; integers with nulls stay integers, and numbers are not copied."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    found, kinds = {}, {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.num_chunks == 1 and not column.null_count and column.type in (pa.int64(), pa.float64()):
+            chunk = column.chunk(0)
+            found[name] = np.frombuffer(chunk.buffers()[1], column.type.to_pandas_dtype())[chunk.offset :][: len(chunk)]
+        else:
+            found[name] = column.to_pandas(types_mapper=kinds.get if column.null_count else None)
+    return pd.DataFrame(found, copy=False)
+
+
+def _polars(table: Any) -> Any:
+    return sys.modules["polars"].from_arrow(table)
+
+
+def _relation(table: Any) -> Any:
+    return sys.modules["duckdb"].from_arrow(table)
+
+
+FRAMES: dict[str, Callable[[Any], Any]] = {"pandas": _pandas, "polars": _polars, "duckdb": _relation}
+"""What makes frames of tables, by the package of the frame."""
+
+
+class RunOutputs:
+    """What came out of a run over a file: rows, a dictionary of output and event for each event of a step.
+
+    Attributes
+    ----------
+    backend: what ran it.
+    """
+
+    def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BlockOutputs], *, idle: bool) -> None:
+        self.backend, self._shown = backend, shown
+        self._parts: list[Any] = [
+            answers.table_of(piece, shown) if isinstance(piece, Mapping)
+            else list(answers.rows(iter([piece]), shown, idle=idle)) for piece in made
+        ]  # fmt: skip
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[RunRow]:
+        for part in self._parts:
+            for row in part if isinstance(part, list) else part.to_pylist():
+                yield {name: event for name, event in row.items() if event is not None}
+
+    def to_arrow(self) -> Any:
+        """The rows as an Arrow table; a null is no event. DomainError: a number has no place in it."""
+        parts = (answers.table_of_rows(part, self._shown) if isinstance(part, list) else part for part in self._parts)
+        return answers.joined(parts, self._shown)
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame, in which integers stay integers."""
+        return _pandas(self.to_arrow())
+
+    def to_dict(self) -> dict[str, list[Value]]:
+        """The events of each output."""
+        found: dict[str, list[Value]] = {name: [] for name in self._shown}
+        for row in self:
+            for name, event in row.items():
+                found[name].append(event)
+        return found
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows of {', '.join(self._shown)}, by the {self.backend} backend>"

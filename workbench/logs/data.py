@@ -1,0 +1,176 @@
+"""Logs that are Python's data: tables and frames, arrays and lists by name, and rows.
+
+The rule of this module: what is said about the columns and cells of files holds for data, too, and numbers are not
+copied. Rows are counted from 1, as in a file.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
+
+from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Range, Reals, Value
+from workbench.core.fields import FrozenMap
+from workbench.core.program import Ported
+from workbench.errors import InputError
+from workbench.events.batches import LARGE, BatchReader
+from workbench.events.columns import arrays_of
+from workbench.events.jsonl import JsonReader
+from workbench.events.reading import Reading, Tally
+from workbench.events.rows import InputEvents, LogBlock, RowReader
+from workbench.events.values import from_json, short
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+
+SIZE = 4096
+"""Entries of arrays that are made Python values at a time."""
+
+
+class TableReader(BatchReader):
+    """Record batches of Arrow, each as large as it is.
+
+    Parameters
+    ----------
+    schema: the columns.
+    batches: each is read before the next one is asked for.
+    """
+
+    called = "a table"
+
+    def __init__(self, program: Ported, reading: Reading, tally: Tally, schema: Any, batches: Iterator[Any]) -> None:
+        super().__init__(program, reading, tally)
+        self._given = schema, batches
+        self.opened(schema.names)
+
+    def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
+        schema, batches = self._given
+        return schema, lambda _: batches
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        assert self.columns is not None
+        first, used = 1, list(self.columns.used)
+        for batch in self._given[1]:
+            columns = {i: batch.column(i) for i in used}
+            yield LogBlock(partial(self._parts, first, batch.num_rows, columns, shown), partial(self._arrays, columns))
+            first += batch.num_rows
+
+    def _parts(self, first: int, count: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
+        for start in range(0, count, LARGE):
+            some = {i: column.slice(start, LARGE) for i, column in columns.items()}
+            yield from self._steps(first + start, some, shown)
+
+
+class RowsReader(JsonReader):
+    """Rows that are mappings; an event is a Python value, also of numpy, or what it is in JSON."""
+
+    def __init__(self, program: Ported, reading: Reading, tally: Tally, data: Iterable[Mapping[str, Value]]) -> None:
+        super().__init__(program, reading, tally)
+        self._data = data
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        yield LogBlock(lambda: self.located(enumerate(self._data, 1), shown))
+
+    def cells(self, row: Any) -> Sequence[Any]:
+        if not isinstance(row, Mapping):
+            raise InputError(f"expected a mapping from inputs to events, not {short(repr(row))}")
+        return self.cells_of(dict(row), "")
+
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return event(cell, domain)
+
+    def shown(self, cell: Any) -> str:
+        return short(repr(cell))
+
+
+class ArraysReader(RowReader):
+    """Arrays or lists of events, by name.
+
+    Parameters
+    ----------
+    data: all of one length. None in a list is no event, and so is what is masked in an array.
+    """
+
+    def __init__(self, program: Ported, reading: Reading, tally: Tally, data: Mapping[str, Any]) -> None:
+        super().__init__(program, reading, tally)
+        self.opened(list(data))
+        assert self.columns is not None
+        used, names = self.columns.used, self.columns.names
+        self._given = {i: _sequence(data[names[i]], names[i]) for i in used}
+        lengths = {names[i]: len(given) for i, given in self._given.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"'{name}' has {length}" for name, length in lengths.items())
+            raise InputError(f"the columns have different numbers of rows: {told}", hint="None is no event in a row")
+        self._length = next(iter(lengths.values()), 0)
+
+    def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
+        assert self.columns is not None
+        absent: list[Any] = [None]
+        for start in range(0, self._length, SIZE):
+            size = min(SIZE, self._length - start)
+            given = {i: _values(each[start : start + size]) for i, each in self._given.items()}
+            lists = (given.get(i, absent * size) for i in range(len(self.columns.names)))
+            yield from enumerate(zip(*lists, strict=True), start + 1)
+
+    def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
+        for block in super().blocks(lines, shown):
+            yield LogBlock(block.steps, self._arrays) if self.plain else block
+
+    def _arrays(self) -> Mapping[str, EventArray] | None:
+        return self.arrays(lambda i, domain: _array(self._given[i], domain))
+
+    def cell(self, cell: Any, domain: Domain) -> Value | None:
+        return event(cell, domain)
+
+    def shown(self, cell: Any) -> str:
+        return short(repr(cell))
+
+
+def event(cell: Any, domain: Domain) -> Value | None:
+    """A Python value as an event: one of the domain, or what it is in JSON; None for none."""
+    if type(cell).__module__ == "numpy":
+        cell = cell.item()
+    if cell is None or isinstance(domain, Anything):
+        return cell
+    if isinstance(cell, tuple | FrozenMap) and cell in domain:
+        return cell
+    return from_json(cell, domain)
+
+
+def _sequence(given: Any, name: str) -> Any:
+    """An array, or a sequence of Python values."""
+    found = given if isinstance(given, Sequence) else given.to_numpy() if hasattr(given, "to_numpy") else given
+    if isinstance(found, str) or getattr(found, "ndim", 1) != 1 or not hasattr(found, "__getitem__"):
+        shape = f"an array of {found.ndim} dimensions" if hasattr(found, "ndim") else short(repr(found))
+        raise InputError(f"column '{name}' is {shape}", hint="give an array of one dimension, or a list")
+    return found
+
+
+def _values(given: Any) -> Sequence[Any]:
+    return list(given.tolist() if hasattr(given, "tolist") else given)
+
+
+def _array(given: Any, domain: Domain) -> EventArray | None:
+    """Events of a domain that has them as numbers as compiled code takes them; None where rows must tell."""
+    import numpy as np
+
+    from workbench.events.arrays import EventArray
+
+    present = None
+    if isinstance(given, np.ma.MaskedArray):
+        present, given = ~np.ma.getmaskarray(given), given.filled(given.dtype.type())
+    if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
+        values = _values(given)
+        if None in values:
+            present = np.array([value is not None for value in values])
+            values = [domain.default if value is None else value for value in values]
+        arrays = arrays_of(domain, values)
+        return None if arrays is None else EventArray(arrays[0], present)
+    kinds, wanted = {Bool: ("b", np.bool_), Reals: ("fiu", np.float64)}.get(type(domain), ("iu", np.int64))
+    if isinstance(domain, Enum) or given.dtype.kind not in kinds or given.dtype == np.uint64:
+        return None
+    if isinstance(domain, Integer | Range) and len(given) and not domain.lo <= given.min() <= given.max() <= domain.hi:
+        return None
+    return EventArray(np.ascontiguousarray(given, wanted), present)

@@ -1,0 +1,196 @@
+"""What a predicate selects, rejects or aggregates, given a partial match: from a column of events, or from facts.
+
+The rule of this module: an event is asked once, when it arrives, what it can tell alone. What is left is asked of the
+stretch of its key's column that lies in the window, from the end that the policy looks at first.
+
+Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate processors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from workbench.rules import tree as t
+from workbench.rules.engines.aggregates import aggregate
+from workbench.rules.engines.column import EMPTY, EventColumn, KeyedColumn
+from workbench.rules.engines.rule_plan import PartialMatch, RuleStep
+from workbench.rules.engines.windows import stretch
+from workbench.rules.occurrence import Facts, Occurrence
+
+ExtendsMatch = Callable[[PartialMatch], Iterable[PartialMatch]]
+"""From a partial match to those that have a predicate more, in order."""
+FindsCandidates = Callable[[PartialMatch], tuple[Sequence[Any], int, int]]
+"""Of a partial match: where the candidates of a predicate are, and from which place to which."""
+
+
+class StepColumn:
+    """The column of one predicate or aggregate.
+
+    Attributes
+    ----------
+    since: from when on it has all that it accepts; None: from the beginning.
+    """
+
+    def __init__(self, step: RuleStep, trex: bool) -> None:
+        assert step.window is not None
+        self.step = step
+        self.column: EventColumn = KeyedColumn() if step.code.keyed else EventColumn()
+        self.since: int | None = None
+        self._stretch = None if step.window.after else stretch(step.window, trex)
+
+    def add(self, event: Occurrence) -> None:
+        """Keep an event, if it is one that the predicate may be about."""
+        key = self.step.accepts(event)
+        if key is None:
+            return
+        if isinstance(self.column, KeyedColumn):
+            self.column.add_under(key, event)
+        else:
+            self.column.add(event)
+
+    def of(self, match: PartialMatch) -> EventColumn:
+        """The events of a match's key."""
+        if isinstance(self.column, KeyedColumn):
+            key = self.step.key(match)
+            return EMPTY if key is None else self.column.of_key.get(key, EMPTY)
+        return self.column
+
+    def found(self, match: PartialMatch) -> tuple[Sequence[Any], int, int]:
+        """The events of a match's key, and which of them lie in the window."""
+        column = self.of(match)
+        assert self._stretch is not None
+        return column.events, *self._stretch(column, match)
+
+    def forget_before(self, time: int) -> None:
+        """Forget what is older."""
+        count = self.column.first_from(time) - self.column.start
+        if count:
+            self.column.forget(count)
+            self.since = time if self.since is None else max(self.since, time)
+
+
+class StepFacts:
+    """The rows that a predicate or aggregate may be about, in the order in which it looks at them."""
+
+    def __init__(self, step: RuleStep, facts: Facts) -> None:
+        self._key = step.key if step.code.keyed else None
+        self._rows: dict[Any, list[Any]] = {}
+        for row in _ordered(step, facts.get(step.type, ())):
+            key = step.accepts(row)
+            if key is not None:
+                self._rows.setdefault(key, []).append(row)
+
+    def found(self, match: PartialMatch) -> tuple[Sequence[Any], int, int]:
+        """The rows of a match's key."""
+        rows = self._rows.get(True if self._key is None else self._key(match), ())
+        return rows, 0, len(rows)
+
+
+def extension(step: RuleStep, found: FindsCandidates, consumed: Any, rivals: Sequence[int]) -> ExtendsMatch:
+    """What extends a partial match by a step.
+
+    Parameters
+    ----------
+    consumed: numbers of events that are not selected.
+    rivals: slots of the match that may hold an event which this predicate could select, too.
+    """
+    if isinstance(step.part, t.Aggregate):
+        return _aggregated(step, found)
+    if step.policy is t.Policy.NOT:
+        return _negated(step, found)
+    if step.policy is t.Policy.EACH:
+        return _each(step, found, _closed_to(consumed, rivals))
+    return _one(step, found, _closed_to(consumed, rivals), last=step.policy is t.Policy.LAST)
+
+
+def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:
+    """Whether an event is not to be selected for a match; None where all are."""
+    if consumed is None and not rivals:
+        return None
+    gone = {} if consumed is None else consumed
+    return lambda match, event: event.number in gone or any(match[slot] is event for slot in rivals)
+
+
+def _each(step: RuleStep, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None) -> ExtendsMatch:
+    fits = step.fits
+
+    def extend(match: PartialMatch) -> Iterator[PartialMatch]:
+        events, low, high = found(match)
+        for at in range(low, high):
+            event = events[at]
+            if closed is not None and closed(match, event):
+                continue
+            if fits is None:
+                yield (*match, event)
+            elif (assigned := fits(match, event)) is not None:
+                yield (*match, event, *assigned)
+
+    return extend
+
+
+def _one(
+    step: RuleStep, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None, *, last: bool
+) -> ExtendsMatch:
+    fits = step.fits
+
+    def extend(match: PartialMatch) -> Sequence[PartialMatch]:
+        events, low, high = found(match)
+        for at in range(high - 1, low - 1, -1) if last else range(low, high):
+            event = events[at]
+            if closed is not None and closed(match, event):
+                continue
+            if fits is None:
+                return ((*match, event),)
+            if (assigned := fits(match, event)) is not None:
+                return ((*match, event, *assigned),)
+        return ()
+
+    return extend
+
+
+def _negated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
+    fits = step.fits
+
+    def extend(match: PartialMatch) -> Sequence[PartialMatch]:
+        events, low, high = found(match)
+        if fits is None:
+            return () if low < high else (match,)
+        return () if any(fits(match, events[at]) is not None for at in range(low, high)) else (match,)
+
+    return extend
+
+
+def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
+    fits, at = step.fits, step.attribute
+    assert isinstance(step.part, t.Aggregate)
+    computed = aggregate(step.part.function, step.values)
+
+    def extend(match: PartialMatch) -> Sequence[PartialMatch]:
+        events, low, high = found(match)
+        if fits is None and at is None:
+            return ((*match, max(0, high - low)),)
+        chosen: Iterable[Any] = (events[place] for place in range(low, high))
+        if fits is not None:
+            chosen = [event for event in chosen if fits(match, event) is not None]
+        if at is None:
+            return ((*match, len(list(chosen))),)
+        values = [event[at] for event in chosen] if step.fact else [event.values[at] for event in chosen]
+        return ((*match, computed([value for value in values if value is not None])),)
+
+    return extend
+
+
+def _ordered(step: RuleStep, rows: Sequence[Any]) -> Sequence[Any]:
+    """Rows in the order that is written, those that are equal in it as they stand."""
+    ordering = step.part.ordering if isinstance(step.part, t.Predicate) else ()
+    found = list(rows)
+    for each in reversed(ordering):
+        at = step.declared.positions[each.name]
+        found.sort(key=lambda row, at=at: _rank(row[at]), reverse=each.descending)  # type: ignore[misc]
+    return found
+
+
+def _rank(value: Any) -> tuple[Any, ...]:
+    """Null before all values, what is no number behind them."""
+    return (0,) if value is None else (2,) if value != value else (1, value)
