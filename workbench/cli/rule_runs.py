@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from workbench.executors.table import Start
+    from workbench.rules.rule_set import RuleSet
 
 
 def rule_options(parser: argparse.ArgumentParser) -> None:
     """The options of `workbench run` that are for rules."""
     group = parser.add_argument_group("of rules (.tesla files)", "there --input TYPE=FILE is a file of one type")
-    group.add_argument("--engine", metavar="NAME", help="what runs them: cdp (default) or aip")
+    group.add_argument("--engine", metavar="NAME", help="what runs them (default: cdp)")
     group.add_argument("--time", metavar="COLUMN", help="the column of times: numbers, or dates (default: time)")
     group.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count: us, ms, s, min, h or d")
     group.add_argument("--late", metavar="DURATION", help="wait so long for events that come late: 10s")
@@ -40,7 +41,7 @@ def refuse_rule_options(args: argparse.Namespace) -> None:
         raise InputError(f"for rules only: {foreign}", hint="leave it out, or name a .tesla file")
 
 
-def run_rule_set(rules: Any, start: Start) -> None:
+def run_rule_set(rules: RuleSet, start: Start) -> None:
     """Run and write."""
     from workbench.errors import InputError
     from workbench.executors.table import given

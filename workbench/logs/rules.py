@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from workbench.core.domain import ANY, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.clock import Clock
+from workbench.events.files import is_stream
 from workbench.events.read import read_events
 from workbench.events.reading import Reading, Tally
 from workbench.events.values import UnreadableError, Words, from_json, short
@@ -44,11 +44,13 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     ------
     InputError: a row cannot be read, times go back, or a window has a unit that the times have not.
     """
-    from workbench.events.write import output_format, write_events
+    from workbench.events.write import kept_rows, output_format, write_events
 
     options = start.options
     clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
-    log = _Log(rules, clock, Reading.of(options), start.tally)
+    reading = Reading.of(options)
+    start.closing.enter_context(kept_rows(reading, start.tally))
+    log = _Log(rules, clock, reading, start.tally)
     inputs = options.input if isinstance(options.input, list) else [options.input]
     late = _Late(start, rules, clock)
     events = clock.ordered(log.events(inputs), lambda event: event.time, late)
@@ -59,7 +61,7 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     sources = _Sources() if start.option("with_sources", False) else None
     path = str(inputs[0]).rpartition("=")[2]
     written = output_format(options.output, options.format, path)
-    live = options.output == "-"
+    live = is_stream(options.output)
     until = start.option("until")
     more = () if sources is None else (Port(NUMBER, INT), Port(SOURCES, ANY))
     with write_events(options.output, _columns(rules, clock, rules.composites, more), format=written) as writer:
@@ -70,7 +72,7 @@ def run_rules(rules: RuleSet, start: Start) -> None:
             for each in found:
                 writer.row(_row(each, rules, clock) | (sources.row(each) if sources else {}))
             if found and live:
-                sys.stdout.flush()
+                writer.flush()
 
         for event in () if first is None else itertools.chain([first], events):
             write(engine.process(event), event)

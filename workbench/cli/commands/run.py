@@ -51,10 +51,11 @@ def execute(args: argparse.Namespace) -> int:
     begun = time.monotonic()
     found, integers = o.program(args.file, args.param, args.fault), _integers(args)
     from workbench.cli.progress import Progress
+    from workbench.rules.rule_set import RuleSet
 
     tally = Tally(_say)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
-    if o.is_rules(args.file):
+    if isinstance(found, RuleSet):
         run_rule_set(found, start)
     else:
         refuse_rule_options(args)
