@@ -144,7 +144,7 @@ def test_the_events_of_a_match_are_told(run):
     assert [(row["id"], row["sources"]) for row in rows] == [(1, ["3", "1"])]
     nested = RULES + "declare Twice(x: int) from Told and each Told as Before within 10 from Told emit Twice(x = 1)"
     rows, _ = run(
-        PAIR[:2] + [event("B", 3, x=7, name="n"), event("B", 4, x=7, name="m")], "--with-sources", rules=nested
+        [*PAIR[:2], event("B", 3, x=7, name="n"), event("B", 4, x=7, name="m")], "--with-sources", rules=nested
     )
     assert [(row["type"], row["id"], row["sources"]) for row in rows] == [
         ("Told", 1, ["3", "1"]), ("Told", 2, ["4", "1"]), ("Twice", 3, ["#2", "#1"]),
