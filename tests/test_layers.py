@@ -75,6 +75,7 @@ AT_MODULE_LEVEL = {
     ("conformance/generate/construction.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
+    ("conformance/generate/rules.py", "hypothesis"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
     ("executors/compiled/code/llvm.py", "llvmlite"),
