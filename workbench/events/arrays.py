@@ -182,7 +182,8 @@ def taken(column: Any, places: Any) -> Any:
 def _numbers(column: Any) -> Any:
     """The numbers in an Arrow array; where nothing is stands anything."""
     kind = np.float64 if pa.types.is_floating(column.type) else np.int64
-    return np.frombuffer(column.buffers()[1] or b"", kind)[column.offset : column.offset + len(column)]
+    last = column.offset + len(column)
+    return np.frombuffer(column.buffers()[1] or b"", kind, last)[column.offset :] if last else np.empty(0, kind)
 
 
 def _bits(column: Any, buffer: int) -> Any:
