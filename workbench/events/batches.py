@@ -11,6 +11,8 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 
@@ -21,13 +23,15 @@ from workbench.errors import InputError
 from workbench.events.columns import arrow_type, as_json, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import from_json, from_text, short
+from workbench.events.values import UnreadableError, from_json, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
 BATCH = 4096
 """Rows that are made, or kept to be written, at a time."""
+ODD = (date, time, timedelta, bytes)
+"""What cells of Arrow may be, and events are not."""
 LARGE = 1 << 17
 """Rows that are read at a time."""
 
@@ -122,7 +126,7 @@ class BatchReader(RowReader):
         return None if cell is None else from_cell(cell, domain)
 
     def shown(self, cell: Any) -> str:
-        return short(repr(cell))
+        return short(str(cell) if isinstance(cell, (*ODD, Decimal)) else repr(cell))
 
     def text(self, number: int, row: Sequence[Any]) -> str:
         assert self.columns is not None
@@ -130,12 +134,22 @@ class BatchReader(RowReader):
 
 
 def from_cell(value: Any, domain: Domain) -> Value:
-    """The value of a cell as an event; UnreadableError if it is none."""
+    """The value of a cell as an event; UnreadableError if it is none.
+
+    A decimal is a number as any other. Times of day, dates and bytes are nothing here, but times may be instants.
+    """
     if isinstance(value, str) and as_json(domain):
         return from_text(value, domain)
     if isinstance(value, list) and isinstance(domain, Map):
         value = {str(key): item for key, item in value}
-    return from_json(value, domain)
+    if isinstance(value, Decimal):
+        value = int(value) if value == value.to_integral_value() else float(value)
+    try:
+        return from_json(value, domain)
+    except UnreadableError as error:
+        if isinstance(value, ODD) and not error.hint:
+            raise UnreadableError(str(error), "cast the column to numbers or texts") from error
+        raise
 
 
 class BatchWriter(RowWriter):
