@@ -27,6 +27,7 @@ PLACES = {
     "budget": "errors",
     "stored": "errors",
     "extensions": "errors",
+    "display": "errors",
     "builder": "processors",
     "logs": "verify",
     "rules": "language",

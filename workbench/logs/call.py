@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cas
 
 from workbench.core.domain import Domain, Integer, Value
 from workbench.core.program import Program
+from workbench.display import Displayed
 from workbench.errors import InputError, did_you_mean
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.read import told_blocks
@@ -275,16 +276,17 @@ FRAMES: dict[str, Callable[[Any], Any]] = {"pandas": _pandas, "polars": _polars,
 """What makes frames of tables, by the package of the frame."""
 
 
-class RunOutputs:
+class RunOutputs(Displayed):
     """What came out of a run over a file: rows, a dictionary of output and event for each event of a step.
 
     Attributes
     ----------
     backend: what ran it.
+    domains: the outputs, and what they carry.
     """
 
     def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BlockOutputs], *, idle: bool) -> None:
-        self.backend, self._shown = backend, shown
+        self.backend, self.domains = backend, shown
         self._parts: list[Any] = [
             answers.table_of(piece, shown) if isinstance(piece, Mapping)
             else list(answers.rows(iter([piece]), shown, idle=idle)) for piece in made
@@ -300,8 +302,8 @@ class RunOutputs:
 
     def to_arrow(self) -> Any:
         """The rows as an Arrow table; a null is no event. DomainError: a number has no place in it."""
-        parts = (answers.table_of_rows(part, self._shown) if isinstance(part, list) else part for part in self._parts)
-        return answers.joined(parts, self._shown)
+        parts = (answers.table_of_rows(part, self.domains) if isinstance(part, list) else part for part in self._parts)
+        return answers.joined(parts, self.domains)
 
     def to_pandas(self) -> Any:
         """The same as a pandas frame, in which integers stay integers."""
@@ -309,7 +311,7 @@ class RunOutputs:
 
     def to_dict(self) -> dict[str, list[Value]]:
         """The events of each output."""
-        found: dict[str, list[Value]] = {name: [] for name in self._shown}
+        found: dict[str, list[Value]] = {name: [] for name in self.domains}
         for row in self:
             for name, event in row.items():
                 found[name].append(event)
@@ -319,4 +321,4 @@ class RunOutputs:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} rows of {', '.join(self._shown)}, by the {self.backend} backend>"
+        return f"<{len(self)} rows of {', '.join(self.domains)}, by the {self.backend} backend>"

@@ -237,6 +237,9 @@ class OutputColumn:
         own = _own_changes(domain, fields)
         return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} events of {self.domain}>"
+
     def __len__(self) -> int:
         own = _own_changes(self.domain, self.fields)
         return len(self.fields[0]) if own is None else int(own.sum())
