@@ -6,6 +6,7 @@ columns are those of `columns`; what is read may also have structs, lists and ma
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from abc import abstractmethod
@@ -110,6 +111,17 @@ class BatchReader(RowReader):
                     part = batch.slice(start, LARGE)
                     yield first, {i: part.column(name) for i, name in used.items()}
                     first += part.num_rows
+
+    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
+        file = cast(IO[bytes], lines.buffer)
+        with contextlib.nullcontext(file) if self.streamed else sought(file) as file, batches_of(self.called, shown):
+            schema, read = self.source(file, shown)
+            batch = next(iter(read(schema.names)), None)
+            kinds = {field.name: str(field.type) for field in schema}
+            if batch is None:
+                return kinds, {name: [] for name in schema.names}
+            first = batch.slice(0, count)
+            return kinds, {name: first.column(name).to_pylist() for name in kinds}
 
     def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
         assert self.columns is not None

@@ -64,7 +64,7 @@ def read_blocks(
     """
     reading, tally = reading or Reading(), tally or Tally()
     for file in _files(path, program, reading, tally):
-        with _opened(file, program, reading, tally, stdin) as (reader, lines, shown):
+        with opened_log(file, program, reading, tally, stdin) as (reader, lines, shown):
             yield from told_blocks(reader.blocks(lines, shown), shown, reading, tally)
 
 
@@ -104,9 +104,10 @@ def _enough(reading: Reading, tally: Tally) -> bool:
 
 
 @contextmanager
-def _opened(
+def opened_log(
     path: LogPath, program: Ported, reading: Reading, tally: Tally, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
+    """One file of a log: what reads it, its lines, and what messages call it."""
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:

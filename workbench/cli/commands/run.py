@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.events.reading import Tally, reading_options
+from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
 
@@ -34,6 +34,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
     parser.add_argument(
+        "--columns", dest="list_columns", action="store_true",
+        help="show the columns of the input, their types, and what each is for; nothing is run",
+    )  # fmt: skip
+    parser.add_argument(
         "--progress", action="store_true", help="show how far it is, and a summary at the end, also beside a terminal"
     )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
@@ -48,6 +52,12 @@ def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     begun = time.monotonic()
     pipeline, integers = o.load(args.file, args.param, args.fault).pipeline, _integers(args)
+    if args.list_columns:
+        from workbench.events.look import look
+
+        program = pipeline if integers is None else pipeline.pipeline.resolve(integers)
+        print("\n\n".join(map(str, look(args.input, program, Reading.of(args)))))
+        return 0
     from workbench.cli.progress import Progress
     from workbench.logs.run import run_with
 
