@@ -42,14 +42,14 @@ BELOW: dict[str, dict[str, set[str]]] = {
     },
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
-        "gpu": {"lower", "code", "execute", "parallel"},
+        "keyed": {"lower", "code", "execute"}, "gpu": {"lower", "code", "execute", "parallel"},
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "rules/engines": {"cdp": set(), "backends": {"cdp"}},
+    "rules/engines": {"aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""
@@ -66,6 +66,8 @@ AT_MODULE_LEVEL = {
     ("executors/compiled/gpu/cuda.py", "numba"),
     ("executors/compiled/gpu/cuda.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numba"),
+    ("executors/compiled/keyed/hashing.py", "numba"),
+    ("executors/compiled/keyed/hashing.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
     ("conformance/compare/plans.py", "hypothesis"),
@@ -73,6 +75,7 @@ AT_MODULE_LEVEL = {
     ("conformance/generate/construction.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
+    ("conformance/generate/rules.py", "hypothesis"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
     ("executors/compiled/code/llvm.py", "llvmlite"),

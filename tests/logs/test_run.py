@@ -169,10 +169,10 @@ def test_queues_have_the_room_that_they_need() -> None:
     assert wb.run(endless, {"x": list(range(20))}, backend="numba") == {"out": [3 * i for i in range(10)]}
 
 
-def test_a_trace_for_each_key(tmp_path: Path) -> None:
+def test_a_run_for_each_key(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("user,x\na,1\nb,5\na,2\n")
     wb.run(wb.parse(TOTAL).get(), tmp_path / "x.csv", output=tmp_path / "y.csv", backend="numba", key="user")
-    assert (tmp_path / "y.csv").read_text() == "user,out\na,1\na,3\nb,5\n"
+    assert (tmp_path / "y.csv").read_text() == "user,out\na,1\nb,5\na,3\n"
     with pytest.raises(InputError, match="from a file"):
         wb.run(wb.parse(TOTAL).get(), [], backend="numba", key="user")
 

@@ -6,21 +6,22 @@ which takes longer than a million rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.core.domain import Domain, Enum, Integer, Range, Reals
+from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals
 from workbench.events.columns import arrow_type
+from workbench.events.values import Words
 
 
 class EventArray(NamedTuple):
     """The events of one input in successive rows, and where there are events; None: everywhere.
 
-    `events` is an array, or for tuples a tuple of what their fields have.
+    `events` is an array, or for tuples a tuple of what their fields have; of keys (`Words`) an Arrow array of texts.
     """
 
     events: Any
@@ -29,18 +30,30 @@ class EventArray(NamedTuple):
     @property
     def rows(self) -> int:
         """How many rows they are of."""
-        first = self.events
-        while isinstance(first, tuple):
-            first = first[0]
-        return len(first)
+        return len(self.fields[0])
 
-    def part(self, rows: slice) -> EventArray:
-        """Those of some of the rows."""
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """An array per scalar field."""
+        return tuple(_flat(self.events))
+
+    def part(self, rows: Any) -> EventArray:
+        """Those of some of the rows, a slice or an array of their numbers."""
         return EventArray(_part(self.events, rows), None if self.present is None else self.present[rows])
 
 
-def _part(events: Any, rows: slice) -> Any:
-    return tuple(_part(each, rows) for each in events) if isinstance(events, tuple) else events[rows]
+def _flat(events: Any) -> Iterator[Any]:
+    if isinstance(events, tuple):
+        for each in events:
+            yield from _flat(each)
+    else:
+        yield events
+
+
+def _part(events: Any, rows: Any) -> Any:
+    if isinstance(events, tuple):
+        return tuple(_part(each, rows) for each in events)
+    return taken(events, rows) if isinstance(events, pa.Array) and not isinstance(rows, slice) else events[rows]
 
 
 def given_array(domain: Domain, column: Any) -> EventArray | None:
@@ -48,9 +61,14 @@ def given_array(domain: Domain, column: Any) -> EventArray | None:
 
     Parameters
     ----------
-    domain: one that `has_array`.
+    domain: one that `has_array`, or `Words`.
     column: of any type.
     """
+    if isinstance(domain, Words):
+        column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        if not _tells_apart(column.type):
+            return None
+        return EventArray(column.cast(pa.string()), None if column.null_count == 0 else _bits(column.is_valid(), 1))
     labels: list[Any] = []
     if isinstance(domain, Enum):
         if not pa.types.is_string(column.type) and not pa.types.is_dictionary(column.type):
@@ -87,13 +105,20 @@ def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> An
     outputs: name to what compiled code gives: `fields`, of each event, and `steps`, where there are several outputs.
     domains: those of the outputs, which have arrays. A null is no event.
     """
+    return pa.table(shown_columns(outputs, domains)[1], list(domains))
+
+
+def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> tuple[Any, list[Any]]:
+    """The columns of that table, and the step of each of its rows, where outputs have `steps`."""
     rows: list[Any] = []
+    of_rows = next(iter(outputs.values())).steps
     if len(domains) > 1:
         steps = [outputs[name].steps for name in domains]
         numbers = [np.arange(len(each)) - np.searchsorted(each, each) for each in steps]  # among those of its step
         width = 1 + max((int(each.max()) for each in numbers if len(each)), default=0)
         rows = [each * width + number for each, number in zip(steps, numbers, strict=True)]
         every = np.unique(np.concatenate(rows))
+        of_rows = every // width
     columns = []
     for i, (name, domain) in enumerate(domains.items()):
         (array,) = outputs[name].fields
@@ -103,11 +128,17 @@ def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> An
             there, spread = np.zeros(len(every), np.bool_), np.zeros(len(every), array.dtype)
             there[places], spread[places] = True, array
             array = spread
-        columns.append(_column(domain, array, there))
-    return pa.table(columns, list(domains))
+        columns.append(shown_column(domain, array, there))
+    return of_rows, columns
 
 
-def _column(domain: Domain, array: Any, there: Any) -> Any:
+def _tells_apart(kind: Any) -> bool:
+    """Whether texts of values of this type are those that rows have for them."""
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(text or pa.types.is_boolean(kind) or pa.types.is_integer(kind))
+
+
+def shown_column(domain: Domain, array: Any, there: Any = None) -> Any:
     """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere."""
     kind = pa.int64() if isinstance(domain, Enum) else arrow_type(domain)
     data = _packed(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
@@ -116,6 +147,13 @@ def _column(domain: Domain, array: Any, there: Any) -> Any:
     if isinstance(domain, Enum):
         return pa.DictionaryArray.from_arrays(column, list(domain.labels)).cast(pa.string())
     return column
+
+
+def taken(column: Any, places: Any) -> Any:
+    """The entries of an Arrow array in these places, an array of numbers; itself where these are all in order."""
+    if len(places) == len(column) and (places == np.arange(len(column))).all():
+        return column
+    return column.take(shown_column(INT, places))
 
 
 def _numbers(column: Any) -> Any:

@@ -17,14 +17,14 @@ from decimal import Decimal
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.columns import arrow_type, as_json, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import UnreadableError, from_json, from_text, short
+from workbench.events.values import UnreadableError, Words, from_json, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -65,6 +65,16 @@ class BatchReader(RowReader):
     @abstractmethod
     def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         """The schema of a file, and what reads record batches, of which these columns are needed."""
+
+    def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
+        with batches_of(self.called, shown):
+            import pyarrow as pa
+
+            schema, _ = self.source(file, shown)
+        kind = dict(zip(schema.names, schema.types, strict=True)).get(name, pa.string())
+        if pa.types.is_boolean(kind):
+            return BOOL
+        return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
 
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
         for first, columns in self._batches(lines, shown):

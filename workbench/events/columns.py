@@ -13,7 +13,7 @@ from typing import Any
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import Tuple
 from workbench.errors import DomainError
-from workbench.events.values import dump_json, to_json
+from workbench.events.values import Words, dump_json, to_json
 
 Where = Callable[[int], str]
 """Where a row of a batch lies."""
@@ -44,8 +44,8 @@ def arrow_type(domain: Domain) -> Any:
 
 
 def has_array(domain: Domain) -> bool:
-    """Whether events of a domain are one number each in compiled code, and plain cells in a log."""
-    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range)
+    """Whether events of a domain are one number each in compiled code, or keys, and plain cells in a log."""
+    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words)
 
 
 def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where: Where | None = None) -> Any:

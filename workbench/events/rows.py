@@ -21,7 +21,7 @@ from workbench.errors import InputError
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading, Tally
-from workbench.events.values import UnreadableError, in_words
+from workbench.events.values import UnreadableError, Words, in_words
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -93,6 +93,11 @@ class RowReader(ABC):
     @abstractmethod
     def shown(self, cell: Any) -> str:
         """A cell as messages show it."""
+
+    def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
+        """What the keys in a column of a file, of which nothing has been read, are: texts, where no types tell."""
+        del file, name, shown
+        return Words()
 
     def cells(self, row: Any) -> Sequence[Any] | None:
         """What a row holds, in the order of the columns; None for one that is no step, none for one without events.

@@ -16,6 +16,7 @@ from workbench.core.fields import Tuple
 from workbench.events.arrays import given_array
 from workbench.events.column_map import ColumnMap, Columns
 from workbench.events.columns import has_array
+from workbench.events.values import Words
 
 
 def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool) -> Iterator[dict[str, Value]] | None:
@@ -60,6 +61,9 @@ def _events(places: Columns, domain: Domain, column: Callable[[int], Any]) -> li
 
 def _values(column: Any, domain: Domain) -> list[Value] | None:
     """The cells as values of the domain; None where some are none, or are not plain."""
+    if isinstance(domain, Words):
+        found = given_array(domain, column)
+        return None if found is None else cast("list[Value]", found.events.to_pylist())
     text = isinstance(domain, Texts) and _is_text(column.type)
     if not text and not (has_array(domain) and given_array(domain, column) is not None):
         return None

@@ -73,6 +73,8 @@ class RunOptions(TypedDict, total=False):
     reassociate: bool
     """Whether sums of floats may be made in another order (numba and parallel, in several threads)."""
     key: str
+    with_row: bool
+    """With `key`: a column `row` with the number of the row, counted from 1."""
     """A column: the program runs once for each of its values. For files only."""
     order: Sequence[str]
     master: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,11 @@ class Column(NamedTuple):
     fields: tuple[Any, ...]
     present: Any
     wrong: tuple[int, DomainError] | None
+
+    def part(self, places: Any) -> Column:
+        """Those of these steps, before which nothing is wrong."""
+        present = None if self.present is None else self.present[places]
+        return Column(tuple(field[places] for field in self.fields), present, None)
 
 
 def dtype(domain: Domain) -> Any:
@@ -236,6 +241,10 @@ class OutputColumn:
         """What a loop has written, with the step of each row of the fields."""
         own = _own_changes(domain, fields)
         return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
+
+    def moved(self, step: int) -> OutputColumn:
+        """The same, all of it in this step."""
+        return replace(self, steps=np.full(len(self), step))
 
     def __repr__(self) -> str:
         return f"<{len(self)} events of {self.domain}>"
