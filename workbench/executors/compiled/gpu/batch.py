@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from workbench.core.domain import BOOL, Domain, Value
 from workbench.core.fields import scalars
 from workbench.core.program import Program
-from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError
+from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError, refuse_unknown
 from workbench.executors.compiled.code.loop import dense, shape, spare
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.lower.tape import Taped, taped
@@ -79,8 +79,7 @@ class Batch:
     ) -> None:
         from workbench.executors.compiled.execute import columns
 
-        if device not in get_args(Device):
-            raise PipelineError(f"there is no device {device!r}", hint=f"devices are: {', '.join(get_args(Device))}")
+        refuse_unknown("device", device, get_args(Device))
         if at_once is not None and at_once < 1:
             raise PipelineError(f"there is at least one trace on a GPU at a time, not {at_once}")
         self._columns = columns
