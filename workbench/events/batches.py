@@ -47,7 +47,7 @@ def batches_of(name: str, where: str) -> Iterator[None]:
         raise InputError(f"{name} needs pyarrow, which is not installed", where=where, hint=hint) from error
     try:
         yield
-    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
         text = str(error).strip() or type(error).__name__
@@ -82,7 +82,11 @@ class BatchReader(RowReader):
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         for first, columns in self._batches(lines, shown):
-            yield LogBlock(partial(self._steps, first, columns, shown), partial(self._arrays, columns))
+            yield LogBlock(
+                partial(self._steps, first, columns, shown),
+                partial(self._arrays, columns),
+                partial(self.lists_of, columns.__getitem__),
+            )
 
     def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
         steps = self.steps_of(columns.__getitem__) if self.flat else None
@@ -192,6 +196,15 @@ class BatchWriter(RowWriter):
     def target(self, file: IO[bytes], schema: Any) -> Any:
         """What has `write_table` and `close`."""
 
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        name, values = next(iter(outputs.items()), ("", ()))
+        if len(self.domains) > 1 or len(values) < BATCH:
+            super().write(outputs)
+            return
+        import pyarrow as pa
+
+        self.table(pa.table([to_column(self.domains[name], values, f"output '{name}'")], schema=self._schema))
+
     def row(self, events: Mapping[str, Value]) -> None:
         self._rows.append(events)
         if len(self._rows) == BATCH:
@@ -201,12 +214,13 @@ class BatchWriter(RowWriter):
         import pyarrow as pa
 
         rows, self._rows = self._rows, []
+        if not rows:
+            return
         columns = [
             to_column(domain, [row.get(name) for row in rows], f"output '{name}'")
             for name, domain in self.domains.items()
         ]
-        if rows:
-            self._writer.write_table(pa.table(columns, schema=self._schema))
+        self._writer.write_table(pa.table(columns, schema=self._schema))
 
     def table(self, table: Any) -> None:
         self.end()

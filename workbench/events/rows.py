@@ -40,10 +40,12 @@ class LogBlock:
     ----------
     steps: reads them one by one, with every rule and message that there is.
     columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
+    lists: reads them as Python values, where all rows have all of them; None where rows must tell.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
     columns: Callable[[], Mapping[str, EventArray] | None] = lambda: None
+    lists: Callable[[], Mapping[str, list[Value]] | None] = lambda: None
 
 
 class RowReader(ABC):
@@ -259,6 +261,16 @@ class RowReader(ABC):
 
         assert self.columns is not None
         return table_steps(self.columns, column, nulls=self.reading.null != "error") if self.flat else None
+
+    def lists_of(self, column: Callable[[int], Any] | None) -> Mapping[str, list[Value]] | None:
+        """The events of all inputs, where all rows have all of them, of Arrow columns by their positions."""
+        if column is None or not self.flat or self.reading.head is not None:
+            return None
+        from workbench.events.tables import table_lists
+
+        assert self.columns is not None
+        found = table_lists(self.columns, column)
+        return None if found is None or any(None in each for each in found.values()) else found
 
     @property
     def flat(self) -> bool:
