@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.cli.commands import run as command
+from workbench.cli.rule_runs import rule_options
 from workbench.errors import DomainError, InputError, Overflow
 
 TOTAL = "pipeline total(x: int) -> int { return cumulate(x, +) }"
@@ -272,5 +273,7 @@ def test_python_has_the_options_of_the_command() -> None:
     command.options(parser)
     own = {"file", "param", "input", "output", "N"}  # arguments of their own, or of `wb.load`
     own |= {"progress", "list_columns"}  # for who sits before a terminal
-    names = {action.dest for action in parser._actions} - own
+    rules = argparse.ArgumentParser(add_help=False)
+    rule_options(rules)
+    names = {action.dest for action in parser._actions} - {action.dest for action in rules._actions} - own
     assert {*wb.RunOptions.__annotations__} == names - {"column"} | {"columns"}
