@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
-from workbench.events.batches import LARGE, BatchReader, BatchWriter
+from workbench.events import batches
+from workbench.events.batches import BatchReader, BatchWriter
 
 
 class ParquetReader(BatchReader):
@@ -17,7 +18,9 @@ class ParquetReader(BatchReader):
         from pyarrow import parquet
 
         found = parquet.ParquetFile(file)
-        return found.schema_arrow, lambda names: found.iter_batches(batch_size=LARGE, columns=names, use_threads=False)
+        return found.schema_arrow, lambda names: found.iter_batches(
+            batch_size=batches.LARGE, columns=names, use_threads=False
+        )
 
 
 class ParquetWriter(BatchWriter):
@@ -26,6 +29,11 @@ class ParquetWriter(BatchWriter):
     called = "Parquet"
 
     def target(self, file: IO[bytes], schema: Any) -> Any:
+        import pyarrow as pa
         from pyarrow import parquet
 
-        return parquet.ParquetWriter(file, schema)
+        numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
+        return parquet.ParquetWriter(
+            file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None,
+        )  # fmt: skip
