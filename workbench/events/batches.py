@@ -97,7 +97,7 @@ class BatchReader(RowReader):
             return None
         from workbench.events.arrays import given_array
 
-        return self.arrays(lambda i, domain: given_array(domain, columns[i]))
+        return self.arrays(lambda i, domain: given_array(domain, columns[i], stored=True))
 
     def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
         """The Arrow columns that are used, in successive rows, with the number of the first one."""
