@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import Domain, Enum, Texts, Value
+from workbench.core.domain import Domain, Enum, Value
 from workbench.events.columns import arrays_of, arrow_type, has_array, to_column
 from workbench.logs.run import BlockOutputs
 
@@ -158,10 +158,8 @@ def _array(values: list[Value], domain: Domain) -> NDArray[Any]:
     return found
 
 
-def _named(array: Any, domain: Domain) -> NDArray[Any]:
-    """Labels for their positions, texts for their numbers."""
+def _named(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
+    """Labels for their positions; texts one by one."""
     import numpy as np
 
-    if isinstance(domain, Texts):
-        return np.asarray(array)
-    return np.array(domain.labels)[array] if isinstance(domain, Enum) else array
+    return np.array(domain.labels)[array] if isinstance(domain, Enum) else np.asarray(array)
