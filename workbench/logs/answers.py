@@ -132,7 +132,7 @@ def _array(values: list[Value], domain: Domain) -> NDArray[Any]:
 
 
 def _named(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
-    """Labels for their positions."""
+    """Labels for their positions; texts one by one."""
     import numpy as np
 
-    return np.array(domain.labels)[array] if isinstance(domain, Enum) else array
+    return np.array(domain.labels)[array] if isinstance(domain, Enum) else np.asarray(array)
