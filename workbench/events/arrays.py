@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals
-from workbench.events.columns import arrow_type
-from workbench.events.values import Words
+from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
+from workbench.core.fields import Record, Tuple
+from workbench.events.columns import arrays_of, arrow_type
+from workbench.events.text_column import TextColumn
+from workbench.events.values import UnreadableError, Words, from_text
 
 
 class EventArray(NamedTuple):
@@ -56,28 +58,33 @@ def _part(events: Any, rows: Any) -> Any:
     return taken(events, rows) if isinstance(events, pa.Array) and not isinstance(rows, slice) else events[rows]
 
 
-def given_array(domain: Domain, column: Any) -> EventArray | None:
+def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventArray | None:
     """An Arrow column as compiled code takes it; None where some cell may be no event of the domain, or is not plain.
 
     Parameters
     ----------
-    domain: one that `has_array`, or `Words`.
+    domain: one that `has_array`, a tuple of such, or `Words`.
     column: of any type.
+    stored: whether its floats are as they were stored. Else they were read from texts, of which we do not take all that
+        Arrow takes for infinite or no number.
     """
+    if isinstance(domain, Tuple):
+        read = _given_structs if pa.types.is_struct(column.type) else _given_json
+        return read(domain, column, stored)
     if isinstance(domain, Words):
         column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         if not _tells_apart(column.type):
             return None
         return EventArray(column.cast(pa.string()), None if column.null_count == 0 else _bits(column.is_valid(), 1))
     labels: list[Any] = []
-    if isinstance(domain, Enum):
-        if not pa.types.is_string(column.type) and not pa.types.is_dictionary(column.type):
+    if named := isinstance(domain, Enum | Texts):
+        if not _is_text(column.type):
             return None
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         labels, column = column.dictionary.to_pylist(), column.indices
-        if not set(labels) <= set(domain.labels):
+        if not (set(labels) <= set(domain.labels) if isinstance(domain, Enum) else None not in labels):
             return None
-    wanted = pa.int64() if isinstance(domain, Enum) else arrow_type(domain)
+    wanted = pa.int64() if named else arrow_type(domain)
     if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type != pa.uint64():
         column = column.cast(wanted)
     if column.type != wanted:
@@ -86,10 +93,12 @@ def given_array(domain: Domain, column: Any) -> EventArray | None:
     array = _bits(column, 1) if pa.types.is_boolean(wanted) else _numbers(column)
     if present is not None:
         array = np.where(present, array, array.dtype.type(0))  # whatever stands where nothing is
+    if isinstance(domain, Texts):
+        return EventArray(TextColumn(array, labels or [""]), present)
     if isinstance(domain, Enum):
         array = np.array([domain.labels.index(label) for label in labels] or [0], np.int64)[array]
     if isinstance(domain, Reals):
-        return EventArray(array, present) if np.isfinite(array).all() else None
+        return EventArray(array, present) if stored or np.isfinite(array).all() else None
     if isinstance(domain, Integer | Range) and column.null_count < len(column):
         least, most = pc.min_max(column).values()
         if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
@@ -125,9 +134,9 @@ def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> 
         there: Any = None
         if rows and len(rows[i]) < len(every):
             places = np.searchsorted(every, rows[i])
-            there, spread = np.zeros(len(every), np.bool_), np.zeros(len(every), array.dtype)
-            there[places], spread[places] = True, array
-            array = spread
+            there = np.zeros(len(every), np.bool_)
+            there[places] = True
+            array = _spread(array, places, len(every))
         columns.append(shown_column(domain, array, there))
     return of_rows, columns
 
@@ -140,13 +149,66 @@ def _tells_apart(kind: Any) -> bool:
 
 def shown_column(domain: Domain, array: Any, there: Any = None) -> Any:
     """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere."""
-    kind = pa.int64() if isinstance(domain, Enum) else arrow_type(domain)
+    names: Any = list(domain.labels) if isinstance(domain, Enum) else None
+    if isinstance(array, TextColumn):
+        array, names = array.numbers, list(array.texts)
+    kind = arrow_type(domain) if names is None else pa.int64()
     data = _packed(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
     valid = None if there is None else pa.py_buffer(_packed(there))
     column = pa.Array.from_buffers(kind, len(array), [valid, pa.py_buffer(data)])
-    if isinstance(domain, Enum):
-        return pa.DictionaryArray.from_arrays(column, list(domain.labels)).cast(pa.string())
-    return column
+    return (
+        column
+        if names is None
+        else pa.DictionaryArray.from_arrays(column, pa.array(names, pa.string())).cast(pa.string())
+    )
+
+
+def _spread(array: Any, places: Any, count: int) -> Any:
+    """An array of so many entries, those of another one at these places."""
+    if isinstance(array, TextColumn):
+        return TextColumn(_spread(array.numbers, places, count), array.texts)
+    made = np.zeros(count, array.dtype)
+    made[places] = array
+    return made
+
+
+def _given_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
+    """The fields of a column of structs; None where they are others than those of the domain, or some are missing."""
+    names = [column.type.field(i).name for i in range(column.type.num_fields)]
+    if not isinstance(domain, Record) or sorted(names) != sorted(domain.labels):
+        return None
+    present = None if column.null_count == 0 else _bits(column.is_valid(), 1)
+    inside = dict(zip(names, column.flatten(), strict=True))  # which are null where the struct is
+    parts = []
+    for label, field in zip(domain.labels, domain.fields, strict=True):
+        part = given_array(field, inside[label], stored=stored)
+        if part is None or (part.present is not None and (present is None or not part.present[present].all())):
+            return None
+        parts.append(part.events)
+    return EventArray(tuple(parts), present)
+
+
+def _given_json(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
+    """The fields of tuples that are JSON text in cells; each text is read once."""
+    del stored
+    if not _is_text(column.type):
+        return None
+    column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    numbers = given_array(INT, column.indices)
+    try:
+        known = [from_text(text, domain) for text in column.dictionary.to_pylist()]
+    except (UnreadableError, AttributeError):
+        return None
+    arrays = arrays_of(domain, known or [domain.default])
+    if arrays is None or numbers is None:
+        return None
+    return EventArray(tuple(array[numbers.events] for array in arrays), numbers.present)
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether an Arrow column has texts."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def taken(column: Any, places: Any) -> Any:

@@ -6,11 +6,14 @@ columns are those of `columns`; what is read may also have structs, lists and ma
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 
@@ -21,13 +24,15 @@ from workbench.errors import InputError
 from workbench.events.columns import arrays_of, arrow_type, as_json, has_array, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import Words, from_json, from_text, short
+from workbench.events.values import UnreadableError, Words, from_json, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
 BATCH = 4096
 """Rows that are made, or kept to be written, at a time."""
+ODD = (date, time, timedelta, bytes)
+"""What cells of Arrow may be, and events are not."""
 LARGE = 1 << 17
 """Rows that are read at a time."""
 
@@ -92,7 +97,7 @@ class BatchReader(RowReader):
             return None
         from workbench.events.arrays import given_array
 
-        return self.arrays(lambda i, domain: given_array(domain, columns[i]))
+        return self.arrays(lambda i, domain: given_array(domain, columns[i], stored=True))
 
     def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
         """The Arrow columns that are used, in successive rows, with the number of the first one."""
@@ -121,6 +126,17 @@ class BatchReader(RowReader):
                     yield first, {i: part.column(name) for i, name in used.items()}
                     first += part.num_rows
 
+    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
+        file = cast(IO[bytes], lines.buffer)
+        with contextlib.nullcontext(file) if self.streamed else sought(file) as file, batches_of(self.called, shown):
+            schema, read = self.source(file, shown)
+            batch = next(iter(read(schema.names)), None)
+            kinds = {field.name: str(field.type) for field in schema}
+            if batch is None:
+                return kinds, {name: [] for name in schema.names}
+            first = batch.slice(0, count)
+            return kinds, {name: first.column(name).to_pylist() for name in kinds}
+
     def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
         assert self.columns is not None
         count = len(next(iter(columns.values()), ()))
@@ -136,7 +152,7 @@ class BatchReader(RowReader):
         return None if cell is None else from_cell(cell, domain)
 
     def shown(self, cell: Any) -> str:
-        return short(repr(cell))
+        return short(str(cell) if isinstance(cell, (*ODD, Decimal)) else repr(cell))
 
     def text(self, number: int, row: Sequence[Any]) -> str:
         assert self.columns is not None
@@ -144,12 +160,22 @@ class BatchReader(RowReader):
 
 
 def from_cell(value: Any, domain: Domain) -> Value:
-    """The value of a cell as an event; UnreadableError if it is none."""
+    """The value of a cell as an event; UnreadableError if it is none.
+
+    A decimal is a number as any other. Times of day, dates and bytes are nothing here, but times may be instants.
+    """
     if isinstance(value, str) and as_json(domain):
         return from_text(value, domain)
     if isinstance(value, list) and isinstance(domain, Map):
         value = {str(key): item for key, item in value}
-    return from_json(value, domain)
+    if isinstance(value, Decimal):
+        value = int(value) if value == value.to_integral_value() else float(value)
+    try:
+        return from_json(value, domain)
+    except UnreadableError as error:
+        if isinstance(value, ODD) and not error.hint:
+            raise UnreadableError(str(error), "cast the column to numbers or texts") from error
+        raise
 
 
 class BatchWriter(RowWriter):

@@ -8,6 +8,7 @@ gets. Those know where a row lies, and add the place to the error (`WorkbenchErr
 from __future__ import annotations
 
 import io
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -142,9 +143,29 @@ class RowReader(ABC):
         ------
         InputError: a column is missing, is there twice, or is refused.
         """
-        self.open(match(names, self.ports, self.reading, what=self.noun))
-        assert self.columns is not None
-        self.tally.pass_over(self.columns.ignored)
+        found = self.matched(names)
+        self.open(found)
+        self.tally.pass_over(found.ignored)
+
+    def matched(self, names: Sequence[str]) -> ColumnMap:
+        """What columns of these names are for; InputError as `opened`."""
+        return match(names, self.ports, self.reading, what=self.noun)
+
+    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
+        """The types that columns have in the file, by their names, and their cells in the first rows."""
+        found: dict[str, list[Any]] = {}
+        for number, (_, row) in enumerate(itertools.islice(self.rows(lines, shown), count)):
+            try:
+                cells = self.cells(row)
+            except InputError:
+                continue
+            assert self.columns is not None
+            for name in self.columns.names if cells is not None else ():
+                found.setdefault(name, [None] * number)
+            here = dict(zip(self.columns.names, cells or (), strict=False))
+            for name, each in found.items():
+                each += [None] * (number - len(each)) + [here.get(name)]
+        return {}, found or {name: [] for name in (self.columns.names if self.columns else ())}
 
     def _taker(self, path: str, columns: Columns, domain: Domain) -> Taker:
         """What reads the event of an input, or of a field of one, from the cells of a row."""

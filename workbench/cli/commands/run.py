@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import refuse_rule_options, rule_options, run_rule_set
-from workbench.events.reading import Tally, reading_options
+from workbench.errors import InputError
+from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
 
@@ -34,6 +35,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         " are read one after the other, as one log",
     )
     parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
+    parser.add_argument(
+        "--columns", dest="list_columns", action="store_true",
+        help="show the columns of the input, their types, and what each is for; nothing is run",
+    )  # fmt: skip
     parser.add_argument(
         "--progress", action="store_true", help="show how far it is, and a summary at the end, also beside a terminal"
     )
@@ -56,7 +61,14 @@ def execute(args: argparse.Namespace) -> int:
     tally = Tally(_say)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
     if isinstance(found, RuleSet):
+        if args.list_columns:
+            raise InputError("--columns shows what feeds the inputs of a pipeline, and rules have none")
         run_rule_set(found, start)
+    elif args.list_columns:
+        from workbench.events.look import look
+
+        program = found if integers is None else found.resolve(integers)
+        print("\n\n".join(map(str, look(args.input, program, Reading.of(args)))))
     else:
         refuse_rule_options(args)
         from workbench.logs.run import run_with

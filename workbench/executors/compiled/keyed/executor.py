@@ -36,6 +36,7 @@ class CompiledKeys:
     """
 
     def __init__(self, one: Compiled, *, threads: int = 1, patience: int = PATIENCE, machine: bool = True) -> None:
+        one.texts.lasting = True
         self.one, self.states = one, KeyedStates(one)
         self._threads, self._manager = threads, ThreadManager(threads - 1)
         self._patience, self._machine, self._rows = patience, machine, 0
@@ -125,7 +126,7 @@ class CompiledKeys:
             more + rows * pipe.width + spare(pipe) for more, (_, _, pipe) in zip(waiting, self.one.results, strict=True)
         ]
         fields = [fields for _, fields in self.one.form.results]
-        return OutputArrays(self.one.results, fields, sizes, columns.empty, places=True)
+        return OutputArrays(self.one.results, fields, sizes, columns.empty, places=True, texts=self.one.texts.reader())
 
     def _loop(self, kind: str, *, machine: bool) -> KeyedLoop:
         """The loop for steps of this kind, made when it is first needed."""
@@ -189,4 +190,6 @@ def _joined(parts: Sequence[columns.OutputColumn], wrong: tuple[int, WorkbenchEr
     if wrong is not None:
         order = order[: np.searchsorted(steps, wrong[0], sorter=order)]
     fields = zip(*(each.fields for each in parts), strict=True)
-    return columns.OutputColumn(parts[0].domain, tuple(np.concatenate(each)[order] for each in fields), steps[order])
+    return columns.OutputColumn(
+        parts[0].domain, tuple(columns.joined_arrays(each)[order] for each in fields), steps[order]
+    )
