@@ -20,6 +20,7 @@ from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps
 from workbench.executors.table import Start, given
 from workbench.logs.batches import batches
 from workbench.logs.keys import Keys
+from workbench.logs.overlap import WriterBehind, overlapping
 
 if TYPE_CHECKING:
     from workbench.events.reading import Reading, Tally
@@ -53,9 +54,13 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
     log = shown_name(files[0]) if len(files) == 1 else "the log"
     quiet = is_terminal(args.output) and not start.option("progress")
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
-    with write_events(args.output, rows, format=written) as writer, progress:
+    blocks = read_blocks(args.input, rows, reading, tally=start.tally)
+    with (
+        write_events(args.output, rows, format=written) as into, progress, contextlib.closing(blocks),
+        overlapping(start, getattr(backend, "threads", 1), blocks, into) as (ahead, writer),
+    ):  # fmt: skip
         run = _KeyedRun(pipeline, key, backend, writer, log, start.tally)
-        for block in read_blocks(args.input, rows, reading, tally=start.tally):
+        for block in ahead:
             run.take(block)
             writer.flush()
         run.end()
@@ -64,7 +69,9 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
 class _KeyedRun:
     """A log that is being run."""
 
-    def __init__(self, pipeline: Program, key: Port, backend: Any, writer: RowWriter, log: str, tally: Tally) -> None:
+    def __init__(
+        self, pipeline: Program, key: Port, backend: Any, writer: RowWriter | WriterBehind, log: str, tally: Tally
+    ) -> None:
         self.ports, self.key, self.backend, self.writer = pipeline.ports, key, backend, writer
         self.log, self.tally = log, tally
         self.numbered = ROW in writer.domains and ROW not in pipeline.ports.shown

@@ -23,6 +23,7 @@ from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 from workbench.logs.batches import batches
+from workbench.logs.overlap import overlapping
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
@@ -225,8 +226,12 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     written = output_format(options.output, options.format, read)
     tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
     progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
-    with write_events(options.output, run.program, format=written, idle=options.steps) as writer, progress:
-        for made in run.made(blocks, reuse=True):
+    threads = getattr(run.backend, "threads", 1)
+    with (
+        write_events(options.output, run.program, format=written, idle=options.steps) as into, progress,
+        overlapping(run.start, threads, blocks, into) as (ahead, writer),
+    ):  # fmt: skip
+        for made in run.made(ahead, reuse=threads == 1):
             if isinstance(made, Mapping):
                 from workbench.events.arrays import shown_table
 
