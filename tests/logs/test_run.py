@@ -16,7 +16,7 @@ import workbench as wb
 from tests.examples import examples
 from workbench.cli.commands import run as command
 from workbench.cli.rule_runs import rule_options
-from workbench.errors import DomainError, InputError, Overflow
+from workbench.errors import DomainError, InputError, LimitMet, Overflow
 
 TOTAL = "pipeline total(x: int) -> int { return cumulate(x, +) }"
 LATE = "pipeline late(x: int, y: int) -> int { return x + trim(y, 1) }"
@@ -167,7 +167,7 @@ def test_queues_have_the_room_that_they_need() -> None:
     data: dict[str, list[wb.Value]] = {"x": [0, 1, 2], "y": [0, 1, 2]}
     assert wb.run(late, data, backend="numba") == {"out": [1, 3]}
     endless = wb.parse("pipeline endless(x: int) -> int { return x + decimate(x, 2) }").get()
-    assert wb.run(endless, {"x": list(range(20))}, backend="numba") == {"out": [3 * i for i in range(10)]}
+    assert wb.run(total, {"x": list(range(20))}, backend="numba") == {"out": [3 * i for i in range(10)]}
 
 
 @pytest.mark.parametrize("backend", ["auto", "reference", "numba"])
@@ -315,4 +315,15 @@ def test_python_has_the_options_of_the_command() -> None:
     rules = argparse.ArgumentParser(add_help=False)
     rule_options(rules)
     names = {action.dest for action in parser._actions} - {action.dest for action in rules._actions} - own
-    assert {*wb.RunOptions.__annotations__} == names - {"column"} | {"columns"}
+    called = {"column": "columns", "timeout": "seconds", "memory": "memory_mb"}
+    assert {*wb.RunOptions.__annotations__} == {called.get(name, name) for name in names}
+
+
+def test_a_run_has_limits() -> None:
+    total = wb.parse(TOTAL).get()
+    with pytest.raises(LimitMet, match=r"time limit of 0\.2 s met while running the log"):
+        wb.run(endless, {"x": [1] * 5_000_000}, backend="reference", seconds=0.2)
+    rows = iter([{"x": 1}])
+    with pytest.raises(InputError, match="an answer that comes bit by bit has no limits"):
+        wb.run(total, rows, seconds=1.0)
+    assert next(wb.run(total, rows)) == {"out": 1}  # nothing of it was taken

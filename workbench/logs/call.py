@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
+from workbench.budget import Budget
 from workbench.core.domain import BOOL, INT, Domain, Integer, Value
 from workbench.core.program import Port, Ported, Ports, Program
 from workbench.display import Displayed
@@ -74,6 +75,10 @@ class RunOptions(TypedDict, total=False):
     """How likely a fault is to strike where it can."""
     threads: int
     """How many (threaded, numba, parallel)."""
+    seconds: float
+    """How long it may take."""
+    memory_mb: int
+    """By how many megabytes this process may grow."""
     reassociate: bool
     """Whether sums of floats may be made in another order (numba and parallel, in several threads)."""
     key: str
@@ -148,8 +153,18 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
     InputError: the data cannot be read (with the column and the row), written, or an option means nothing here.
     Refused, NoCapacity: the backend does not run the program.
     Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
+    LimitMet: there was not enough time or memory; `phase` says how far it came.
     """
+    limits = Budget(options.get("seconds"), options.get("memory_mb"))
+    if limits.limited and not named_files(data) and output is None and _answers_as_it_comes(data):
+        raise InputError("an answer that comes bit by bit has no limits", hint="give a list or a table, or a file")
     found, start = _started(program, data, output, options)
+    with limits, start.tally.doing:
+        return _answer(found, data, output, start)
+
+
+def _answer(found: Program, data: Any, output: Place | None, start: Start) -> Any:
+    options = vars(start.options)
     if output is not None and named_files(data):
         run_with(found, start, options.get("integers"))
         return Path(output)
@@ -214,7 +229,8 @@ def _started(
     names = {*RunOptions.__annotations__}
     if unknown := next(iter(options.keys() - names), None):
         raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, names))
-    given = {name: value for name, value in options.items() if name not in ("columns", "integers")}
+    given = {name: value for name, value in options.items() if name != "columns"}
+    given["memory"] = options.get("memory_mb")
     given |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
     return program_of(program), Start(
         argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info)
@@ -228,7 +244,7 @@ def _defaults() -> Mapping[str, Any]:
     parser.register("type", "positive", int)
     backend_options(parser)
     reading_options(parser)
-    return {"steps": False, "fault": [], **vars(parser.parse_args([])), "backend": AUTO}
+    return {"steps": False, "fault": [], "integers": None, **vars(parser.parse_args([])), "backend": AUTO}
 
 
 def _blocks(data: Any, running: LogRun, program: Ported) -> Iterator[LogBlock]:
@@ -261,6 +277,13 @@ def _batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
         data = pa.Table.from_pandas(data, preserve_index=False)
     found = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
     return found.schema, iter(found)
+
+
+def _answers_as_it_comes(data: Any) -> bool:
+    """Whether rows or tables of the answer are made when they are asked for."""
+    if hasattr(data, "__arrow_c_stream__"):
+        return type(data).__name__ == "RecordBatchReader"
+    return not isinstance(data, Sequence | Mapping) and not hasattr(data, "__arrow_c_array__")
 
 
 def _made_by(data: Any) -> str:

@@ -133,6 +133,8 @@ class _Log:
         ports = log_ports(self.rules, self.clock, declared)
         readers = {each.name: _reader(each, ports.domains) for each in types}
         for row in read_events(path, ports, self.reading, tally=self.tally):
+            if not self.tally.rows % TOLD:
+                self.tally.tell()
             name = declared.name if declared else str(row.get(TYPE, "")).strip()
             if name not in readers:
                 self.unknown[name] += 1
@@ -189,6 +191,8 @@ def types_of(inputs: Sequence[Any], time: str, reading: Reading) -> dict[str, De
     return {name: _declared(name, columns) for name, columns in found.items()}
 
 
+TOLD = 1 << 12
+"""Rows after which it is said how far it is."""
 _GUESSED = {"whole numbers": INT, "numbers": FLOAT, "truth values": BOOL}
 
 
