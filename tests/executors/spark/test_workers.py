@@ -4,6 +4,7 @@ import base64
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -177,9 +178,9 @@ def test_integers_that_spark_has_not():
 
 def lines(text, file="/logs/a.csv", block=0):
     given = text.split(b"\n" if isinstance(text, bytes) else "\n")
-    columns = [given, [file] * len(given), [0] * len(given), [block] * len(given)]
-    types = [pa.binary(), pa.string(), pa.int32(), pa.int64()]
-    return pa.RecordBatch.from_arrays([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=list("abcd"))
+    columns = [given, [file] * len(given), [block] * len(given)]
+    types = [pa.binary(), pa.string(), pa.int64()]
+    return pa.RecordBatch.from_arrays([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=list("abc"))
 
 
 INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
@@ -194,7 +195,7 @@ def test_lines_of_csv():
 
 
 def test_lines_go_on_in_the_next_batch_and_block():
-    parser = Parser("csv", INPUTS, OWN, ["k", "x", "q"])
+    parser = Parser("csv", INPUTS, replace(OWN, files=("/logs/a.csv", "/logs/b.csv")), ["k", "x", "q"])
     given = [
         lines("k,x,q\na,1,"),
         lines("a,2,"),
@@ -202,7 +203,7 @@ def test_lines_go_on_in_the_next_batch_and_block():
         lines("k,x,q\nb,5,", file="/logs/b.csv"),
     ]
     assert [row[1:5] for row in tuples(parser(iter(given)))] == [
-        (0, 0, 1, 1), (0, 0, 2, 2), (0, 90, 0, 3), (0, 90, 1, 4), (0, 0, 1, 5)
+        (0, 0, 1, 1), (0, 0, 2, 2), (0, 90, 0, 3), (0, 90, 1, 4), (1, 0, 1, 5)
     ]  # fmt: skip
 
 

@@ -16,6 +16,9 @@ from workbench.executors.spark.carry import carried
 from workbench.executors.spark.columns import STEP, InputColumn
 from workbench.executors.spark.executors import Choice, Executor, Made
 
+LOCAL_FILE = "^file:/+"
+"""How Spark begins the names of local files, in more than one way; here they begin with a slash."""
+
 
 @dataclass(frozen=True)
 class Layout:
