@@ -27,6 +27,7 @@ PLACES = {
     "budget": "errors",
     "stored": "errors",
     "extensions": "errors",
+    "display": "errors",
     "builder": "processors",
     "logs": "verify",
     "rules": "language",
@@ -48,7 +49,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "rules/engines": {"cdp": set(), "backends": {"cdp"}},
+    "rules/engines": {"aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from workbench.core.domain import BOOL, FLOAT, INT, STR, Enum, Range
 from workbench.core.program import Port, Ports
-from workbench.errors import WorkbenchError
+from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
 from workbench.events.files import format_of, opened, readable
 from workbench.events.read import read_blocks, read_events
@@ -96,6 +96,10 @@ def by_rows(path: Path, program: Ports):
         )
         yield from reader.located(reader.rows(lines, str(path)), str(path))
         lines.detach()
+        try:
+            reader.end()
+        except InputError as error:
+            raise error.retold(where=str(path)) from error
 
 
 def same(found) -> tuple:

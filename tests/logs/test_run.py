@@ -270,6 +270,13 @@ def test_all_kinds_of_data_give_the_same(rows: list[dict[str, Any]]) -> None:
 def test_python_has_the_options_of_the_command() -> None:
     parser = argparse.ArgumentParser(add_help=False)
     command.options(parser)
-    own = {"file", "param", "input", "output", "N"}  # arguments of their own, or of `wb.load`
+    own = {
+        "file",
+        "param",
+        "input",
+        "output",
+        "N",
+        "progress",
+    }  # arguments of their own, of `wb.load`, or of a terminal
     names = {action.dest for action in parser._actions} - own
     assert {*wb.RunOptions.__annotations__} == names - {"column"} | {"columns"}

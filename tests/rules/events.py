@@ -26,7 +26,7 @@ class Kind:
 A, B, C, Temp, Smoke = map(Kind, ("A", "B", "C", "Temp", "Smoke"))
 
 
-ENGINES = ("cdp",)
+ENGINES = ("cdp", "aip")
 
 
 def told(text: str | RuleSet, *events: Occurrence, unit: str | None = None, **others) -> list[tuple]:

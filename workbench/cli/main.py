@@ -20,7 +20,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from workbench import __version__
 from workbench.budget import Budget, Interrupt, phase
@@ -46,6 +46,15 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"see {self.prog} --help")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Words that stand alone are often what the shell has made of a pattern."""
+        found, others = self.parse_known_args(args, namespace)
+        if others:
+            files = hasattr(found, "input") and all(os.path.exists(word) for word in others)
+            hint = "a pattern goes in quotes: --input 'logs/*.csv'" if files else f"see {self.prog} --help"
+            raise UsageError(f"unrecognized arguments: {' '.join(others)}", hint=hint)
+        return found
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """A word that is none of the choices gets the closest one, as all misspelt names do."""

@@ -16,17 +16,22 @@ _INTERVAL = 0.2
 
 
 class Progress:
-    """Shows a text, or what a function returns, the phase and the elapsed seconds on stderr, if it is a terminal."""
+    """Shows a text, or what a function returns, the phase and the elapsed seconds on stderr, if it is a terminal.
 
-    def __init__(self, text: str | Callable[[], str] = "") -> None:
-        self.text = text
+    Parameters
+    ----------
+    always: whether also where it is none, in lines one below the other.
+    """
+
+    def __init__(self, text: str | Callable[[], str] = "", *, always: bool = False) -> None:
+        self.text, self.always = text, always
         self._work = work()
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         self._shown = False
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
+        if self.always or sys.stderr.isatty():
             self._thread = threading.Thread(target=self._show, daemon=True)
             self._thread.start()
         return self
@@ -39,14 +44,14 @@ class Progress:
 
     def _show(self) -> None:
         begin = time.monotonic()
-        wait = _PATIENCE
+        wait, terminal = _PATIENCE, sys.stderr.isatty()
         while not self._done.wait(wait):
-            self._shown = True
-            wait = _INTERVAL
+            self._shown, wait = terminal, _INTERVAL if terminal else _PATIENCE
             width = shutil.get_terminal_size().columns - 12
             told = self.text() if callable(self.text) else self.text
             text = f"{told}, {self._work.phase}".removesuffix(", ").removeprefix(", ")
-            sys.stderr.write(f"\r\x1b[K{text[:width]}  {time.monotonic() - begin:.0f} s")
+            line = f"{text[:width]}  {time.monotonic() - begin:.0f} s"
+            sys.stderr.write(f"\r\x1b[K{line}" if terminal else f"{line}\n")
             sys.stderr.flush()
 
     def __exit__(self, *_: object) -> None:

@@ -20,6 +20,7 @@ from workbench.core.kinds import Clocked, Deferring, Holder
 from workbench.core.processor import END, Processor, Stream
 from workbench.core.program import Port, Ports, unknown
 from workbench.core.unfolding import Unfolding
+from workbench.display import Displayed
 from workbench.errors import Location, PipelineError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class Pipeline(Displayed):
     """A directed acyclic graph of processors with open inputs and outputs.
 
     Parameters
@@ -297,6 +298,14 @@ class Pipeline:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        inputs, outputs = (
+            ", ".join(f"{port.name}: {port.domain}" for port in ports)
+            for ports in (self.ports.inputs, self.ports.outputs)
+        )
+        count = len(self.nodes)
+        return f"<{self.name}({inputs}) -> {outputs}, {count} processor{'s' * (count != 1)}>"
 
 
 # --- validation -------------------------------------------------------------------------------------------------

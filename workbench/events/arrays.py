@@ -19,36 +19,41 @@ from workbench.events.values import Words
 
 
 class EventArray(NamedTuple):
-    """The events of one input in successive rows: an array, and where there are events; None: everywhere.
+    """The events of one input in successive rows, and where there are events; None: everywhere.
 
-    Of keys (`Words`) it is an Arrow array of texts.
+    `events` is an array, or for tuples a tuple of what their fields have; of keys (`Words`) an Arrow array of texts.
     """
 
     events: Any
     present: Any
 
-    def part(self, places: Any) -> EventArray:
-        """Those of these rows."""
-
-        def part(events: Any) -> Any:
-            if isinstance(events, tuple):
-                return tuple(map(part, events))
-            return taken(events, places) if isinstance(events, pa.Array) else events[places]
-
-        return EventArray(part(self.events), None if self.present is None else self.present[places])
+    @property
+    def rows(self) -> int:
+        """How many rows they are of."""
+        return len(self.fields[0])
 
     @property
     def fields(self) -> tuple[Any, ...]:
         """An array per scalar field."""
+        return tuple(_flat(self.events))
 
-        def flat(events: Any) -> Iterator[Any]:
-            if isinstance(events, tuple):
-                for each in events:
-                    yield from flat(each)
-            else:
-                yield events
+    def part(self, rows: Any) -> EventArray:
+        """Those of some of the rows, a slice or an array of their numbers."""
+        return EventArray(_part(self.events, rows), None if self.present is None else self.present[rows])
 
-        return tuple(flat(self.events))
+
+def _flat(events: Any) -> Iterator[Any]:
+    if isinstance(events, tuple):
+        for each in events:
+            yield from _flat(each)
+    else:
+        yield events
+
+
+def _part(events: Any, rows: Any) -> Any:
+    if isinstance(events, tuple):
+        return tuple(_part(each, rows) for each in events)
+    return taken(events, rows) if isinstance(events, pa.Array) and not isinstance(rows, slice) else events[rows]
 
 
 def given_array(domain: Domain, column: Any) -> EventArray | None:

@@ -7,6 +7,7 @@ columns are those of `columns`; what is read may also have structs, lists and ma
 from __future__ import annotations
 
 import io
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -132,6 +133,10 @@ class BatchReader(RowReader):
 
     def shown(self, cell: Any) -> str:
         return short(repr(cell))
+
+    def text(self, number: int, row: Sequence[Any]) -> str:
+        assert self.columns is not None
+        return json.dumps({self.columns.names[i]: row[i] for i in sorted(self.columns.used)}, default=str)
 
 
 def from_cell(value: Any, domain: Domain) -> Value:

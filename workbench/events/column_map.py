@@ -118,18 +118,28 @@ def match(names: Sequence[str], ports: Ports, reading: Reading, *, what: str = "
     return _Matching(tuple(names), ports, reading, what).found()
 
 
+def see_inputs(ports: Ports, reading: Reading) -> list[str]:
+    """What the user can name a column for: inputs, and the fields of those that have some.
+
+    Raises
+    ------
+    InputError: the user names one for something else.
+    """
+    paths = [path for name, domain in ports.domains.items() for path in _paths(name, domain)]
+    for name, column in reading.columns.items():
+        if name not in paths:
+            raise InputError(f"there is no input '{name}' for column '{column}'", hint=did_you_mean(name, paths))
+    return paths
+
+
 class _Matching:
     def __init__(self, names: tuple[str, ...], ports: Ports, reading: Reading, what: str) -> None:
         self.names, self.ports, self.reading, self.what = names, ports, reading, what
         self.places = {name: i for i, name in enumerate(names)}
-        self.paths = [path for name, domain in ports.domains.items() for path in _paths(name, domain)]
+        self.paths = see_inputs(ports, reading)
         self.short = Counter(path.rpartition(".")[2] for path in self.paths)
 
     def found(self) -> ColumnMap:
-        for name in self.reading.columns:
-            if name not in self.paths:
-                what = f"there is no input '{name}' for column '{self.reading.columns[name]}'"
-                raise InputError(what, hint=did_you_mean(name, self.paths))
         domains = self.ports.domains
         inputs = {name: self.columns(name, domain) for name, domain in domains.items()}
         made = ColumnMap(self.names, {name: found for name, found in inputs.items() if found is not None}, domains)

@@ -37,7 +37,7 @@ FAR = 1 << 63
 class _Rows(NamedTuple):
     """Rows that are found in a text."""
 
-    rows: list[tuple[int, list[str]]]
+    rows: list[tuple[int, list[str] | InputError]]
     """With the number of the line in which each ends."""
     lines: int
     used: int
@@ -51,16 +51,42 @@ class CsvReader(RowReader):
 
     between = ","
 
-    def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """As in every format; `first` lines of the file come before these."""
-        found = csv.reader(lines, strict=True, delimiter=self.between)
-        try:
-            for row in found:
-                number = first + found.line_num
-                if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
-                    yield number, row
-        except csv.Error as error:
-            raise InputError(f"not a line of CSV: {error}", where=f"{shown}:{first + found.line_num}") from error
+    _texts: dict[int, str]
+    """The rows by their numbers, as they stand in the file, where bad ones may be kept."""
+
+    def rows(
+        self, lines: Iterable[str], shown: str, first: int = 0, *, whole: bool = True
+    ) -> Iterator[tuple[int, list[str] | InputError]]:
+        """As in every format; an error stands for a row that is none.
+
+        Parameters
+        ----------
+        first: how many lines of the file come before these.
+        whole: whether nothing comes after them.
+        """
+        kept = None if self.reading.bad_rows == "error" else KeptLines(lines)
+        found, self._texts = csv.reader(kept or lines, strict=True, delimiter=self.between), {}
+        while True:
+            try:
+                for row in found:
+                    number = first + (kept.number if kept else found.line_num)
+                    if kept:
+                        self._texts[number] = kept.taken()
+                    if self.columns is not None or not self._is_header(row, f"{shown}:{number}"):
+                        yield number, row
+                return
+            except csv.Error as error:
+                problem = InputError(f"not a line of CSV: {error}")
+                if kept is None:
+                    raise problem.retold(where=f"{shown}:{first + found.line_num}") from error
+                if kept.over and not whole:
+                    return
+                text = kept.first()
+                self._texts[first + kept.number] = text
+                yield first + kept.number, problem
+
+    def text(self, number: int, row: object) -> str:
+        return self._texts[number]
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """Rows that are there, in columns where it is beyond doubt what the rows are."""
@@ -116,9 +142,9 @@ class CsvReader(RowReader):
                 yield text.decode()
             taken += 1
 
-        rows: list[tuple[int, list[str]]] = []
+        rows: list[tuple[int, list[str] | InputError]] = []
         try:
-            for row in self.rows(lines(), shown, first):
+            for row in self.rows(lines(), shown, first, whole=last):
                 rows.append(row)
         except (InputError, UnicodeDecodeError) as error:
             if taken <= len(texts) or last:
@@ -190,8 +216,10 @@ class CsvReader(RowReader):
             return None
         return None if blank(table) else table
 
-    def cells(self, row: Sequence[str]) -> Sequence[str]:
+    def cells(self, row: Sequence[str] | InputError) -> Sequence[str]:
         assert self.columns is not None
+        if isinstance(row, InputError):
+            raise row
         if row:
             see_width(row, len(self.columns.names))
         return row
@@ -226,6 +254,46 @@ class CsvReader(RowReader):
                 f"a value of {self.domains[self.only]}",
             ) from error
         return True
+
+
+class KeptLines:
+    """Lines of which those of the last row are known; of a bad row only the first is given up.
+
+    Attributes
+    ----------
+    number: of the last line that was taken.
+    over: whether there are no more.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._source, self._again, self._lines = iter(lines), list[str](), list[str]()
+        self.number, self.over = 0, False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            line = self._again.pop() if self._again else next(self._source)
+        except StopIteration:
+            self.over = True
+            raise
+        self._lines.append(line)
+        self.number += 1
+        return line
+
+    def taken(self) -> str:
+        """The lines of a row."""
+        found, self._lines = "".join(self._lines), []
+        return found.rstrip("\r\n")
+
+    def first(self) -> str:
+        """The first of them; the others are read again."""
+        bad, *others = self._lines
+        self._again += reversed(others)
+        self.number -= len(others)
+        self._lines, self.over = [], False
+        return bad.rstrip("\r\n")
 
 
 def names(row: Sequence[str]) -> list[str]:

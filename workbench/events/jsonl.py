@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Tuple
 from workbench.core.program import Ported
-from workbench.errors import InputError
+from workbench.errors import InputError, did_you_mean
 from workbench.events import lines as lines_of
-from workbench.events.column_map import ColumnMap, match
+from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type, as_json
 from workbench.events.lines import BOM, is_text, whole_lines
 from workbench.events.reading import Reading, Tally
@@ -38,6 +38,7 @@ class JsonReader(RowReader):
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
         super().__init__(program, reading, tally)
+        self._seen: set[str] = set()
         self._known: dict[tuple[str, ...], tuple[ColumnMap, dict[str, Taker]]] = {}
 
     def rows(self, lines: Iterable[str], shown: str, first: int = 0) -> Iterator[tuple[int, str]]:
@@ -99,9 +100,8 @@ class JsonReader(RowReader):
             return None
         if table.num_rows != count:
             return None
-        self.open(match(table.column_names, self.ports, self.reading, what=self.noun))
-        assert self.columns is not None
-        self.tally.pass_over(self.columns.ignored)
+        self.opened(table.column_names)
+        self._seen.update(key for key in table.column_names if f'"{key}"'.encode() in lines)
         return table
 
     def cells(self, row: str) -> Sequence[Any] | None:
@@ -121,11 +121,19 @@ class JsonReader(RowReader):
                 else:
                     self.opened(keys)
                 assert self.columns is not None
+                self._seen.update(keys)
                 if len(self._known) < MOST:
                     self._known[keys] = self.columns, self.takers
             else:
                 self.columns, self.takers = known
         return (data,) if bare else list(data.values())
+
+    def end(self) -> None:
+        wanted = list(self.reading.columns.values()) or list(self.domains)
+        missing = [key for key in wanted if key not in self._seen]
+        fed = any(columns.inputs for columns, _ in self._known.values())
+        if missing and self._seen and (self.reading.columns or (len(missing) == len(wanted) and not fed)):
+            raise InputError(f"no row has a key '{missing[0]}'", hint=did_you_mean(missing[0], self._seen))
 
     def no_object(self, line: str) -> InputError:
         """The error for a line that should be one."""

@@ -7,35 +7,42 @@ format, and an ending that tells none is refused; without one the first bytes te
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from workbench.core.domain import Domain
 from workbench.core.program import Ported, Ports
+from workbench.errors import InputError
+from workbench.events.column_map import see_inputs
 from workbench.events.files import format_of, opened, readable, shown_name, sniffed
+from workbench.events.inputs import LogPath, log_files
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import format_row
 from workbench.events.values import Words
 
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+
 
 def read_events(
-    path: str | Path,
+    path: LogPath | Sequence[LogPath],
     program: Ported,
     reading: Reading | None = None,
     *,
     stdin: IO[bytes] | None = None,
     tally: Tally | None = None,
 ) -> Iterator[InputEvents]:
-    """The steps in a file, each a mapping from input name to event; `-` is the standard input.
+    """The steps in a log, each a mapping from input name to event; `-` is the standard input.
 
     Parameters
     ----------
     path: `.csv`, `.jsonl`, `.parquet`, ... (`table.endings`), also with `.gz` or `.zst`; without an ending the first
-        bytes tell.
+        bytes tell. A folder or a pattern stands for its files; several are read one after the other, as one log.
     reading: what the user says about columns and rows.
     tally: is told what becomes of them.
 
@@ -43,41 +50,86 @@ def read_events(
     ------
     InputError: what cannot be read, with the file, the line, the column, the text and what was expected.
     """
-    with _opened(path, program, reading or Reading(), tally, stdin) as (reader, lines, shown):
-        for block in reader.blocks(lines, shown):
-            yield from block.steps()
+    for block in read_blocks(path, program, reading, stdin=stdin, tally=tally):
+        yield from block.steps()
 
 
 def read_blocks(
-    path: str | Path, program: Ported, reading: Reading | None = None, *, tally: Tally | None = None
-) -> Iterator[LogBlock]:
-    """The same in blocks, for who can take columns; those of a block are read before the next block is asked for."""
-    with _opened(path, program, reading or Reading(), tally) as (reader, lines, shown):
-        for block in reader.blocks(lines, shown):
-            yield LogBlock(partial(_readably, block.steps, shown), block.columns)
+    path: LogPath | Sequence[LogPath],
+    program: Ported,
+    reading: Reading | None = None,
+    *,
+    stdin: IO[bytes] | None = None,
+    tally: Tally | None = None,
+) -> Generator[LogBlock]:
+    """The same in blocks, for who can take columns; those of a block are read before the next block is asked for.
+
+    Rows that are read one by one count in the tally; those of columns are counted by who takes them.
+    """
+    reading, tally = reading or Reading(), tally or Tally()
+    for file in _files(path, program, reading, tally):
+        with _opened(file, program, reading, tally, stdin) as (reader, lines, shown):
+            yield from told_blocks(reader.blocks(lines, shown), shown, reading, tally)
 
 
-def key_domain(path: str | Path, name: str, reading: Reading) -> Domain:
-    """What the keys in a column are: whole numbers or truth values where the file says so, else texts."""
-    if not Path(path).is_file():  # what is read once is not looked at before
+def told_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, tally: Tally) -> Generator[LogBlock]:
+    """The same blocks, as long as rows are asked for; their steps count in the tally."""
+    for block in blocks:
+        steps = partial(_counted, block, shown, reading, tally)
+        yield LogBlock(steps, partial(_first_columns, block, reading, tally))
+        if _enough(reading, tally):
+            return
+
+
+def _counted(block: LogBlock, shown: str, reading: Reading, tally: Tally) -> Iterator[InputEvents]:
+    with readable(shown):
+        yield from tally.counted(block.steps(), reading.head)
+
+
+def _first_columns(block: LogBlock, reading: Reading, tally: Tally) -> Mapping[str, EventArray] | None:
+    """The columns of as many rows as are still asked for."""
+    found = block.columns()
+    if found is None or reading.head is None:
+        return found
+    left = reading.head - tally.rows
+    return {name: each.part(slice(left)) for name, each in found.items()}
+
+
+def _files(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading, tally: Tally) -> Iterator[LogPath]:
+    """The files of a log, as long as rows are asked for."""
+    see_inputs(program.ports, reading)
+    for file in log_files(path):
+        if not _enough(reading, tally):
+            yield file
+
+
+def _enough(reading: Reading, tally: Tally) -> bool:
+    return reading.head is not None and tally.rows >= reading.head
+
+
+def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:
+    """What the keys in a column are: whole numbers or truth values where the first file says so, else texts."""
+    file = next(iter(log_files(path)))
+    if not Path(file).is_file():  # what is read once is not looked at before
         return Words()
-    with _opened(path, Ports("keys", ()), reading, None) as (reader, lines, shown):
+    with _opened(file, Ports("keys", ()), replace(reading, head=0), Tally()) as (reader, lines, shown):
         return reader.key_domain(cast(IO[bytes], lines.buffer), name, shown)
 
 
 @contextmanager
 def _opened(
-    path: str | Path, program: Ported, reading: Reading, tally: Tally | None, stdin: IO[bytes] | None = None
+    path: LogPath, program: Ported, reading: Reading, tally: Tally, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
             row = format_row(reading.format or format_of(path) or sniffed(stream))
-            yield row.reader(program, reading, tally), lines, shown_name(path)
+            reader, shown = row.reader(program, reading, tally), shown_name(path)
+            yield reader, lines, shown
+            if not _enough(reading, tally):
+                try:
+                    reader.end()
+                except InputError as error:
+                    raise error.retold(where=shown) from error
         finally:
             lines.detach()
-
-
-def _readably(steps: Callable[[], Iterator[InputEvents]], shown: str) -> Iterator[InputEvents]:
-    with readable(shown):
-        yield from steps()

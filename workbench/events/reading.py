@@ -6,12 +6,16 @@ The rule of this module: both are known before a row is read and hold for all fi
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from workbench.errors import InputError, did_you_mean
 from workbench.events.table import format_rows
+
+if TYPE_CHECKING:
+    from workbench.events.arrays import EventArray
+    from workbench.events.rows import InputEvents
 
 Null = Literal["absent", "error"]
 """What an empty cell or a null is: no event at this step, or an error."""
@@ -26,12 +30,18 @@ class Reading:
     columns: the column for an input, or for a field of a record on one (`e.user`), where it is not called like that.
     strict: whether columns that no input needs are an error; else they are passed over.
     null: what an empty cell or a null is.
+    bad_rows: what becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to.
+    head: how many rows are read at most; None: all.
+    words: whether whole numbers have at most 64 bits, as in compiled code.
     format: of the files; None: what their names or first bytes say.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     strict: bool = False
     null: Null = "absent"
+    bad_rows: str = "error"
+    head: int | None = None
+    words: bool = False
     format: str | None = None
 
     @classmethod
@@ -45,8 +55,14 @@ class Reading:
         null: Any = getattr(options, "null", None) or "absent"
         if null not in get_args(Null):
             raise InputError(f"there is no meaning '{null}' of nulls", hint=did_you_mean(null, get_args(Null)))
-        columns = _columns(getattr(options, "column", None) or {})
-        return cls(columns, bool(getattr(options, "strict", False)), null, getattr(options, "format", None))
+        return cls(
+            _columns(getattr(options, "column", None) or {}),
+            bool(getattr(options, "strict", False)),
+            null,
+            str(getattr(options, "bad_rows", None) or "error"),
+            getattr(options, "head", None),
+            format=getattr(options, "format", None),
+        )
 
 
 def _columns(given: Mapping[str, str] | Iterable[str]) -> Mapping[str, str]:
@@ -70,14 +86,56 @@ class Tally:
     Parameters
     ----------
     say: tells the user something beside the output.
+    keep: takes the bad rows: the file, the number of the row, what is wrong with it, its text.
 
     Attributes
     ----------
+    rows, bad: how many rows have been read, and could not be.
+    events, made: how many events have come in and out.
     ignored: the columns that no input needs.
+    first: the first bad row.
     """
 
     say: Callable[[str], object] = lambda _: None
+    keep: Callable[[str, int, str, str], object] = lambda *_: None
+    rows: int = 0
+    bad: int = 0
+    events: int = 0
+    made: int = 0
+    first: InputError | None = None
     ignored: dict[str, None] = field(default_factory=dict)
+
+    def take(self, columns: Mapping[str, EventArray]) -> None:
+        """Rows have been read as columns."""
+        for i, each in enumerate(columns.values()):
+            count = each.rows
+            self.rows += 0 if i else count
+            self.events += count if each.present is None else int(each.present.sum())
+
+    def counted(self, steps: Iterator[InputEvents], head: int | None) -> Iterator[InputEvents]:
+        """The same steps, as long as rows are asked for."""
+        for step in steps:
+            self.rows += 1
+            self.events += len(step)
+            yield step
+            if self.rows == head:
+                return
+
+    def pass_by(self, error: InputError, file: str, row: int, text: str) -> None:
+        """A bad row is not run."""
+        self.bad += 1
+        self.rows += 1
+        self.first = self.first or error
+        self.keep(file, row, error.what, text)
+
+    def shown(self) -> str:
+        """How far it is."""
+        return f"{self.rows:,} rows, {self.made:,} events out" if self.rows else ""
+
+    def summary(self, seconds: float) -> str:
+        """What it has been, in a line."""
+        counts = f"{self.rows:,} rows, {self.events:,} events in, {self.made:,} events out, {self.bad:,} bad rows"
+        return f"{counts}, {seconds:.2f} s, {self.rows / max(seconds, 1e-9):,.0f} rows a second"
 
     def pass_over(self, names: Iterable[str]) -> None:
         """Some columns feed no input; the user is told so once, of the first ones."""
@@ -103,3 +161,8 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         "--null", choices=get_args(Null), default="absent",
         help="what an empty cell or a null is: no event at this step, or an error (default: absent)",
     )  # fmt: skip
+    group.add_argument(
+        "--bad-rows", default="error", metavar="error|skip|FILE",
+        help="what becomes of rows that cannot be read: an error (default), passed over and counted, or kept in a file",
+    )  # fmt: skip
+    group.add_argument("--head", type="positive", metavar="N", help="read the first N rows only")

@@ -21,7 +21,7 @@ from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cell
 from workbench.events.columns import has_array
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading, Tally
-from workbench.events.values import UnreadableError, Words
+from workbench.events.values import UnreadableError, Words, in_words
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -65,8 +65,9 @@ class RowReader(ABC):
     """What messages call a column."""
 
     def __init__(self, program: Ported, reading: Reading | None = None, tally: Tally | None = None) -> None:
-        self.ports, self.domains = program.ports, program.ports.domains
         self.reading, self.tally = reading or Reading(), tally or Tally()
+        self.ports = in_words(program.ports) if self.reading.words else program.ports
+        self.domains = self.ports.domains
         self.only = next(iter(self.domains)) if len(self.domains) == 1 else None
         self.columns: ColumnMap | None = None
         self.takers: dict[str, Taker] = {}
@@ -193,9 +194,32 @@ class RowReader(ABC):
             try:
                 step = self.step(row)
             except InputError as error:
-                raise error.retold(where=f"{shown}:{number}") from error
+                self.bad(error, shown, number, row)
+                if self.tally.rows == self.reading.head:
+                    return
+                continue
             if step is not None:
                 yield step
+
+    def bad(self, error: InputError, shown: str, number: int, row: Any) -> None:
+        """A row cannot be read: it is passed over, or an error."""
+        found = error.retold(where=f"{shown}:{number}")
+        if self.reading.bad_rows == "error":
+            raise found from error
+        self.tally.pass_by(found, shown, number, self.text(number, row))
+
+    def text(self, number: int, row: Any) -> str:
+        """A row as it stands in the file."""
+        del number
+        return str(row).rstrip("\r\n")
+
+    def end(self) -> None:  # noqa: B027 - most have nothing to do
+        """All rows of the file have been read.
+
+        Raises
+        ------
+        InputError: none of them had what was asked for.
+        """
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         """All rows of a file, in blocks of columns where the format has them and all inputs have arrays."""

@@ -11,12 +11,13 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from workbench.core.domain import Anything, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
-from workbench.core.fields import FrozenMap, Map, Record, Tuple
+from workbench.core.fields import FrozenMap, Map, Record, Tuple, resolve
+from workbench.core.program import Ports
 from workbench.errors import InputError
 from workbench.events.clock import Times, UntimedError
 
@@ -51,6 +52,19 @@ class Unheld:
 @dataclass(frozen=True)
 class Words(Texts):
     """Texts that tell rows apart or order them; in JSON also numbers and truth values, as they are written."""
+
+
+@dataclass(frozen=True)
+class Word(Integers):
+    """Whole numbers of 64 bits."""
+
+    def __contains__(self, value: Value) -> bool:
+        return super().__contains__(value) and -(2**63) <= value < 2**63
+
+
+def in_words(ports: Ports) -> Ports:
+    """The same, where whole numbers on inputs have 64 bits."""
+    return replace(ports, inputs=tuple(replace(port, domain=resolve(port.domain, Word())) for port in ports.inputs))
 
 
 def short(text: str) -> str:
@@ -163,6 +177,8 @@ def _member(value: Value, domain: Domain) -> Value:
     if fraction or value not in domain:
         if isinstance(value, Unheld):
             raise UnreadableError(value.expected)
+        if isinstance(domain, Word) and type(value) is int:
+            raise UnreadableError("a whole number of 64 bits", "the reference backend has integers of any size")
         raise UnreadableError(expected(domain), "declare the input as float" if fraction else "")
     return value
 

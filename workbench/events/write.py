@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from workbench.core.program import Ported
+from workbench.core.domain import INT, STR
+from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError
 from workbench.events.files import destination, format_of, is_stream, is_terminal
+from workbench.events.reading import Reading, Tally
 from workbench.events.rows import RowWriter
 from workbench.events.table import format_row
 
@@ -31,6 +33,24 @@ def output_format(output: str | Path, given: str | None, read: str | Path) -> st
     row = format_row(named or given or format_of(read) or "csv")
     allowed = not is_stream(output) or row.text or (row.piped and not is_terminal(output))
     return row.name if allowed else "jsonl"
+
+
+BAD_ROWS = Ports("bad rows", (), (Port("file", STR), Port("row", INT), Port("reason", STR), Port("text", STR)))
+
+
+@contextmanager
+def kept_rows(reading: Reading, tally: Tally) -> Iterator[None]:
+    """Where rows that cannot be read are to be kept, they are written to that file, complete or not at all."""
+    if reading.bad_rows in ("error", "skip"):
+        yield
+        return
+    with write_events(reading.bad_rows, BAD_ROWS) as writer:
+
+        def keep(*cells: str | int) -> None:
+            writer.write({name: [cell] for name, cell in zip(BAD_ROWS.shown, cells, strict=True) if cell != ""})
+
+        tally.keep = keep
+        yield
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError, PipelineError, Refused, did_you_mean
+from workbench.events.reading import Tally
 from workbench.extensions import rows
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Start:
     closing: what has to be closed when the run is over.
     say: tells the user something, beside the output.
     progress: a context that shows a text, or what a function returns, while something takes long.
+    tally: is told what becomes of the rows of the log.
     """
 
     options: argparse.Namespace = field(default_factory=argparse.Namespace)
@@ -55,6 +57,7 @@ class Start:
     closing: ExitStack = field(default_factory=ExitStack)
     say: Callable[[str], object] = lambda _: None
     progress: Callable[..., Any] = nullcontext
+    tally: Tally = field(default_factory=Tally)
 
     def option(self, name: str, default: Any = None) -> Any:
         """The value of an option, the default where it is not given."""

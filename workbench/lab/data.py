@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import SuiteError
 from workbench.lab import sql
@@ -20,6 +20,9 @@ from workbench.lab.rows import arrow, as_text, package
 from workbench.lab.store import Broken, ResultStore, first_line
 from workbench.lab.suite import Suite
 from workbench.lab.table import Grid, Table
+
+if TYPE_CHECKING:
+    from workbench.lab.draw import DrawnPlot
 
 MEASURED = (
     "status", "reason", "wall_seconds", "cpu_seconds", "peak_mb", "gpu_seconds", "gpu_peak_mb", "load", "steal",
@@ -168,6 +171,13 @@ class Data:
         """The points of a plot, by series."""
         own = self.suite.plots[plot] if isinstance(plot, str) else plot
         return own.arrange(self.sql(own.query()))
+
+    def drawn(self, plot: Plot | str) -> DrawnPlot:
+        """A plot as a notebook shows it."""
+        from workbench.lab.draw import DrawnPlot, svg
+
+        own = self.suite.plots[plot] if isinstance(plot, str) else plot
+        return DrawnPlot(own.title, svg(own, self.dots(own), lambda _: ""))
 
     def numbers(self) -> dict[str, dict[str, int]]:
         """Of each experiment: how many results there are of each status."""

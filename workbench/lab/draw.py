@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +17,17 @@ MARKERS = "osD^vP*X"
 MOST_LINKS = 5000
 DOUBTFUL = "hollow: did not end ok, or was timed on a loaded machine"
 Link = Callable[[Sequence[str]], str]
+
+
+@dataclass(frozen=True)
+class DrawnPlot:
+    """A plot with its picture."""
+
+    title: str
+    svg: str = field(repr=False)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
 
 
 def svg(plot: Plot, dots: Mapping[str, Sequence[Dot]], link: Link) -> str:

@@ -144,6 +144,12 @@ class Grid:
     doc: str = ""
     notes: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        from workbench.show.notebook import table
+
+        named = ([*map(shown, key), *(cell.text or shown(cell.value) for cell in cells)] for key, cells in self.rows)
+        return table(self.heads, named, self.title)
+
     @property
     def heads(self) -> tuple[str, ...]:
         """One line of heads, for formats that have only one."""

@@ -13,6 +13,7 @@ from workbench.core.domain import Value
 from workbench.core.function import Function
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Ports
+from workbench.display import Displayed
 from workbench.errors import LanguageError, Location, did_you_mean
 from workbench.language import properties
 from workbench.language import syntax as s
@@ -185,7 +186,7 @@ def _monitor(item: s.MonitorSyntax, pipeline: Pipeline, file: str, constants: Ma
 
 
 @dataclass(frozen=True)
-class Loaded:
+class Loaded(Displayed):
     """A pipeline of a file, the properties that the file wants checked of it, and the systems that it monitors."""
 
     pipeline: Pipeline
@@ -210,6 +211,9 @@ class Loaded:
     def ports(self) -> Ports:
         """The inputs and outputs of the pipeline."""
         return self.pipeline.ports
+
+    def __repr__(self) -> str:
+        return repr(self.pipeline)
 
     def faulty(self, *faults: str) -> Loaded:
         """The same with more faults: `lose y at most 2`."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
-def batches(events: Iterator[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
+def batches(events: Iterator[T], size: int) -> Iterator[list[T]]:
     """The events some steps at a time; those before one that cannot be read come out, too."""
     problem: Exception | None = None
     while problem is None:
-        batch: list[Mapping[str, Any]] = []
+        batch: list[T] = []
         try:
             batch.extend(itertools.islice(events, size))
         except Exception as error:

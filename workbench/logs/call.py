@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cas
 
 from workbench.core.domain import Domain, Integer, Value
 from workbench.core.program import Program
+from workbench.display import Displayed
 from workbench.errors import InputError, did_you_mean
-from workbench.events.reading import Reading, Tally, reading_options
+from workbench.events.inputs import LogPath, named_files
+from workbench.events.read import told_blocks
+from workbench.events.reading import Tally, reading_options
 from workbench.events.rows import LogBlock, RowReader
 from workbench.executors.table import AUTO, Start, backend_options
 from workbench.logs import answers
@@ -49,6 +52,10 @@ class RunOptions(TypedDict, total=False):
     """Whether columns that no input needs are an error."""
     null: str
     """`absent`: a null, a None or an empty cell is no event at this step; `error`: it is an error."""
+    bad_rows: str
+    """What becomes of rows that cannot be read: `error`, `skip`, or the name of a file that they are written to."""
+    head: int
+    """How many rows are read at most."""
     format: str
     """Of files, where their names do not tell."""
     steps: bool
@@ -80,7 +87,9 @@ class RunOptions(TypedDict, total=False):
 @overload
 def run(program: Program | Place, data: object, *, output: Place, **options: Unpack[RunOptions]) -> Path: ...
 @overload
-def run(program: Program | Place, data: Place, **options: Unpack[RunOptions]) -> RunOutputs: ...
+def run(
+    program: Program | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunOptions]
+) -> RunOutputs: ...
 @overload
 def run(
     program: Program | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunOptions]
@@ -119,7 +128,8 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
         Arrow table, batch or reader, pandas or        the same, with a row for each event of a step and
         Polars frame, DuckDB relation                  a null for no event; of a reader, a batch at a time
         a list of mappings, or any iterable of them    rows as dictionaries: a list, or as they come
-        the path of a file                             `RunOutputs`
+        the path of a file, or paths of several, a     `RunOutputs`
+        folder or a pattern: one log after the other
         =============================================  ================================================
     output: a file to write instead, in the format that its name says; it appears when it is complete.
     options: see `RunOptions`.
@@ -136,14 +146,14 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
     Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
     """
     found, start = _started(program, data, output, options)
-    if output is not None and isinstance(data, str | Path):
+    if output is not None and named_files(data):
         from workbench.logs.run import run_with
 
         run_with(found, start, options.get("integers"))
         return Path(output)
     if start.options.key is not None:
         raise InputError("logs with keys are read from a file and written to one", hint="name them: data and output=")
-    columns = not isinstance(data, Sequence | Iterator) or isinstance(data, str)
+    columns = not isinstance(data, Sequence | Iterator) or named_files(data) is not None
     if isinstance(data, Mapping):
         columns = not all(isinstance(each, list | tuple) for each in data.values())
     running = LogRun(found, start, options.get("integers"), columns=columns)
@@ -167,7 +177,7 @@ def _started(
     given = {name: value for name, value in options.items() if name not in ("columns", "integers")}
     given |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
     return load(program) if isinstance(program, str | Path) else program, Start(
-        argparse.Namespace(**{**_defaults(), **given}), say=LOG.info
+        argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info)
     )
 
 
@@ -183,20 +193,20 @@ def _defaults() -> Mapping[str, Any]:
 
 def _blocks(data: Any, running: LogRun) -> Iterator[LogBlock]:
     """The rows of the data."""
-    if isinstance(data, str | Path):
+    if named_files(data):
         return blocks_of(data, running)
-    reading, tally = Reading.of(running.start.options), Tally(LOG.info)
+    reading, tally = running.reading, running.start.tally
     reader: RowReader
     if isinstance(data, Mapping):
         reader = ArraysReader(running.program, reading, tally, data)
     elif (batches := _batches(data)) is not None:
         reader = TableReader(running.program, reading, tally, *batches)
     elif isinstance(data, Iterable):
-        tally = Tally(LOG.warning)  # a name that is misspelt is not missed in a row
+        tally.say = LOG.warning  # a name that is misspelt is not missed in a row
         reader = RowsReader(running.program, reading, tally, data)
     else:
         raise InputError(f"data is a {type(data).__name__}", hint="give a table, a frame, arrays by name, or rows")
-    return reader.blocks(cast(Any, None), "row")
+    return told_blocks(reader.blocks(cast(Any, None), "row"), "row", reading, tally)
 
 
 def _batches(data: Any) -> tuple[Any, Iterator[Any]] | None:
@@ -221,7 +231,7 @@ def _made_by(data: Any) -> str:
 def _answered(data: Any, running: LogRun, made: Iterator[BlockOutputs]) -> Any:
     """The answer, as the data was."""
     shown, idle = running.program.ports.shown, running.start.options.steps
-    if isinstance(data, str | Path):
+    if named_files(data):
         return RunOutputs(shown, running.row.name, made, idle=idle)
     if isinstance(data, Mapping):
         lists = all(isinstance(each, list | tuple) for each in data.values())
@@ -268,16 +278,17 @@ FRAMES: dict[str, Callable[[Any], Any]] = {"pandas": _pandas, "polars": _polars,
 """What makes frames of tables, by the package of the frame."""
 
 
-class RunOutputs:
+class RunOutputs(Displayed):
     """What came out of a run over a file: rows, a dictionary of output and event for each event of a step.
 
     Attributes
     ----------
     backend: what ran it.
+    domains: the outputs, and what they carry.
     """
 
     def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BlockOutputs], *, idle: bool) -> None:
-        self.backend, self._shown = backend, shown
+        self.backend, self.domains = backend, shown
         self._parts: list[Any] = [
             answers.table_of(piece, shown) if isinstance(piece, Mapping)
             else list(answers.rows(iter([piece]), shown, idle=idle)) for piece in made
@@ -293,8 +304,8 @@ class RunOutputs:
 
     def to_arrow(self) -> Any:
         """The rows as an Arrow table; a null is no event. DomainError: a number has no place in it."""
-        parts = (answers.table_of_rows(part, self._shown) if isinstance(part, list) else part for part in self._parts)
-        return answers.joined(parts, self._shown)
+        parts = (answers.table_of_rows(part, self.domains) if isinstance(part, list) else part for part in self._parts)
+        return answers.joined(parts, self.domains)
 
     def to_pandas(self) -> Any:
         """The same as a pandas frame, in which integers stay integers."""
@@ -302,7 +313,7 @@ class RunOutputs:
 
     def to_dict(self) -> dict[str, list[Value]]:
         """The events of each output."""
-        found: dict[str, list[Value]] = {name: [] for name in self._shown}
+        found: dict[str, list[Value]] = {name: [] for name in self.domains}
         for row in self:
             for name, event in row.items():
                 found[name].append(event)
@@ -312,4 +323,4 @@ class RunOutputs:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} rows of {', '.join(self._shown)}, by the {self.backend} backend>"
+        return f"<{len(self)} rows of {', '.join(self.domains)}, by the {self.backend} backend>"

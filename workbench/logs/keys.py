@@ -62,9 +62,16 @@ class Keys:
             return self._table.codes(self._given(column))
         return np.array([self.number(value) for value in self._listed(column)], np.int64)
 
-    def value(self, number: int) -> Value:
-        """The key of this number."""
-        return self._values[number] if self._table is None else self._listed(self._kept(slice(number, number + 1)))[0]
+    def values(self, numbers: Sequence[int]) -> list[Value]:
+        """The keys of these numbers."""
+        if self._table is None:
+            return [self._values[number] for number in numbers]
+        import numpy as np
+
+        from workbench.events.arrays import taken
+
+        keys, places = self._kept(), np.array(numbers, np.int64)
+        return self._listed(taken(keys, places) if isinstance(self.domain, Words) else keys[places])
 
     def shown(self, numbers: Any) -> Any:
         """The keys of these numbers, as an Arrow array."""
@@ -72,7 +79,7 @@ class Keys:
 
         if self._table is None:
             return to_column(self.domain, [self._values[number] for number in numbers.tolist()], "the key")
-        return taken(self.column(self._kept(slice(None))), numbers)
+        return taken(self.column(self._kept()), numbers)
 
     def column(self, column: Any) -> Any:
         """The keys in a column, as an Arrow array to be written."""
@@ -100,18 +107,18 @@ class Keys:
         starts = np.frombuffer(offsets or bytes(4), np.int32)[column.offset : column.offset + len(column) + 1]
         return starts, np.frombuffer(letters or b"", np.uint8)
 
-    def _kept(self, which: slice) -> Any:
-        """The column of keys of some numbers."""
+    def _kept(self) -> Any:
+        """The column of all keys."""
         import pyarrow as pa
 
         from workbench.executors.compiled.execute.columns import dtype
 
         keys = self._table.keys()
         if not isinstance(self.domain, Words):
-            return keys[which].astype(dtype(self.domain))
+            return keys.astype(dtype(self.domain))
         starts, letters = keys
         texts = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(letters))
-        return texts[which].cast(pa.string())
+        return texts.cast(pa.string())
 
     # --- as Python has them ---------------------------------------------------------------------------------
 

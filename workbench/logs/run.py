@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from workbench.core.domain import Integer, Value
 from workbench.core.program import Program
 from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.events.columns import has_array
-from workbench.events.reading import Reading, Tally
+from workbench.events.inputs import LogPath, named_files
+from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 from workbench.logs.batches import batches
@@ -57,7 +58,7 @@ def run_with(program: Program, start: Start, integers: Integer | None = None, st
         elif options.key is not None:
             run.keyed()
         else:
-            write_log(run, blocks_of(options.input, run), options.input)
+            write_log(run, blocks_of(options.input, run), (named_files(options.input) or ["-"])[0])
 
 
 class LogRun:
@@ -70,6 +71,7 @@ class LogRun:
     Attributes
     ----------
     row: the backend; who runs a program has closed `closing` when it is done.
+    reading: how the log is read.
 
     Raises
     ------
@@ -97,6 +99,7 @@ class LogRun:
         if getattr(options, "with_row", False) and options.key is None:
             raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
+        self.reading = replace(Reading.of(options), words=self.row.like == "numba")
         if auto:
             start.say(f"the {self.row.name} backend runs it")
 
@@ -125,7 +128,14 @@ class LogRun:
 
         keyed = self.row.keyed
         assert keyed is not None
-        run_keyed_log(self.program, keyed(self.program, self.start), self.start)
+        self._keep()
+        run_keyed_log(self.program, keyed(self.program, self.start), self.start, self.reading)
+
+    def _keep(self) -> None:
+        """Bad rows are kept where the user wants them, if the run comes to its end."""
+        from workbench.events.write import kept_rows
+
+        self.closing.enter_context(kept_rows(self.reading, self.start.tally))
 
     def made(self, blocks: Iterator[LogBlock], *, reuse: bool = False, exact: bool = True) -> Iterator[BlockOutputs]:
         """What comes out of blocks of rows, each before the next one is read.
@@ -137,6 +147,7 @@ class LogRun:
         """
         tell = self.struck if self.start.oracle else None
         with self.closing:
+            self._keep()
             for block in blocks:
                 columns = None if self.start.oracle or self.start.options.steps else self._columns(block, reuse, exact)
                 yield _outputs(self.backend, block.steps(), tell) if columns is None else columns
@@ -154,18 +165,22 @@ class LogRun:
         events = {name: given.events for name, given in columns.items()}
         present = {name: given.present for name, given in columns.items() if given.present is not None}
         try:
-            return backend.feed(events, present, steps=len(shown) > 1, reuse=reuse)
+            made = backend.feed(events, present, steps=len(shown) > 1, reuse=reuse)
         except WorkbenchError:  # nothing has happened: the row in which it does is found
             if exact:
                 return None
             raise
+        self.start.tally.take(columns)
+        return made
 
 
-def blocks_of(path: str | Path, run: LogRun) -> Iterator[LogBlock]:
-    """The rows of a file, which is there."""
+def blocks_of(path: LogPath | Sequence[LogPath], run: LogRun) -> Iterator[LogBlock]:
+    """The rows of a file or of several, the first of which is there."""
     from workbench.events.read import read_blocks
 
-    return _started(read_blocks(path, run.program, Reading.of(run.start.options), tally=Tally(run.start.say)))
+    read = read_blocks(path, run.program, run.reading, tally=run.start.tally)
+    run.closing.callback(read.close)
+    return _started(read)
 
 
 def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -> None:
@@ -175,21 +190,26 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     ----------
     read: where they are from, which has the format, too, where nothing else says it.
     """
+    from workbench.events.files import is_terminal
     from workbench.events.write import output_format, write_events
 
     options, shown = run.start.options, run.program.ports.shown
     _ = run.backend  # nothing is written before the input is known to be there, and the program to run
     written = output_format(options.output, options.format, read)
-    with write_events(options.output, run.program, format=written, idle=options.steps) as writer:
+    tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
+    progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
+    with write_events(options.output, run.program, format=written, idle=options.steps) as writer, progress:
         for made in run.made(blocks, reuse=True):
             if isinstance(made, Mapping):
                 from workbench.events.arrays import shown_table
 
                 table = shown_table(made, shown)
+                tally.made += sum(len(column) - column.null_count for column in table.columns)
                 if table.num_rows:
                     writer.table(table)
             else:
                 for outputs in made:
+                    tally.made += sum(map(len, outputs.values()))
                     writer.write(outputs)
             writer.flush()
 

@@ -83,11 +83,8 @@ def _headline(item: Buffer) -> list[str]:
     from workbench.cli.output import colour
 
     sign, code = SIGNS[str(item.status)]
-    answer = f"capacity {item.capacity}"
-    if item.capacity is None:
-        answer = "unbounded" if item.at_least is None else f"unknown, at least {item.at_least}"
     reason = f": {item.reason}" if item.reason else ""
-    return [f"{colour(f'{sign} {item.queue}', code, sys.stdout)}  {answer}{reason}"]
+    return [f"{colour(f'{sign} {item.queue}', code, sys.stdout)}  {item.answer}{reason}"]
 
 
 def _proof(item: Buffer, pipeline: Pipeline) -> list[str]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.events.reading import reading_options
+from workbench.events.reading import Tally, reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
 
@@ -25,10 +27,15 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input",
         required=True,
+        action="append",
         metavar="FILE",
-        help=f"a {files} file (also .gz, .zst), or -; for spark also a folder",
+        help=f"a {files} file (also .gz, .zst), or -; a folder, or a pattern in quotes, stands for its files; several"
+        " are read one after the other, as one log",
     )
     parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
+    parser.add_argument(
+        "--progress", action="store_true", help="show how far it is, and a summary at the end, also beside a terminal"
+    )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
     o.parameter_options(parser)
     o.domain_options(parser, n=None)
@@ -39,13 +46,24 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
+    begun = time.monotonic()
     pipeline, integers = o.load(args.file, args.param, args.fault).pipeline, _integers(args)
     from workbench.cli.progress import Progress
     from workbench.logs.run import run_with
 
-    start = Start(args, say=lambda text: print(f"workbench: {text}", file=sys.stderr), progress=Progress)
+    tally = Tally(_say)
+    start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
     run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
+    if tally.first:
+        first = f"{tally.first.where}: {tally.first.what}"
+        _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
+    if tally.rows and (args.progress or sys.stderr.isatty()):
+        _say(tally.summary(time.monotonic() - begun))
     return 0
+
+
+def _say(text: str) -> None:
+    print(f"workbench: {text}", file=sys.stderr)
 
 
 def _integers(args: argparse.Namespace) -> Integer | None:

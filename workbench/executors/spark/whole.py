@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": "20000"}
 WHOLE_FILES = {"spark.sql.files.maxPartitionBytes": str(2**40)}
 """For streams: each file tells its own columns, so it is read in one piece."""
+OWN = {"null": "absent", "bad-rows": "error"}
+"""Options that others have, and what they are here."""
 _TASKS_PER_CORE = 2
 _POLL = 0.3
 
@@ -56,7 +58,13 @@ def run_whole(pipeline: Program, start: Start) -> None:
 def _check(args: argparse.Namespace) -> None:
     if args.steps:
         raise InputError("not for the spark backend: --steps", hint="leave it out, or use another backend")
-    if said := given(args, "column", "strict") or ("--null error" if args.null == "error" else ""):
+    if isinstance(args.input, list):  # as the command line gives them
+        if len(args.input) > 1:
+            raise InputError("the spark backend reads one input", hint="give a folder, or a pattern: 'logs/*.csv'")
+        (args.input,) = args.input
+    if said := given(args, "column", "strict", "head") or next(
+        (f"--{name}" for name, default in OWN.items() if vars(args)[name.replace("-", "_")] != default), ""
+    ):
         raise InputError(f"not for the spark backend: {said}", hint="leave it out, or use another backend")
     if not args.key:
         raise InputError("the spark backend runs the pipeline once per key", hint="say which column it is: --key user")

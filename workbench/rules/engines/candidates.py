@@ -20,6 +20,8 @@ from workbench.rules.occurrence import Facts, Occurrence
 
 ExtendsMatch = Callable[[PartialMatch], Iterable[PartialMatch]]
 """From a partial match to those that have a predicate more, in order."""
+Fits = Callable[[PartialMatch, Any], tuple[Any, ...] | None]
+"""Of a partial match and an event: what is assigned, None where it does not fit."""
 FindsCandidates = Callable[[PartialMatch], tuple[Sequence[Any], int, int]]
 """Of a partial match: where the candidates of a predicate are, and from which place to which."""
 
@@ -87,21 +89,24 @@ class StepFacts:
         return rows, 0, len(rows)
 
 
-def extension(step: RuleStep, found: FindsCandidates, consumed: Any, rivals: Sequence[int]) -> ExtendsMatch:
+def extension(
+    step: RuleStep, found: FindsCandidates, consumed: Any = None, rivals: Sequence[int] = (), fits: Fits | None = None
+) -> ExtendsMatch:
     """What extends a partial match by a step.
 
     Parameters
     ----------
     consumed: numbers of events that are not selected.
     rivals: slots of the match that may hold an event which this predicate could select, too.
+    fits: what is asked of candidates, if it is more than what remains to be asked of those in a column.
     """
     if isinstance(step.part, t.Aggregate):
         return _aggregated(step, found)
     if step.policy is t.Policy.NOT:
         return _negated(step, found)
     if step.policy is t.Policy.EACH:
-        return _each(step, found, _closed_to(consumed, rivals))
-    return _one(step, found, _closed_to(consumed, rivals), last=step.policy is t.Policy.LAST)
+        return _each(fits or step.fits, found, _closed_to(consumed, rivals))
+    return _one(fits or step.fits, found, _closed_to(consumed, rivals), last=step.policy is t.Policy.LAST)
 
 
 def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, Any], bool] | None:
@@ -112,9 +117,9 @@ def _closed_to(consumed: Any, rivals: Sequence[int]) -> Callable[[PartialMatch, 
     return lambda match, event: event.number in gone or any(match[slot] is event for slot in rivals)
 
 
-def _each(step: RuleStep, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None) -> ExtendsMatch:
-    fits = step.fits
-
+def _each(
+    fits: Fits | None, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None
+) -> ExtendsMatch:
     def extend(match: PartialMatch) -> Iterator[PartialMatch]:
         events, low, high = found(match)
         for at in range(low, high):
@@ -130,10 +135,8 @@ def _each(step: RuleStep, found: FindsCandidates, closed: Callable[[PartialMatch
 
 
 def _one(
-    step: RuleStep, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None, *, last: bool
+    fits: Fits | None, found: FindsCandidates, closed: Callable[[PartialMatch, Any], bool] | None, *, last: bool
 ) -> ExtendsMatch:
-    fits = step.fits
-
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
         events, low, high = found(match)
         for at in range(high - 1, low - 1, -1) if last else range(low, high):

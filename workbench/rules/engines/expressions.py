@@ -7,7 +7,7 @@ divides by zero. That is asked first, in a row, and what remains is plain arithm
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -171,7 +171,7 @@ class PredicateCode:
     Attributes
     ----------
     plain: whether every event of its type is accepted under the same key.
-    keyed: whether it has equations.
+    equations: an expression of its own, and one of what is bound before, which have to be equal.
     """
 
     def __init__(self, part: t.Predicate | t.Aggregate, scope: MatchScope) -> None:
@@ -186,29 +186,42 @@ class PredicateCode:
         assigned = {each.name for each in self._assigned}
         self._local: list[t.Expression] = []
         self._joint: list[t.Expression] = []
-        self._keys: list[tuple[t.Expression, t.Expression]] = []
+        self.equations: list[tuple[t.Expression, t.Expression]] = []
         for constraint in part.constraints:
             if not _foreign(constraint, names):
                 self._local.append(constraint)
             elif (pair := _equation(constraint, names, assigned)) is not None:
-                self._keys.append(pair)
+                self.equations.append(pair)
             else:
                 self._joint.append(constraint)
-        self.keyed = bool(self._keys)
-        self.plain = not self._local and not self._keys
+        self.plain = not self._local and not self.equations
 
-    def accepts(self) -> Callable[[Any], Any]:
-        """Of an event: its key, True without equations; None where it is none that the predicate is about."""
+    @property
+    def keyed(self) -> bool:
+        """Whether it has equations."""
+        return bool(self.equations)
+
+    @property
+    def constraints(self) -> list[t.Expression]:
+        """What more than the event decides, equations among it."""
+        return [*(t.Operation("==", pair) for pair in self.equations), *self._joint]
+
+    def accepts(self, equations: Sequence[int] | None = None) -> Callable[[Any], Any]:
+        """Of an event: its key, True without equations; None where it is none that the predicate is about.
+
+        The key is of all equations, or of those that are given by their places.
+        """
         code = PythonLines(self._scope, "e")
         code.assign(self._own_values)
         code.require(self._local)
-        code.key(own for own, _ in self._keys)
+        chosen = self.equations if equations is None else [self.equations[i] for i in equations]
+        code.key(own for own, _ in chosen)
         return code.function()
 
     def key(self) -> Callable[[Any], Any]:
         """Of a partial match: the key of the events that fit; None where none does."""
         code = PythonLines(self._scope, "m")
-        code.key(bound for _, bound in self._keys)
+        code.key(bound for _, bound in self.equations)
         return code.function()
 
     def fits(self, *, all_of_it: bool = False) -> Callable[[Any, Any], tuple[Any, ...] | None] | None:
@@ -221,9 +234,8 @@ class PredicateCode:
         code = PythonLines(self._scope, "m, e")
         code.assign(self._assigned)
         if all_of_it:
-            equations = (t.Operation("==", pair) for pair in self._keys)
-            code.require([*self._local, *equations])
-        code.require(self._joint)
+            code.require(self._local)
+        code.require(self.constraints if all_of_it else self._joint)
         code.lines.append(f"return {_tuple(f'a_{each.name}' for each in self._assigned)}")
         return code.function()
 

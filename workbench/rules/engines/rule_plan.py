@@ -165,11 +165,14 @@ class RulePlan:
         return code.function()
 
     @cached_property
+    def binding(self) -> dict[int, RuleStep]:
+        """Slots of events and rows to the predicates that bind them."""
+        return {step.slot: step for step in self.steps if step.policy is not None and step.policy.binds}
+
+    @cached_property
     def event_slots(self) -> tuple[int, ...]:
         """The slots of a match that hold events."""
-        return tuple(
-            step.slot for step in self.steps if not step.fact and step.policy is not None and step.policy.binds
-        )
+        return tuple(slot for slot, step in self.binding.items() if not step.fact)
 
     @cached_property
     def consumed_slots(self) -> tuple[int, ...]:

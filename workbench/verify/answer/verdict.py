@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import Domain, Value
 from workbench.core.fields import Map, Record, Tuple
 from workbench.core.pipeline import Pipeline
+from workbench.display import Displayed
 from workbench.errors import LimitMet
 from workbench.faults.struck import place, struck
 from workbench.processors.held.group import flatten
@@ -88,6 +89,15 @@ class Trace:
     def __getstate__(self) -> dict[str, Any]:
         """A trace can be sent to another process; its pipeline cannot, since it holds functions."""
         return {**self.__dict__, "pipeline": None}
+
+    @property
+    def length(self) -> str:
+        """How long it is, in words."""
+        return f"{len(self.steps)} step{'s' * (len(self.steps) != 1)}"
+
+    def __repr__(self) -> str:
+        loop = "" if self.loop is None else f", from step {self.loop} on again and again"
+        return f"<a run of {self.length}{loop}{f': {self.shows}' if self.shows else ''}>"
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -169,7 +179,7 @@ def plain(value: Value | None, domain: Domain | None) -> Any:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Displayed):
     """The answer to one property of one pipeline.
 
     Attributes
@@ -220,6 +230,11 @@ class Verdict:
     def run(self) -> Trace | None:
         """The run that shows it, if there is one: a counterexample, or a witness of the bound."""
         return self.counterexample or self.witness
+
+    def __repr__(self) -> str:
+        said = f"<{self.outcome.sign} {self.outcome}: {self.property} of {self.pipeline}"
+        steps = "" if self.run is None else f", shown by a run of {self.run.length}"
+        return f"{said}{steps}{f': {self.reason}' if self.reason else ''}>"
 
     def given_up(self, met: LimitMet) -> Verdict:
         """This, of what is undecided because a limit was met."""

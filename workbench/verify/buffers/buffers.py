@@ -20,6 +20,7 @@ from workbench.core.fields import scalars
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.processor import END
 from workbench.core.program import Program
+from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
 from workbench.executors.reference.executor import Reference
 from workbench.processors.held.group import flatten, with_room
@@ -89,6 +90,16 @@ class Buffer:
         return None if self.capacity is None else self.capacity + (not self.inside)
 
     @property
+    def answer(self) -> str:
+        """What it needs, in words."""
+        if self.capacity is not None:
+            return f"capacity {self.capacity}"
+        return "unbounded" if self.at_least is None else f"unknown, at least {self.at_least}"
+
+    def __repr__(self) -> str:
+        return f"<{self.queue}: {self.answer}>"
+
+    @property
     def bits(self) -> int | None:
         """Memory of the queue in bits."""
         return None if self.capacity is None else self.capacity * self.event_bits
@@ -115,7 +126,7 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Buffers:
+class Buffers(Displayed):
     """The queues of a pipeline, in topological order."""
 
     pipeline: str
@@ -129,6 +140,9 @@ class Buffers:
     def capacities(self) -> dict[str, int]:
         """The queues whose smallest capacity is proven, with that capacity."""
         return {b.queue: b.capacity for b in self.queues if b.capacity is not None}
+
+    def __repr__(self) -> str:
+        return f"<buffers of {self.pipeline}: {', '.join(f'{b.queue} {b.answer}' for b in self.queues) or 'none'}>"
 
     @property
     def total_bits(self) -> int | None:

@@ -246,6 +246,9 @@ class OutputColumn:
         """The same, all of it in this step."""
         return replace(self, steps=np.full(len(self), step))
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} events of {self.domain}>"
+
     def __len__(self) -> int:
         own = _own_changes(self.domain, self.fields)
         return len(self.fields[0]) if own is None else int(own.sum())

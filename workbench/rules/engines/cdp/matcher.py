@@ -21,6 +21,7 @@ from workbench.rules.engines.candidates import ExtendsMatch, StepColumn, StepFac
 from workbench.rules.engines.rule_plan import PartialMatch
 from workbench.rules.engines.runner import DueAbsence, MatcherStart
 from workbench.rules.engines.saved import EventStore
+from workbench.rules.engines.sequences import counting, sequences
 from workbench.rules.occurrence import Occurrence
 
 FEW = 64
@@ -50,7 +51,7 @@ class CDPMatcher:
             rivals = [other.slot for other in selecting if other.type == step.type] if step.selects else []
             consumed = start.consumed.get(step.slot) if start.consumed is not None and step.selects else None
             extend = extension(step, found, consumed, rivals)
-            self.extends.append(extend if start.counted is None else _counting(extend, start.counted))
+            self.extends.append(extend if start.counted is None else counting(extend, start.counted))
             selecting += [step] if step.selects else []
         self.absent = None if self.plan.absent is None else StepColumn(self.plan.absent, start.trex)
         self.waiting: deque[DueAbsence] = deque()
@@ -63,7 +64,7 @@ class CDPMatcher:
     def matches(self, start: PartialMatch) -> Iterable[PartialMatch]:
         """The sequences that end with a trigger."""
         self.delete_old(start[0].time)
-        return self._sequences(start) if self.extends else (start,)
+        return sequences(self.extends, start)
 
     def add(self, event: Occurrence) -> None:
         """Put an event on top of the columns that it is for."""
@@ -98,18 +99,6 @@ class CDPMatcher:
         if anchor is None or not len(anchor.column):
             return now
         return anchor.column.times[anchor.column.start]
-
-    def _sequences(self, start: PartialMatch) -> Iterator[PartialMatch]:
-        """Partial sequences, each extended before the next."""
-        extends, last = self.extends, len(self.extends)
-        stack = [iter(extends[0](start))]
-        while stack:
-            if len(stack) == last:
-                yield from stack.pop()
-            elif (partial := next(stack[-1], None)) is None:
-                stack.pop()
-            else:
-                stack.append(iter(extends[len(stack)](partial)))
 
     # --- absence ----------------------------------------------------------------------------------------
 
@@ -146,12 +135,3 @@ class CDPMatcher:
         yield from self.columns.values()
         if self.absent is not None:
             yield self.absent
-
-
-def _counting(extend: ExtendsMatch, counted: Any) -> ExtendsMatch:
-    def counting(match: PartialMatch) -> Iterator[PartialMatch]:
-        for each in extend(match):
-            counted(each)
-            yield each
-
-    return counting

@@ -1,0 +1,69 @@
+"""What notebooks show, and the short texts that stand for objects elsewhere."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+
+import workbench as wb
+
+LATE = "pipeline late(x: int) -> int { return x + trim(x, 1) }"
+
+
+def html(shown: Any) -> str:
+    return shown._repr_html_()
+
+
+def late() -> wb.Loaded:
+    return wb.parse(LATE).get()
+
+
+def test_short_texts() -> None:
+    assert repr(late()) == repr(late().pipeline) == "<late(x: int) -> out: int, 2 processors>"
+    fails = wb.check(late(), "no-overflow", wb.Settings(q=0))
+    assert repr(fails) == "<✗ fails: no-overflow of late, shown by a run of 1 step>"
+    assert repr(wb.check(late(), "no-overflow")) == "<✓ holds: no-overflow of late>"
+    assert fails.run is not None
+    assert repr(fails.run).startswith("<a run of 1 step: ")
+    assert repr(wb.buffers(late())) == "<buffers of late: add.left capacity 1, add.right capacity 0>"
+    assert repr(wb.buffers(late()).queues[0]) == "<add.left: capacity 1>"
+    assert repr(wb.Compiled(late()).feed([1, 2, 3])["out"]) == "<2 events of int>"
+
+
+def test_a_pipeline_is_drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    for shown in (late(), late().pipeline):
+        assert html(shown).startswith("<svg")
+        assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", html(shown))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert html(late()).startswith("<pre>&lt;late(x: int) -&gt; out: int, 2 processors&gt;\n")
+    assert "add = " in html(late())
+
+
+def test_a_verdict_can_be_walked_through_without_a_network() -> None:
+    verdict = wb.check(late(), "no-overflow", wb.Settings(q=0))
+    shown = html(verdict)
+    assert "<b>✗ fails: no-overflow of late" in shown
+    (page,) = re.findall(r'<iframe srcdoc="([^"]*)"', shown)
+    assert unescape(page) == wb.explorer([verdict])
+    (text,) = re.findall(r"<pre>(.*?)</pre>", shown, re.DOTALL)
+    assert verdict.run is not None
+    assert unescape(text) == wb.render_timeline(verdict.run, verdict.run.pipeline, 100)
+    holds = html(wb.check(late(), "no-overflow"))
+    assert "iframe" not in holds
+    assert "<li>" in holds
+
+
+def test_tables(tmp_path: Any) -> None:
+    shown = html(wb.buffers(late()))
+    assert shown.count("<tr>") == 3
+    assert "<td>add.left</td><td>capacity 1</td><td>2</td>" in shown
+    (tmp_path / "x.csv").write_text("x,y\n" + "".join(f"{i},{'<b>' if i else ''}\n" for i in range(12)))
+    found = wb.run(wb.parse("pipeline p(x: int, y: str) -> a: int, b: str { return x, y }").get(), tmp_path / "x.csv")
+    shown = html(found)
+    assert shown.count("<tr>") == 11
+    assert "<td>0</td><td></td>" in shown
+    assert "<td>1</td><td>&lt;b&gt;</td>" in shown
+    assert "12 rows, of which the first 10" in shown

@@ -1,0 +1,74 @@
+"""The files of a log: what a user names as its input, one after the other.
+
+The rule of this module: a folder or a pattern stands for its files in the order in which people count (`log2` comes
+before `log10`), and one that stands for none is an error.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import InputError, did_you_mean
+
+LogPath = str | Path
+
+
+def named_files(given: Any) -> list[LogPath] | None:
+    """What is given as a log, if it is files: a path or several; None where it is something else."""
+    if isinstance(given, str | Path):
+        return [given]
+    if isinstance(given, list | tuple) and given and all(isinstance(each, str | Path) for each in given):
+        return list(given)
+    return None
+
+
+def log_files(given: LogPath | Sequence[LogPath]) -> list[LogPath]:
+    """The files of a log in order: files, `-` for the standard input, folders and patterns.
+
+    Raises
+    ------
+    InputError: one is not there, or holds no file.
+    """
+    found = [file for each in named_files(given) or () for file in _files(each)]
+    if found.count("-") > 1:
+        raise InputError("the standard input can be read once", hint="give --input - once")
+    return found
+
+
+def natural(path: LogPath) -> list[tuple[int, str]]:
+    """What orders names as people do: numbers in them count as numbers."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", str(path))]
+
+
+def _files(given: LogPath) -> list[LogPath]:
+    path = str(given)
+    if os.path.isdir(path):
+        inside: list[LogPath] = [name for name in Path(path).iterdir() if name.name[0] not in "._" and name.is_file()]
+        if not inside:
+            raise InputError("there is no file in this folder", where=path)
+        return sorted(inside, key=natural)
+    if path == "-" or os.path.exists(path):
+        return [given]
+    if glob.has_magic(path):
+        matched: list[LogPath] = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
+        if not matched:
+            raise InputError("no file matches this pattern", where=path, hint=f"see what there is: ls {_folder(path)}")
+        return sorted(matched, key=natural)
+    beside = os.listdir(_folder(path)) if os.path.isdir(_folder(path)) else []
+    close = did_you_mean(os.path.basename(path), beside)
+    raise InputError(
+        "cannot read the events: No such file or directory", where=path, hint=close if close.startswith("did") else ""
+    )
+
+
+def _folder(path: str) -> str:
+    """The folder in front of the first part of a pattern that stands for several."""
+    folder = os.path.dirname(path)
+    while glob.has_magic(folder):
+        folder = os.path.dirname(folder)
+    return folder or "."

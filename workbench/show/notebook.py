@@ -1,0 +1,86 @@
+"""What a notebook shows: pipelines drawn, verdicts with their runs to walk through, tables of buffers and outputs.
+
+The rule of this module: everything works from the notebook's file alone, without a network; where scripts do not run,
+as on pages that show notebooks, the same is there as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import singledispatch
+from html import escape
+from itertools import islice
+
+from workbench.core.pipeline import Pipeline
+from workbench.core.readable import show_value
+from workbench.errors import WorkbenchError
+from workbench.language.source import Loaded
+from workbench.logs.call import RunOutputs
+from workbench.show.draw import inline, svg
+from workbench.show.explorer import explorer
+from workbench.show.timeline import render_timeline
+from workbench.verify.answer.verdict import Verdict
+from workbench.verify.buffers.buffers import Buffers
+
+ROWS = 10
+"""Rows of a log that are shown."""
+WIDTH, HEIGHT = 100, 560
+"""Characters of a timeline as text, and points of the page on which one is walked through."""
+
+
+@singledispatch
+def html(shown: object) -> str:
+    """What stands for an object on a page."""
+    return f"<pre>{escape(repr(shown))}</pre>"
+
+
+@html.register
+def _(shown: Pipeline) -> str:
+    """The drawing; without graphviz its processors as text."""
+    try:
+        return inline(svg(shown))
+    except WorkbenchError:
+        lines = (f"{', '.join(n.outputs)} = {n.processor}({', '.join(n.inputs)})" for n in shown.nodes)
+        outputs = ", ".join(f"{name} = {pipe}" for name, pipe in shown.outputs)
+        return f"<pre>{escape(chr(10).join([repr(shown), *lines, f'outputs: {outputs}']))}</pre>"
+
+
+@html.register
+def _(shown: Loaded) -> str:
+    return html(shown.pipeline)
+
+
+@html.register
+def _(shown: Verdict) -> str:
+    """The page of `--html` in a frame, with the run as text below it."""
+    lines = "".join(f"<li>{escape(line)}</li>" for line in shown.rests_on)
+    said = f"<p><b>{escape(repr(shown).strip('<>'))}</b></p><ul>{lines}</ul>"
+    if shown.run is None:
+        return said
+    page = escape(explorer([shown]), quote=True)
+    text = escape(render_timeline(shown.run, shown.run.pipeline, WIDTH))
+    frame = f'<iframe srcdoc="{page}" style="width:100%; height:{HEIGHT}px; border:0"></iframe>'
+    return f"{said}{frame}<details><summary>as text</summary><pre>{text}</pre></details>"
+
+
+@html.register
+def _(shown: Buffers) -> str:
+    """A row for each queue."""
+    rows = ((b.queue, b.answer, "" if b.bits is None else str(b.bits), "; ".join(b.rests_on)) for b in shown.queues)
+    return table(("queue", "needs", "bits", "rests on"), rows, f"buffers of {shown.pipeline}, N = {shown.n}")
+
+
+@html.register
+def _(shown: RunOutputs) -> str:
+    """The first rows."""
+    names = list(shown.domains)
+    rows = [[show_value(row[n], shown.domains[n]) if n in row else "" for n in names] for row in islice(shown, ROWS)]
+    more = f"{len(shown)} rows" + (f", of which the first {ROWS}" if len(shown) > ROWS else "")
+    return table(names, rows, more)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """Texts in a table."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
+    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>"
