@@ -228,7 +228,8 @@ def files(tmp_path):
 
 
 def command(files, *more):
-    given = ["run", str(files / "p.pipe"), "--input", str(files / "in"), "--backend", "spark", *map(str, more)]
+    log = [] if "--input" in more else ["--input", str(files / "in")]
+    given = ["run", str(files / "p.pipe"), *log, "--backend", "spark", *map(str, more)]
     return [each for each in given if each != "None"]
 
 

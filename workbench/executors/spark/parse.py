@@ -27,7 +27,7 @@ from workbench.events.values import Words, short
 from workbench.executors.spark.carry import carried
 from workbench.executors.spark.runner import LOCAL_FILE, Layout, place_of
 
-Row = tuple[InputEvents, InputEvents]
+PlacedRow = tuple[InputEvents, InputEvents]
 """What says where a row belongs, and its events."""
 
 
@@ -196,11 +196,11 @@ class Parser:
 
         words, inputs = self._readers(header)
 
-        def cells(line: str) -> Row:
+        def cells(line: str) -> PlacedRow:
             row = _cells(line)
             return words.events(words.cells(row)), inputs.events(inputs.cells(row))
 
-        def items(line: str) -> Row:
+        def items(line: str) -> PlacedRow:
             data = read_line(line)
             if not isinstance(data, dict):
                 raise words.no_object(line)
@@ -245,7 +245,7 @@ class Parser:
         return pa.RecordBatch.from_arrays([words[self.layout.key], *order, *place, *events], names=titles)
 
 
-def _each(read: Callable[[str], Row], lines: Sequence[str], where: Where) -> list[Row]:
+def _each(read: Callable[[str], PlacedRow], lines: Sequence[str], where: Where) -> list[PlacedRow]:
     found = []
     for i, line in enumerate(lines):
         try:

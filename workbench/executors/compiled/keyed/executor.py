@@ -7,6 +7,7 @@ which decides.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -38,7 +39,7 @@ class CompiledKeys:
     def __init__(self, one: Compiled, *, threads: int = 1, patience: int = PATIENCE, machine: bool = True) -> None:
         self.one, self.states = one, KeyedStates(one)
         self._threads, self._manager = threads, ThreadManager(threads - 1)
-        self._patience, self._machine, self._rows = patience, machine, 0
+        self._patience, self._machine, self._rows = patience, machine, Counter[str]()
         self._loops: dict[tuple[bool, str, bool], KeyedLoop] = {}
 
     def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
@@ -62,14 +63,19 @@ class CompiledKeys:
             return made._replace(wrong=(rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")))
         return made
 
-    def finish(self) -> KeyedOutputs:
-        """The end of all keys' streams, in their order; what comes out is of the key of that number."""
+    def begin(self, key: int | None = None) -> None:
+        """Forget all keys but this one, which is the first from now on; or all."""
+        self.states.begin(key)
+
+    def finish(self, count: int | None = None) -> KeyedOutputs:
+        """The end of all keys' streams, or of the first ones', in their order; what comes out is of that key."""
+        count = self.states.count if count is None else count
         nothing = {name: columns.silent(domain, 1) for name, domain in self.one.flat.inputs}
-        return self._made(KeyedRows("ending", columns.places(0, self.states.count), self.states.count, nothing))
+        return self._made(KeyedRows("ending", columns.places(0, count), count, nothing))
 
     def _made(self, given: KeyedRows) -> KeyedOutputs:
-        self._rows = given.rows if given.kind == "ending" else self._rows + given.rows
-        machine = self._machine and self._rows > self._patience
+        self._rows[given.kind] += given.rows
+        machine = self._machine and self._rows[given.kind] > self._patience
         parts = [KeyPart(part) for part in range(self._threads if machine else 1)]
         wrong = None
         while wrong is None:
