@@ -20,6 +20,12 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "there are: "
     return otherwise + ", ".join(names) if names else ""
 
 
+def refuse_unknown(what: str, given: object, known: Iterable[str]) -> None:
+    """InputError where something that is chosen by name is none of those that there are."""
+    if given not in (names := list(known)):
+        raise InputError(f"there is no {what} '{given}'", hint=did_you_mean(str(given), names))
+
+
 class Location(NamedTuple):
     """A place in a text the user wrote: file name, line and column (both counted from 1)."""
 

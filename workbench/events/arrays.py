@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals
+from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
 from workbench.events.columns import arrow_type
+from workbench.events.text_column import TextColumn
 from workbench.events.values import Words
 
 
@@ -70,14 +71,14 @@ def given_array(domain: Domain, column: Any) -> EventArray | None:
             return None
         return EventArray(column.cast(pa.string()), None if column.null_count == 0 else _bits(column.is_valid(), 1))
     labels: list[Any] = []
-    if isinstance(domain, Enum):
-        if not pa.types.is_string(column.type) and not pa.types.is_dictionary(column.type):
+    if named := isinstance(domain, Enum | Texts):
+        if not _is_text(column.type):
             return None
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         labels, column = column.dictionary.to_pylist(), column.indices
-        if not set(labels) <= set(domain.labels):
+        if not (set(labels) <= set(domain.labels) if isinstance(domain, Enum) else None not in labels):
             return None
-    wanted = pa.int64() if isinstance(domain, Enum) else arrow_type(domain)
+    wanted = pa.int64() if named else arrow_type(domain)
     if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type != pa.uint64():
         column = column.cast(wanted)
     if column.type != wanted:
@@ -86,6 +87,8 @@ def given_array(domain: Domain, column: Any) -> EventArray | None:
     array = _bits(column, 1) if pa.types.is_boolean(wanted) else _numbers(column)
     if present is not None:
         array = np.where(present, array, array.dtype.type(0))  # whatever stands where nothing is
+    if isinstance(domain, Texts):
+        return EventArray(TextColumn(array, labels or [""]), present)
     if isinstance(domain, Enum):
         array = np.array([domain.labels.index(label) for label in labels] or [0], np.int64)[array]
     if isinstance(domain, Reals):
@@ -125,9 +128,9 @@ def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> 
         there: Any = None
         if rows and len(rows[i]) < len(every):
             places = np.searchsorted(every, rows[i])
-            there, spread = np.zeros(len(every), np.bool_), np.zeros(len(every), array.dtype)
-            there[places], spread[places] = True, array
-            array = spread
+            there = np.zeros(len(every), np.bool_)
+            there[places] = True
+            array = _spread(array, places, len(every))
         columns.append(shown_column(domain, array, there))
     return of_rows, columns
 
@@ -140,13 +143,33 @@ def _tells_apart(kind: Any) -> bool:
 
 def shown_column(domain: Domain, array: Any, there: Any = None) -> Any:
     """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere."""
-    kind = pa.int64() if isinstance(domain, Enum) else arrow_type(domain)
+    names: Any = list(domain.labels) if isinstance(domain, Enum) else None
+    if isinstance(array, TextColumn):
+        array, names = array.numbers, list(array.texts)
+    kind = arrow_type(domain) if names is None else pa.int64()
     data = _packed(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
     valid = None if there is None else pa.py_buffer(_packed(there))
     column = pa.Array.from_buffers(kind, len(array), [valid, pa.py_buffer(data)])
-    if isinstance(domain, Enum):
-        return pa.DictionaryArray.from_arrays(column, list(domain.labels)).cast(pa.string())
-    return column
+    return (
+        column
+        if names is None
+        else pa.DictionaryArray.from_arrays(column, pa.array(names, pa.string())).cast(pa.string())
+    )
+
+
+def _spread(array: Any, places: Any, count: int) -> Any:
+    """An array of so many entries, those of another one at these places."""
+    if isinstance(array, TextColumn):
+        return TextColumn(_spread(array.numbers, places, count), array.texts)
+    made = np.zeros(count, array.dtype)
+    made[places] = array
+    return made
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether an Arrow column has texts."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def taken(column: Any, places: Any) -> Any:
@@ -159,7 +182,8 @@ def taken(column: Any, places: Any) -> Any:
 def _numbers(column: Any) -> Any:
     """The numbers in an Arrow array; where nothing is stands anything."""
     kind = np.float64 if pa.types.is_floating(column.type) else np.int64
-    return np.frombuffer(column.buffers()[1] or b"", kind)[column.offset : column.offset + len(column)]
+    last = column.offset + len(column)
+    return np.frombuffer(column.buffers()[1] or b"", kind, last)[column.offset :] if last else np.empty(0, kind)
 
 
 def _bits(column: Any, buffer: int) -> Any:

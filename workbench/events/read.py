@@ -68,7 +68,7 @@ def read_blocks(
     """
     reading, tally = reading or Reading(), tally or Tally()
     for file in _files(path, program, reading, tally):
-        with _opened(file, program, reading, tally, stdin) as (reader, lines, shown):
+        with opened_log(file, program, reading, tally, stdin) as (reader, lines, shown):
             yield from told_blocks(reader.blocks(lines, shown), shown, reading, tally)
 
 
@@ -76,7 +76,7 @@ def told_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, tally:
     """The same blocks, as long as rows are asked for; their steps count in the tally."""
     for block in blocks:
         steps = partial(_counted, block, shown, reading, tally)
-        yield LogBlock(steps, partial(_first_columns, block, reading, tally))
+        yield LogBlock(steps, partial(_first_columns, block, reading, tally), block.lists)
         if _enough(reading, tally):
             return
 
@@ -112,14 +112,15 @@ def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -
     file = next(iter(log_files(path)))
     if not Path(file).is_file():  # what is read once is not looked at before
         return Words()
-    with _opened(file, Ports("keys", ()), replace(reading, head=0), Tally()) as (reader, lines, shown):
+    with opened_log(file, Ports("keys", ()), replace(reading, head=0), Tally()) as (reader, lines, shown):
         return reader.key_domain(cast(IO[bytes], lines.buffer), name, shown)
 
 
 @contextmanager
-def _opened(
+def opened_log(
     path: LogPath, program: Ported, reading: Reading, tally: Tally, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
+    """One file of a log: what reads it, its lines, and what messages call it."""
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:

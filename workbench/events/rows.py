@@ -8,6 +8,7 @@ gets. Those know where a row lies, and add the place to the error (`WorkbenchErr
 from __future__ import annotations
 
 import io
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,10 +41,12 @@ class LogBlock:
     ----------
     steps: reads them one by one, with every rule and message that there is.
     columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
+    lists: reads them as Python values, where all rows have all of them; None where rows must tell.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
     columns: Callable[[], Mapping[str, EventArray] | None] = lambda: None
+    lists: Callable[[], Mapping[str, list[Value]] | None] = lambda: None
 
 
 class RowReader(ABC):
@@ -141,9 +144,29 @@ class RowReader(ABC):
         ------
         InputError: a column is missing, is there twice, or is refused.
         """
-        self.open(match(names, self.ports, self.reading, what=self.noun))
-        assert self.columns is not None
-        self.tally.pass_over(self.columns.ignored)
+        found = self.matched(names)
+        self.open(found)
+        self.tally.pass_over(found.ignored)
+
+    def matched(self, names: Sequence[str]) -> ColumnMap:
+        """What columns of these names are for; InputError as `opened`."""
+        return match(names, self.ports, self.reading, what=self.noun)
+
+    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
+        """The types that columns have in the file, by their names, and their cells in the first rows."""
+        found: dict[str, list[Any]] = {}
+        for number, (_, row) in enumerate(itertools.islice(self.rows(lines, shown), count)):
+            try:
+                cells = self.cells(row)
+            except InputError:
+                continue
+            assert self.columns is not None
+            for name in self.columns.names if cells is not None else ():
+                found.setdefault(name, [None] * number)
+            here = dict(zip(self.columns.names, cells or (), strict=False))
+            for name, each in found.items():
+                each += [None] * (number - len(each)) + [here.get(name)]
+        return {}, found or {name: [] for name in (self.columns.names if self.columns else ())}
 
     def _taker(self, path: str, columns: Columns, domain: Domain) -> Taker:
         """What reads the event of an input, or of a field of one, from the cells of a row."""
@@ -240,13 +263,8 @@ class RowReader(ABC):
         assert self.columns is not None
         return table_steps(self.columns, column, nulls=self.reading.null != "error") if self.flat else None
 
-    def columns_in(self, lines: bytes, count: int) -> dict[str, Any] | None:
-        """The Arrow column of each input that has one in these lines, so many; None where there is doubt."""
-        del lines, count
-        return None
-
     def plain_columns(self, column: Callable[[int], Any]) -> dict[str, Any] | None:
-        """The same from the columns by their positions: none for several, and each cell plainly an event or none."""
+        """That of each input, by their positions; None where it has several, or a cell may be no event."""
         import pyarrow as pa
 
         from workbench.events.arrays import given_array
@@ -262,6 +280,16 @@ class RowReader(ABC):
                 return None
             found[name] = cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
         return found
+
+    def lists_of(self, column: Callable[[int], Any] | None) -> Mapping[str, list[Value]] | None:
+        """The events of all inputs, where all rows have all of them, of Arrow columns by their positions."""
+        if column is None or not self.flat or self.reading.head is not None:
+            return None
+        from workbench.events.tables import table_lists
+
+        assert self.columns is not None
+        found = table_lists(self.columns, column)
+        return None if found is None or any(None in each for each in found.values()) else found
 
     @property
     def flat(self) -> bool:

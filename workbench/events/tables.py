@@ -27,12 +27,10 @@ def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool
     column: gives that at a position.
     nulls: whether rows may go without some events.
     """
-    names, lists = list(columns.inputs), list[list[Value]]()
-    for name, places in columns.inputs.items():
-        events = _events(places, columns.domains[name], column)
-        if events is None:
-            return None
-        lists.append(events)
+    found = table_lists(columns, column)
+    if found is None:
+        return None
+    names, lists = list(found), list(found.values())
     if len(names) < len(columns.domains) or any(None in each for each in lists):
         return _some(names, lists) if nulls else None
     if len(names) == 1:
@@ -41,6 +39,17 @@ def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool
         left, right = names
         return ({left: one, right: other} for one, other in zip(*lists, strict=True))
     return (dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True))
+
+
+def table_lists(columns: ColumnMap, column: Callable[[int], Any]) -> dict[str, list[Value]] | None:
+    """The events of each input, None where there is none; None as a whole where some cell may be no event."""
+    found = {}
+    for name, places in columns.inputs.items():
+        events = _events(places, columns.domains[name], column)
+        if events is None:
+            return None
+        found[name] = events
+    return found
 
 
 def _some(names: list[str], lists: list[list[Value]]) -> Iterator[dict[str, Value]]:

@@ -29,7 +29,9 @@ class KeyedOutputs(NamedTuple):
 
 
 class KeyedColumns(Protocol):
-    """A run for each key that takes rows as columns."""
+    """A run for each key that takes rows as columns; `one` is the compiled executor, which knows their texts."""
+
+    one: Any
 
     def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
         """Some rows: the i-th is a step of key `codes[i]`, and there are `count` keys by now."""

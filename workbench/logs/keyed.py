@@ -165,11 +165,13 @@ class _KeyedRun:
             except InputError as error:
                 problem = error
                 break
+        assert self.columns is not None
         codes = np.array([self.keys.number(step[self.key.name]) for step in kept], np.int64)
         columns = {}
         for name, domain in self.ports.domains.items():
             there = [name in step for step in kept]
-            columns[name] = column(name, domain, [step.get(name) for step in kept], None if all(there) else there)
+            given = [step.get(name) for step in kept]
+            columns[name] = column(name, domain, given, None if all(there) else there, self.columns.one.texts)
         self._run(codes, columns, np.array(rows, np.int64), None)
         if problem is not None:
             raise problem
@@ -177,8 +179,9 @@ class _KeyedRun:
     def _by_columns(self, given: dict[str, Any]) -> None:
         import numpy as np
 
-        from workbench.executors.compiled.execute.columns import Column
+        from workbench.executors.compiled.execute.columns import column
 
+        assert self.columns is not None
         keys = given[self.key.name] if self.key.name in self.ports.domains else given.pop(self.key.name)
         first, problem = self.tally.rows + 1, None
         rows = np.arange(first, first + keys.rows)
@@ -192,7 +195,8 @@ class _KeyedRun:
             places = np.flatnonzero(keys.present[:problem])
             given = {name: each.part(places) for name, each in given.items()}
             keys, rows = keys.part(places), rows[places]
-        columns = {name: Column(each.fields, each.present, None) for name, each in given.items()}
+        texts, domains = self.columns.one.texts, self.ports.domains
+        columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
         self._run(self.keys.numbers(keys.events), columns, rows, keys.events)
         if problem is not None:
             raise self._keyless(first + problem)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.core.domain import Domain, Reals, Value
+from workbench.core.domain import Domain, Reals, Texts, Value
 from workbench.events.columns import has_array, to_column
 from workbench.events.values import Words
 
@@ -32,7 +32,9 @@ class Keys:
         self._values: list[Value] = []
         self._table: Any = None
         self._rows = 0
-        self._machine = machine and (isinstance(domain, Words) or (has_array(domain) and not isinstance(domain, Reals)))
+        self._machine = machine and (
+            isinstance(domain, Words) or (has_array(domain) and not isinstance(domain, Reals | Texts))
+        )
 
     def __len__(self) -> int:
         return len(self._values) if self._table is None else int(self._table.count)
@@ -51,10 +53,16 @@ class Keys:
 
         Parameters
         ----------
-        column: an Arrow array of texts, or an array of numbers, as `EventArray` has them.
+        column: an Arrow array of texts, a `TextColumn`, or an array of numbers, as `EventArray` has them.
         """
         import numpy as np
 
+        if isinstance(self.domain, Texts) and not isinstance(self.domain, Words):
+            places, numbers = np.unique(column.numbers, return_index=True)
+            known: Any = np.zeros(len(column.texts) + 1, np.int64)
+            for place in places[np.argsort(numbers)].tolist():
+                known[place] = self.number(column.texts[place])
+            return known[column.numbers]
         self._rows += len(column)
         if self._machine and self._table is None and self._rows > PATIENCE:
             self._table = self._made()

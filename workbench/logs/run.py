@@ -149,10 +149,37 @@ class LogRun:
         with self.closing:
             self._keep()
             for block in blocks:
-                columns = None if self.start.oracle or self.start.options.steps else self._columns(block, reuse, exact)
-                yield _outputs(self.backend, block.steps(), tell) if columns is None else columns
+                by_rows = self.start.oracle or self.start.options.steps
+                columns = None if by_rows else self._columns(block, reuse, exact)
+                lists = None if by_rows or columns is not None else self._lists(block)
+                if columns is not None:
+                    yield columns
+                elif lists is not None:
+                    yield self._lockstep(lists)
+                else:
+                    yield _outputs(self.backend, block.steps(), tell)
             last = self.backend.end()
             yield iter([last] if any(last.values()) else [])
+
+    def _lists(self, block: LogBlock) -> Mapping[str, list[Value]] | None:
+        """The events of a block for an executor of Python values whose only output makes the rows."""
+        single = len(self.program.ports.shown) == 1 and self.row.name == "reference"
+        return block.lists() if single else None
+
+    def _lockstep(self, lists: Mapping[str, list[Value]]) -> Iterator[Mapping[str, list[Any]]]:
+        """What comes out of a block, also before an error."""
+        backend = cast("Reference", self.backend)
+        made: dict[str, list[Value]] = {name: [] for name in self.program.ports.shown}
+        before, tally = backend.steps, self.start.tally
+        try:
+            backend.lockstep(lists, made)
+        except WorkbenchError:
+            yield made
+            raise
+        finally:
+            tally.rows += backend.steps - before
+            tally.events += (backend.steps - before) * len(lists)
+        yield made
 
     def _columns(self, block: LogBlock, reuse: bool, exact: bool) -> Mapping[str, OutputColumn] | None:
         """What comes out of a block of columns; None where it has to go row by row."""

@@ -362,7 +362,8 @@ class _RuleChecker:
             raise LanguageError(what, where=each.value.where, hint=hint)
 
     def _consuming(self, rule: t.Rule) -> None:
-        for name, where in zip(rule.consuming, rule.consuming_at, strict=True):
+        places = rule.consuming_at or (rule.where,) * len(rule.consuming)
+        for name, where in zip(rule.consuming, places, strict=True):
             with self.findings.apart():
                 if self.scope.event(name, t.Placed(where=where)).fact:
                     raise LanguageError(f"'{name}' is a fact, which is not consumed", where=where)

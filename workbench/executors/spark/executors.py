@@ -50,6 +50,7 @@ class Choice:
             running = self._running()
             single = isinstance(running, Reference) or any(memory.keyed for memory in running.system.memories)
             _made[self.mark, True] = self.one_by_one() if single else OnKeys(cast(Compiled, running))
+        _made[self.mark, True].begin()
         return _made[self.mark, True]
 
     def one_by_one(self) -> OneByOne:
@@ -110,6 +111,10 @@ class Executor(ABC):
     def __init__(self, flat: Pipeline) -> None:
         self.inputs, self.outputs = flat.ports.domains, list(flat.ports.shown.items())
 
+    @abstractmethod
+    def begin(self) -> None:
+        """Forget the last key: a task may have been given up before its end."""
+
     @property
     @abstractmethod
     def steps(self) -> int:
@@ -146,6 +151,9 @@ class OnKeys(Executor):
         super().__init__(running.flat)
         self.keys = CompiledKeys(running)
 
+    def begin(self) -> None:
+        self.keys.begin()
+
     @property
     def steps(self) -> int:
         return self.keys.states.steps(0)
@@ -154,19 +162,17 @@ class OnKeys(Executor):
         from workbench.events.arrays import given_array
         from workbench.executors.compiled.execute import columns
 
-        plain = given_array(domain, column) if has_array(domain) else None
-        if plain is not None:
-            return columns.Column(plain.fields, plain.present, None)
-        given = InputColumn(domain, column)
-        return columns.column(name, domain, given.values, given.present)
+        given: Any = given_array(domain, column) if has_array(domain) else None
+        if given is None:
+            given = InputColumn(domain, column)
+        values = given.values if isinstance(given, InputColumn) else given.fields
+        return columns.column(name, domain, values, given.present, self.keys.one.texts)
 
     def feed(self, inputs: Sequence[Any], cuts: Any, *, further: bool) -> Made:
         import numpy as np
 
         every: Any = np.arange(len(cuts) - 1)
         codes: Any = np.repeat(every, np.diff(cuts))
-        if not further:
-            self.keys.begin()
         made = self.keys.feed(codes, dict(zip(self.inputs, inputs, strict=True)), len(every))
         over = self.keys.finish(len(every) - 1 if made.wrong is None else int(codes[made.wrong[0]]))
         if over.wrong is not None:
@@ -187,6 +193,7 @@ class OnKeys(Executor):
         made = self.keys.finish()
         if made.wrong is not None:
             raise SegmentError(0, None, made.wrong[1])
+        self.keys.begin()
         return {name: (arrays_to_column(domain, made.outputs[name], name), made.outputs[name].steps)
                 for name, domain in self.outputs}  # fmt: skip
 
@@ -197,6 +204,9 @@ class OneByOne(Executor):
     def __init__(self, running: Compiled | Reference) -> None:
         super().__init__(running.flat)
         self.running = running
+
+    def begin(self) -> None:
+        self.running.reset()
 
     @property
     def steps(self) -> int:

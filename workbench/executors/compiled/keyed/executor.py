@@ -37,6 +37,7 @@ class CompiledKeys:
     """
 
     def __init__(self, one: Compiled, *, threads: int = 1, patience: int = PATIENCE, machine: bool = True) -> None:
+        one.texts.lasting = True
         self.one, self.states = one, KeyedStates(one)
         self._threads, self._manager = threads, ThreadManager(threads - 1)
         self._patience, self._machine, self._rows = patience, machine, Counter[str]()
@@ -66,6 +67,13 @@ class CompiledKeys:
     def begin(self, key: int | None = None) -> None:
         """Forget all keys but this one, which is the first from now on; or all."""
         self.states.begin(key)
+        if key is None:
+            self.one.reset()
+        else:
+            self.states.turn(0)
+        self.one.texts.lasting = False  # but for what is here: this one's, if any
+        self.one.texts.forget(self.one._state.texts_held)
+        self.one.texts.lasting = True
 
     def finish(self, count: int | None = None) -> KeyedOutputs:
         """The end of all keys' streams, or of the first ones', in their order; what comes out is of that key."""
@@ -131,7 +139,7 @@ class CompiledKeys:
             more + rows * pipe.width + spare(pipe) for more, (_, _, pipe) in zip(waiting, self.one.results, strict=True)
         ]
         fields = [fields for _, fields in self.one.form.results]
-        return OutputArrays(self.one.results, fields, sizes, columns.empty, places=True)
+        return OutputArrays(self.one.results, fields, sizes, columns.empty, places=True, texts=self.one.texts.reader())
 
     def _loop(self, kind: str, *, machine: bool) -> KeyedLoop:
         """The loop for steps of this kind, made when it is first needed."""
@@ -195,4 +203,6 @@ def _joined(parts: Sequence[columns.OutputColumn], wrong: tuple[int, WorkbenchEr
     if wrong is not None:
         order = order[: np.searchsorted(steps, wrong[0], sorter=order)]
     fields = zip(*(each.fields for each in parts), strict=True)
-    return columns.OutputColumn(parts[0].domain, tuple(np.concatenate(each)[order] for each in fields), steps[order])
+    return columns.OutputColumn(
+        parts[0].domain, tuple(columns.joined_arrays(each)[order] for each in fields), steps[order]
+    )

@@ -38,7 +38,7 @@ class KeyedStates:
         """Take the initial state of the system; in a queue without a capacity there is room for one event."""
         import numpy as np
 
-        self.form = LoopArrays(self.one.system, self.one.form)
+        self.form = LoopArrays(self.one.system, self.one.form, self.one.texts)
         self.form.reset()
         whole, *rest = self.form.copy()
         self._initial = [np.append(whole, np.int64(0)), *rest]
@@ -103,7 +103,7 @@ class KeyedStates:
         for key in range(count):
             whole, *rest = (array[key] for array in old)
             before.restore([whole[:-1], *rest])
-            made = LoopArrays(self.one.system, self.one.form)
+            made = LoopArrays(self.one.system, self.one.form, self.one.texts)
             made.reset()
             widen(self.one.flat, before, made)
             self._put(key, made, int(whole[-1]))

@@ -35,6 +35,7 @@ class TabledKeys:
     """
 
     def __init__(self, one: Compiled) -> None:
+        one.texts.lasting = True
         one.widen()  # all states are of one form
         self.one, self.first = one, one._state.copy()
         self._states: list[tuple[int, Any]] = []
