@@ -54,6 +54,7 @@ class Automaton:
         self.leads_on = cache(self._leads_on)
         self.checks = cache(self._checks)
         self.alive = cache(self._alive)
+        self.decided = cache(self._decided)
         self.open_ends = cache(self._open_ends)
         self._refuse()
 
@@ -190,7 +191,7 @@ class Automaton:
                     found.append((sum(1 << each for each in _about(resolved) | {bit}), code.function()))
         return found
 
-    def decided(self, bit: int, anchor: int) -> bool:
+    def _decided(self, bit: int, anchor: int) -> bool:
         """Whether `first` and `last` of a predicate can be told when what it hangs on comes (algorithm 1, line 12).
 
         That is so where no constraint waits for the trigger, nothing it could be is consumed in the meantime, and no
