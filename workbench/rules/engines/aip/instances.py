@@ -41,10 +41,14 @@ class StateInstances(KeyedColumn[AutomatonInstance]):
         """Those of a key; None: all of them."""
         return self if key is None else self.of_key.get(key, EMPTY)
 
-    def in_turn(self, key: Any, *, oldest_first: bool = False) -> Iterator[AutomatonInstance]:
-        """Those of a key, or all of them, the newest first."""
+    def in_turn(
+        self, key: Any, *, oldest_first: bool = False, number: int | None = None
+    ) -> Iterator[AutomatonInstance]:
+        """Those of a key, or all of them, the newest first; only those that the event of a number led here."""
         column = self.of(key)
         places = range(column.start, len(column.events))
+        if number is not None:
+            places = range(column.first_number(number), column.first_number(number + 1))
         return map(column.events.__getitem__, places if oldest_first else reversed(places))
 
     def delete_passed(self, now: int) -> None:

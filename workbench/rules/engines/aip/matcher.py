@@ -44,8 +44,9 @@ from workbench.rules.occurrence import Occurrence
 NOWHERE: tuple[None, dict[int, Any]] = None, {}
 FEW = 64
 """Instances are not looked through for less."""
-Tries = dict[int, dict[int, Any]]
-"""State to the events of its instances: the number of the first one to it and to those of the second, and so on."""
+Tries = dict[tuple[int, int | None], dict[int, Any]]
+"""State, and the event that led there last where it is known, to the events of instances: the number of the first one
+to it and to those of the second, and so on."""
 
 
 class AIPMatcher:
@@ -180,11 +181,13 @@ class AIPMatcher:
         if target == 1 << bit:
             return self._alone_in(target, bit)
         before = [automaton.steps[other].slot for other in range(bit) if target >> other & 1]
+        root = before[0] if before and automaton.rooted(target) else None
 
         def found(match: PartialMatch) -> tuple[Placewise, int, int]:
-            trie = self._tries.get(target)
+            number = None if root is None else match[root].number
+            trie = self._tries.get((target, number))
             if trie is None:
-                trie = self._tries[target] = self._trie(target, match)
+                trie = self._tries[target, number] = self._trie(target, match, number)
             for slot in before:
                 _, trie = trie.get(match[slot].number, NOWHERE)
             events = [event for event, _ in trie.values()]
@@ -207,8 +210,13 @@ class AIPMatcher:
 
         return found
 
-    def _trie(self, state: int, match: PartialMatch) -> dict[int, Any]:
-        """The events of the instances in a state that the trigger can complete, in order."""
+    def _trie(self, state: int, match: PartialMatch, number: int | None) -> dict[int, Any]:
+        """The events of the instances in a state that the trigger can complete, in order.
+
+        Parameters
+        ----------
+        number: that of the event which led there last, where it is known.
+        """
         automaton, trigger = self.automaton, match[0]
         key = automaton.key(match) if state & automaton.keyed else None
         instances = self.instances.get(state)
@@ -216,7 +224,7 @@ class AIPMatcher:
             return {}
         able = [
             [event for event in instance.holdings if event is not None]
-            for instance in instances.in_turn(key, oldest_first=True)
+            for instance in instances.in_turn(key, oldest_first=True, number=number)
             if self._goes_on(instance, state, TRIGGER, trigger)
         ]
         able.sort(key=lambda events: [event.number for event in events])
