@@ -22,6 +22,7 @@ PAGES_OF_DOCS = (
     "analyses",
     "faults",
     "running",
+    "python",
     "threads",
     "conformance",
     "lab",

@@ -42,7 +42,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
     },
     "executors/compiled": {
         "lower": set(), "code": {"lower"}, "execute": {"lower", "code"}, "parallel": {"lower", "code", "execute"},
-        "gpu": {"lower", "code", "execute", "parallel"},
+        "keyed": {"lower", "code", "execute"}, "gpu": {"lower", "code", "execute", "parallel"},
     },
     "verify": {
         "ask": set(), "decide": {"ask"}, "answer": {"ask", "decide"}, "monitor": {"ask", "decide", "answer"},
@@ -58,14 +58,18 @@ OPTIONAL = {"pynusmv", "pynusmv_lower_interface", "numba", "llvmlite", "cupy", "
             "pandas", "pyarrow", "hypothesis", "pytest", "duckdb", "starlette", "uvicorn", "jinja2"}  # fmt: skip
 AT_MODULE_LEVEL = {
     ("events/arrays.py", "numpy"),
+    ("events/text_column.py", "numpy"),
     ("events/arrays.py", "pyarrow"),
     ("events/tables.py", "pyarrow"),
     ("events/texts.py", "pyarrow"),
     ("executors/compiled/gpu/parallel.py", "numpy"),
     ("executors/compiled/execute/columns.py", "numpy"),
+    ("executors/compiled/execute/text_codes.py", "numpy"),
     ("executors/compiled/gpu/cuda.py", "numba"),
     ("executors/compiled/gpu/cuda.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numba"),
+    ("executors/compiled/keyed/hashing.py", "numba"),
+    ("executors/compiled/keyed/hashing.py", "numpy"),
     ("executors/compiled/code/kernels.py", "numpy"),
     ("conformance/compare/conform.py", "hypothesis"),
     ("conformance/compare/plans.py", "hypothesis"),
@@ -73,6 +77,7 @@ AT_MODULE_LEVEL = {
     ("conformance/generate/construction.py", "hypothesis"),
     ("conformance/compare/shrinking.py", "hypothesis"),
     ("conformance/generate/pipelines.py", "hypothesis"),
+    ("conformance/generate/rules.py", "hypothesis"),
     ("smv/engines/bindings.py", "pynusmv"),
     ("smv/engines/bindings.py", "pynusmv_lower_interface"),
     ("executors/compiled/code/llvm.py", "llvmlite"),

@@ -131,7 +131,7 @@ SEEN = """machine m(x: KEYS) -> int {
     [
         ("int", "bool", "true", ["check", "-N", 65], "has 65 keys, and a map in a model has 64 at most"),
         ("{A, B, C}", "int", "1", ["run", "--backend", "numba"], "whose values, int, are not finite"),
-        ("str", "int", "1", ["run", "--backend", "numba"], "carries str"),
+        ("any", "int", "1", ["run", "--backend", "numba"], "carries any"),
     ],
 )
 def test_a_map_that_is_refused_for_its_own_reason(

@@ -59,10 +59,10 @@ def rows_of(columns, program: Ports) -> list[dict]:
     count = len(columns[next(iter(program.domains))].events)
     found: list[dict] = [{} for _ in range(count)]
     for name, domain in program.domains.items():
-        events, present = columns[name]
+        events, present = columns[name].events.tolist(), columns[name].present
         for i in range(count):
             if present is None or present[i]:
-                value = events[i].item()
+                value = events[i]
                 found[i][name] = domain.labels[value] if isinstance(domain, Enum) else value
     return found
 

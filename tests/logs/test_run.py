@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.cli.commands import run as command
+from workbench.cli.rule_runs import rule_options
 from workbench.errors import DomainError, InputError, Overflow
 
 TOTAL = "pipeline total(x: int) -> int { return cumulate(x, +) }"
@@ -169,10 +170,10 @@ def test_queues_have_the_room_that_they_need() -> None:
     assert wb.run(endless, {"x": list(range(20))}, backend="numba") == {"out": [3 * i for i in range(10)]}
 
 
-def test_a_trace_for_each_key(tmp_path: Path) -> None:
+def test_a_run_for_each_key(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("user,x\na,1\nb,5\na,2\n")
     wb.run(wb.parse(TOTAL).get(), tmp_path / "x.csv", output=tmp_path / "y.csv", backend="numba", key="user")
-    assert (tmp_path / "y.csv").read_text() == "user,out\na,1\na,3\nb,5\n"
+    assert (tmp_path / "y.csv").read_text() == "user,out\na,1\nb,5\na,3\n"
     with pytest.raises(InputError, match="from a file"):
         wb.run(wb.parse(TOTAL).get(), [], backend="numba", key="user")
 
@@ -270,13 +271,9 @@ def test_all_kinds_of_data_give_the_same(rows: list[dict[str, Any]]) -> None:
 def test_python_has_the_options_of_the_command() -> None:
     parser = argparse.ArgumentParser(add_help=False)
     command.options(parser)
-    own = {
-        "file",
-        "param",
-        "input",
-        "output",
-        "N",
-        "progress",
-    }  # arguments of their own, of `wb.load`, or of a terminal
-    names = {action.dest for action in parser._actions} - own
+    own = {"file", "param", "input", "output", "N"}  # arguments of their own, or of `wb.load`
+    own |= {"progress", "list_columns"}  # for who sits before a terminal
+    rules = argparse.ArgumentParser(add_help=False)
+    rule_options(rules)
+    names = {action.dest for action in parser._actions} - {action.dest for action in rules._actions} - own
     assert {*wb.RunOptions.__annotations__} == names - {"column"} | {"columns"}

@@ -163,6 +163,8 @@ MISTAKES = {
     "no predicate": ("from Smoke and §3 + 4 emit Smoke(area = 1)", "no predicate", "each, first"),
     "limit": ("rule §r: from Smoke limit 0 emit Smoke(area = 1)", "limit of 0", ""),
     "syntax": ("from Smoke §emitt Smoke(area = 1)", "found 'emitt'", ""),
+    "digits": (f"from Smoke(area > §{'1' * 5000}) emit Smoke(area = 1)", "a number of 5000 digits", "4300"),
+    "duration": ("from Smoke and each Temp within §1e99 from Smoke emit Smoke(area = 1)", "no clock", "forever"),
     "selection": ("from Smoke and Temp §within 1 from Smoke emit Smoke(area = 1)", "found 'within'", "each, first"),
 }  # fmt: skip
 

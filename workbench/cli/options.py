@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.language import Loaded, Source
+    from workbench.rules.rule_set import RuleSet
     from workbench.verify.answer.check import Settings
 
 KINDS = ("modular", "saturating", "checked")
@@ -133,12 +135,37 @@ def load(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> L
 
     Commands import what works on it after this, so that a mistake in the file is told without waiting for that.
     """
+    if is_rules(reference):
+        from workbench.errors import InputError
+
+        hint = "`workbench run`, `draw` and `rules` take them"
+        raise InputError("these are rules, and this command is for pipelines", where=reference, hint=hint)
     from workbench.cli.progress import Progress
     from workbench.language import load as read
     from workbench.language import parameters
 
     with Progress():
         return read(reference, **parameters(params)).faulty(*faults)
+
+
+def is_rules(reference: str) -> bool:
+    """Whether an argument names a file of rules."""
+    return reference.endswith(".tesla")
+
+
+def program(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Pipeline | RuleSet:
+    """The pipeline or the rules that an argument names; see `load`."""
+    if not is_rules(reference):
+        return load(reference, params, faults).pipeline
+    from workbench.errors import InputError
+    from workbench.rules.check import load_rules
+
+    if params or faults:
+        raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
+    found = load_rules(reference)
+    for warning in found.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return found
 
 
 def load_all(

@@ -20,6 +20,7 @@ _HOME = {
     ),
     "conformance.compare.models": ("Evaluated", "Simulated"),
     "conformance.compare.reduction": ("part",),
+    "conformance.compare.rule_engines": ("held_to_meaning",),
     "conformance.compare.state_guard": ("Watched",),
     "conformance.compare.threaded": ("Plan", "Scheduled"),
     "conformance.compare.user_files": ("subject",),
@@ -27,6 +28,7 @@ _HOME = {
         "CLASH", "COUNT", "ITSELF", "NEIGHBOURS", "NEVER", "PAIR", "SWAP", "UP", "VARIABLE", "WIGGLE", "entry", "field",
         "fixed_left", "fixed_right", "of_event", "unknown",
     ),
+    "conformance.generate.rule_cases": ("RuleCase",),
     "conformance.written_tests.disagreements": ("disagreement",),
     "core.domain": ("Anything", "Bool", "Enum", "Integer", "Integers", "Range", "Reals", "Texts"),
     "core.fault": ("Fault", "Kind"),
@@ -35,6 +37,8 @@ _HOME = {
     "errors": ("Overflow",),
     "faults": ("Delay", "Duplicate", "Lose", "Strike"),
     "processors.moore": ("Transition", "Variable"),
+    "rules.check": ("rules",),
+    "rules.occurrence": ("Occurrence",),
     "verify.analyses.certify": ("certify_nodes",),
 }  # fmt: skip
 _MODULE = {name: f"workbench.{home}" for home, names in _HOME.items() for name in names}

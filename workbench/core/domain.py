@@ -286,6 +286,8 @@ BOOL = Bool()
 INT = Integers()
 FLOAT = Reals()
 STR = Texts()
+WORDS = (Integers, Reals, Texts)
+"""Types without a bound of which a compiled run holds values, in words of 64 bits."""
 ANY = Anything()
 
 

@@ -6,21 +6,24 @@ which takes longer than a million rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.core.domain import Domain, Enum, Integer, Range, Reals
-from workbench.events.columns import arrow_type
+from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
+from workbench.core.fields import Record, Tuple
+from workbench.events.columns import arrays_of, arrow_type
+from workbench.events.text_column import TextColumn
+from workbench.events.values import UnreadableError, Words, from_text
 
 
 class EventArray(NamedTuple):
     """The events of one input in successive rows, and where there are events; None: everywhere.
 
-    `events` is an array, or for tuples a tuple of what their fields have.
+    `events` is an array, or for tuples a tuple of what their fields have; of keys (`Words`) an Arrow array of texts.
     """
 
     events: Any
@@ -29,37 +32,59 @@ class EventArray(NamedTuple):
     @property
     def rows(self) -> int:
         """How many rows they are of."""
-        first = self.events
-        while isinstance(first, tuple):
-            first = first[0]
-        return len(first)
+        return len(self.fields[0])
 
-    def part(self, rows: slice) -> EventArray:
-        """Those of some of the rows."""
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """An array per scalar field."""
+        return tuple(_flat(self.events))
+
+    def part(self, rows: Any) -> EventArray:
+        """Those of some of the rows, a slice or an array of their numbers."""
         return EventArray(_part(self.events, rows), None if self.present is None else self.present[rows])
 
 
-def _part(events: Any, rows: slice) -> Any:
-    return tuple(_part(each, rows) for each in events) if isinstance(events, tuple) else events[rows]
+def _flat(events: Any) -> Iterator[Any]:
+    if isinstance(events, tuple):
+        for each in events:
+            yield from _flat(each)
+    else:
+        yield events
 
 
-def given_array(domain: Domain, column: Any) -> EventArray | None:
+def _part(events: Any, rows: Any) -> Any:
+    if isinstance(events, tuple):
+        return tuple(_part(each, rows) for each in events)
+    return taken(events, rows) if isinstance(events, pa.Array) and not isinstance(rows, slice) else events[rows]
+
+
+def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventArray | None:
     """An Arrow column as compiled code takes it; None where some cell may be no event of the domain, or is not plain.
 
     Parameters
     ----------
-    domain: one that `has_array`.
+    domain: one that `has_array`, a tuple of such, or `Words`.
     column: of any type.
+    stored: whether its floats are as they were stored. Else they were read from texts, of which we do not take all that
+        Arrow takes for infinite or no number.
     """
+    if isinstance(domain, Tuple):
+        read = _given_structs if pa.types.is_struct(column.type) else _given_json
+        return read(domain, column, stored)
+    if isinstance(domain, Words):
+        column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        if not _tells_apart(column.type):
+            return None
+        return EventArray(column.cast(pa.string()), None if column.null_count == 0 else _bits(column.is_valid(), 1))
     labels: list[Any] = []
-    if isinstance(domain, Enum):
-        if not pa.types.is_string(column.type) and not pa.types.is_dictionary(column.type):
+    if named := isinstance(domain, Enum | Texts):
+        if not _is_text(column.type):
             return None
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         labels, column = column.dictionary.to_pylist(), column.indices
-        if not set(labels) <= set(domain.labels):
+        if not (set(labels) <= set(domain.labels) if isinstance(domain, Enum) else None not in labels):
             return None
-    wanted = pa.int64() if isinstance(domain, Enum) else arrow_type(domain)
+    wanted = pa.int64() if named else arrow_type(domain)
     if pa.types.is_integer(column.type) and pa.types.is_int64(wanted) and column.type != pa.uint64():
         column = column.cast(wanted)
     if column.type != wanted:
@@ -68,10 +93,12 @@ def given_array(domain: Domain, column: Any) -> EventArray | None:
     array = _bits(column, 1) if pa.types.is_boolean(wanted) else _numbers(column)
     if present is not None:
         array = np.where(present, array, array.dtype.type(0))  # whatever stands where nothing is
+    if isinstance(domain, Texts):
+        return EventArray(TextColumn(array, labels or [""]), present)
     if isinstance(domain, Enum):
         array = np.array([domain.labels.index(label) for label in labels] or [0], np.int64)[array]
     if isinstance(domain, Reals):
-        return EventArray(array, present) if np.isfinite(array).all() else None
+        return EventArray(array, present) if stored or np.isfinite(array).all() else None
     if isinstance(domain, Integer | Range) and column.null_count < len(column):
         least, most = pc.min_max(column).values()
         if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
@@ -87,41 +114,115 @@ def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> An
     outputs: name to what compiled code gives: `fields`, of each event, and `steps`, where there are several outputs.
     domains: those of the outputs, which have arrays. A null is no event.
     """
+    return pa.table(shown_columns(outputs, domains)[1], list(domains))
+
+
+def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> tuple[Any, list[Any]]:
+    """The columns of that table, and the step of each of its rows, where outputs have `steps`."""
     rows: list[Any] = []
+    of_rows = next(iter(outputs.values())).steps
     if len(domains) > 1:
         steps = [outputs[name].steps for name in domains]
         numbers = [np.arange(len(each)) - np.searchsorted(each, each) for each in steps]  # among those of its step
         width = 1 + max((int(each.max()) for each in numbers if len(each)), default=0)
         rows = [each * width + number for each, number in zip(steps, numbers, strict=True)]
         every = np.unique(np.concatenate(rows))
+        of_rows = every // width
     columns = []
     for i, (name, domain) in enumerate(domains.items()):
         (array,) = outputs[name].fields
         there: Any = None
         if rows and len(rows[i]) < len(every):
             places = np.searchsorted(every, rows[i])
-            there, spread = np.zeros(len(every), np.bool_), np.zeros(len(every), array.dtype)
-            there[places], spread[places] = True, array
-            array = spread
-        columns.append(_column(domain, array, there))
-    return pa.table(columns, list(domains))
+            there = np.zeros(len(every), np.bool_)
+            there[places] = True
+            array = _spread(array, places, len(every))
+        columns.append(shown_column(domain, array, there))
+    return of_rows, columns
 
 
-def _column(domain: Domain, array: Any, there: Any) -> Any:
+def _tells_apart(kind: Any) -> bool:
+    """Whether texts of values of this type are those that rows have for them."""
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(text or pa.types.is_boolean(kind) or pa.types.is_integer(kind))
+
+
+def shown_column(domain: Domain, array: Any, there: Any = None) -> Any:
     """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere."""
-    kind = pa.int64() if isinstance(domain, Enum) else arrow_type(domain)
+    names: Any = list(domain.labels) if isinstance(domain, Enum) else None
+    if isinstance(array, TextColumn):
+        array, names = array.numbers, list(array.texts)
+    kind = arrow_type(domain) if names is None else pa.int64()
     data = _packed(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
     valid = None if there is None else pa.py_buffer(_packed(there))
     column = pa.Array.from_buffers(kind, len(array), [valid, pa.py_buffer(data)])
-    if isinstance(domain, Enum):
-        return pa.DictionaryArray.from_arrays(column, list(domain.labels)).cast(pa.string())
-    return column
+    return (
+        column
+        if names is None
+        else pa.DictionaryArray.from_arrays(column, pa.array(names, pa.string())).cast(pa.string())
+    )
+
+
+def _spread(array: Any, places: Any, count: int) -> Any:
+    """An array of so many entries, those of another one at these places."""
+    if isinstance(array, TextColumn):
+        return TextColumn(_spread(array.numbers, places, count), array.texts)
+    made = np.zeros(count, array.dtype)
+    made[places] = array
+    return made
+
+
+def _given_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
+    """The fields of a column of structs; None where they are others than those of the domain, or some are missing."""
+    names = [column.type.field(i).name for i in range(column.type.num_fields)]
+    if not isinstance(domain, Record) or sorted(names) != sorted(domain.labels):
+        return None
+    present = None if column.null_count == 0 else _bits(column.is_valid(), 1)
+    inside = dict(zip(names, column.flatten(), strict=True))  # which are null where the struct is
+    parts = []
+    for label, field in zip(domain.labels, domain.fields, strict=True):
+        part = given_array(field, inside[label], stored=stored)
+        if part is None or (part.present is not None and (present is None or not part.present[present].all())):
+            return None
+        parts.append(part.events)
+    return EventArray(tuple(parts), present)
+
+
+def _given_json(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
+    """The fields of tuples that are JSON text in cells; each text is read once."""
+    del stored
+    if not _is_text(column.type):
+        return None
+    column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    numbers = given_array(INT, column.indices)
+    try:
+        known = [from_text(text, domain) for text in column.dictionary.to_pylist()]
+    except (UnreadableError, AttributeError):
+        return None
+    arrays = arrays_of(domain, known or [domain.default])
+    if arrays is None or numbers is None:
+        return None
+    return EventArray(tuple(array[numbers.events] for array in arrays), numbers.present)
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether an Arrow column has texts."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def taken(column: Any, places: Any) -> Any:
+    """The entries of an Arrow array in these places, an array of numbers; itself where these are all in order."""
+    if len(places) == len(column) and (places == np.arange(len(column))).all():
+        return column
+    return column.take(shown_column(INT, places))
 
 
 def _numbers(column: Any) -> Any:
     """The numbers in an Arrow array; where nothing is stands anything."""
     kind = np.float64 if pa.types.is_floating(column.type) else np.int64
-    return np.frombuffer(column.buffers()[1] or b"", kind)[column.offset : column.offset + len(column)]
+    last = column.offset + len(column)
+    return np.frombuffer(column.buffers()[1] or b"", kind, last)[column.offset :] if last else np.empty(0, kind)
 
 
 def _bits(column: Any, buffer: int) -> Any:

@@ -6,28 +6,33 @@ columns are those of `columns`; what is read may also have structs, lists and ma
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 
-from workbench.core.domain import Domain, Value
+from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Ported
 from workbench.errors import InputError
 from workbench.events.columns import arrow_type, as_json, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import from_json, from_text, short
+from workbench.events.values import UnreadableError, Words, from_json, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
 
 BATCH = 4096
 """Rows that are made, or kept to be written, at a time."""
+ODD = (date, time, timedelta, bytes)
+"""What cells of Arrow may be, and events are not."""
 LARGE = 1 << 17
 """Rows that are read at a time."""
 
@@ -42,7 +47,7 @@ def batches_of(name: str, where: str) -> Iterator[None]:
         raise InputError(f"{name} needs pyarrow, which is not installed", where=where, hint=hint) from error
     try:
         yield
-    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
         text = str(error).strip() or type(error).__name__
@@ -61,13 +66,27 @@ class BatchReader(RowReader):
     def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         """The schema of a file, and what reads record batches, of which these columns are needed."""
 
+    def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
+        with batches_of(self.called, shown):
+            import pyarrow as pa
+
+            schema, _ = self.source(file, shown)
+        kind = dict(zip(schema.names, schema.types, strict=True)).get(name, pa.string())
+        if pa.types.is_boolean(kind):
+            return BOOL
+        return INT if pa.types.is_integer(kind) and kind != pa.uint64() else Words()
+
     def rows(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, Sequence[Any]]]:
         for first, columns in self._batches(lines, shown):
             yield from self._numbered(first, columns)
 
     def blocks(self, lines: io.TextIOWrapper, shown: str) -> Iterator[LogBlock]:
         for first, columns in self._batches(lines, shown):
-            yield LogBlock(partial(self._steps, first, columns, shown), partial(self._arrays, columns))
+            yield LogBlock(
+                partial(self._steps, first, columns, shown),
+                partial(self._arrays, columns),
+                partial(self.lists_of, columns.__getitem__),
+            )
 
     def _steps(self, first: int, columns: Mapping[int, Any], shown: str) -> Iterator[InputEvents]:
         steps = self.steps_of(columns.__getitem__) if self.flat else None
@@ -78,7 +97,7 @@ class BatchReader(RowReader):
             return None
         from workbench.events.arrays import given_array
 
-        return self.arrays(lambda i, domain: given_array(domain, columns[i]))
+        return self.arrays(lambda i, domain: given_array(domain, columns[i], stored=True))
 
     def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
         """The Arrow columns that are used, in successive rows, with the number of the first one."""
@@ -107,6 +126,17 @@ class BatchReader(RowReader):
                     yield first, {i: part.column(name) for i, name in used.items()}
                     first += part.num_rows
 
+    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
+        file = cast(IO[bytes], lines.buffer)
+        with contextlib.nullcontext(file) if self.streamed else sought(file) as file, batches_of(self.called, shown):
+            schema, read = self.source(file, shown)
+            batch = next(iter(read(schema.names)), None)
+            kinds = {field.name: str(field.type) for field in schema}
+            if batch is None:
+                return kinds, {name: [] for name in schema.names}
+            first = batch.slice(0, count)
+            return kinds, {name: first.column(name).to_pylist() for name in kinds}
+
     def _numbered(self, first: int, columns: Mapping[int, Any]) -> Iterator[tuple[int, Sequence[Any]]]:
         assert self.columns is not None
         count = len(next(iter(columns.values()), ()))
@@ -122,7 +152,7 @@ class BatchReader(RowReader):
         return None if cell is None else from_cell(cell, domain)
 
     def shown(self, cell: Any) -> str:
-        return short(repr(cell))
+        return short(str(cell) if isinstance(cell, (*ODD, Decimal)) else repr(cell))
 
     def text(self, number: int, row: Sequence[Any]) -> str:
         assert self.columns is not None
@@ -130,12 +160,22 @@ class BatchReader(RowReader):
 
 
 def from_cell(value: Any, domain: Domain) -> Value:
-    """The value of a cell as an event; UnreadableError if it is none."""
+    """The value of a cell as an event; UnreadableError if it is none.
+
+    A decimal is a number as any other. Times of day, dates and bytes are nothing here, but times may be instants.
+    """
     if isinstance(value, str) and as_json(domain):
         return from_text(value, domain)
     if isinstance(value, list) and isinstance(domain, Map):
         value = {str(key): item for key, item in value}
-    return from_json(value, domain)
+    if isinstance(value, Decimal):
+        value = int(value) if value == value.to_integral_value() else float(value)
+    try:
+        return from_json(value, domain)
+    except UnreadableError as error:
+        if isinstance(value, ODD) and not error.hint:
+            raise UnreadableError(str(error), "cast the column to numbers or texts") from error
+        raise
 
 
 class BatchWriter(RowWriter):
@@ -156,6 +196,15 @@ class BatchWriter(RowWriter):
     def target(self, file: IO[bytes], schema: Any) -> Any:
         """What has `write_table` and `close`."""
 
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        name, values = next(iter(outputs.items()), ("", ()))
+        if len(self.domains) > 1 or len(values) < BATCH:
+            super().write(outputs)
+            return
+        import pyarrow as pa
+
+        self.table(pa.table([to_column(self.domains[name], values, f"output '{name}'")], schema=self._schema))
+
     def row(self, events: Mapping[str, Value]) -> None:
         self._rows.append(events)
         if len(self._rows) == BATCH:
@@ -165,12 +214,13 @@ class BatchWriter(RowWriter):
         import pyarrow as pa
 
         rows, self._rows = self._rows, []
+        if not rows:
+            return
         columns = [
             to_column(domain, [row.get(name) for row in rows], f"output '{name}'")
             for name, domain in self.domains.items()
         ]
-        if rows:
-            self._writer.write_table(pa.table(columns, schema=self._schema))
+        self._writer.write_table(pa.table(columns, schema=self._schema))
 
     def table(self, table: Any) -> None:
         self.end()

@@ -13,7 +13,7 @@ from typing import Any
 from workbench.core.domain import BOOL, Bool, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import Tuple
 from workbench.errors import DomainError
-from workbench.events.values import dump_json, to_json
+from workbench.events.values import Words, dump_json, to_json
 
 Where = Callable[[int], str]
 """Where a row of a batch lies."""
@@ -44,8 +44,8 @@ def arrow_type(domain: Domain) -> Any:
 
 
 def has_array(domain: Domain) -> bool:
-    """Whether events of a domain are one number each in compiled code, and plain cells in a log."""
-    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range)
+    """Whether events of a domain are one word each in compiled code, or keys, and plain cells in a log."""
+    return isinstance(domain, Bool | Reals | Enum | Integers | Integer | Range | Words) or type(domain) is Texts
 
 
 def to_column(domain: Domain, values: Sequence[Value | None], whose: str, where: Where | None = None) -> Any:
@@ -110,6 +110,8 @@ def arrays_of(domain: Domain, events: Sequence[Value]) -> list[Any] | None:
 def _array(domain: Domain, column: Sequence[Value]) -> Any:
     import numpy as np
 
+    from workbench.events.text_column import TextColumn
+
     kinds = set(map(type, column))
     if isinstance(domain, Enum):
         positions = {label: i for i, label in enumerate(domain.labels)}
@@ -118,6 +120,8 @@ def _array(domain: Domain, column: Sequence[Value]) -> Any:
         return np.array([positions[label] for label in column], np.int64)
     if domain == BOOL:
         return np.array(column, np.bool_) if kinds <= {bool} else None
+    if isinstance(domain, Texts):
+        return TextColumn.of(column) if kinds <= {str} else None
     if isinstance(domain, Reals):
         return np.array(column, np.float64) if kinds <= {float} else None
     if not isinstance(domain, Integers | Integer | Range) or not kinds <= {int}:

@@ -113,7 +113,9 @@ class CsvReader(RowReader):
                 first, rest = found.lines, rest[found.used :]
             elif cut:
                 block, rest = rest[:cut], rest[cut:]
-                yield LogBlock(partial(self._steps, block, shown, first), partial(self._arrays, block))
+                yield LogBlock(
+                    partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block)
+                )
                 first += block.count(b"\n")
 
     def _header(self, data: bytes, shown: str, *, last: bool) -> tuple[int, int] | None:
@@ -165,6 +167,10 @@ class CsvReader(RowReader):
             return steps
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
+
+    def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
+        table = self._table(block) if self.flat else None
+        return self.lists_of(None if table is None else lambda i: table[str(i)])
 
     def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
         table = self._table(block) if self.plain else None
@@ -336,9 +342,9 @@ class CsvWriter(RowWriter):
             super().write(outputs)
             return
         ((name, text),) = self._texts.items()
-        for value in outputs[name]:
+        if values := outputs[name]:
             self.end()
-            self.csv.writerow((text(value),))
+            self.csv.writerows((text(value),) for value in values)
 
     def table(self, table: Any) -> None:
         from workbench.events.tables import whole

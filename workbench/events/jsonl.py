@@ -50,7 +50,9 @@ class JsonReader(RowReader):
         first = 0
         for block in whole_lines(cast(io.BufferedReader, lines.buffer), shown):
             block = block if first else block.removeprefix(BOM)
-            yield LogBlock(partial(self._steps, block, shown, first), partial(self._arrays, block))
+            yield LogBlock(
+                partial(self._steps, block, shown, first), partial(self._arrays, block), partial(self._lists, block)
+            )
             first += len(block.splitlines()) if b"\r" in block else block.count(b"\n")
 
     def _steps(self, block: bytes, shown: str, first: int) -> Iterator[InputEvents]:
@@ -59,6 +61,10 @@ class JsonReader(RowReader):
             return steps
         lines = io.TextIOWrapper(io.BytesIO(block), "utf-8", newline="")
         return self.located(self.rows(lines, shown, first), shown)
+
+    def _lists(self, block: bytes) -> Mapping[str, list[Value]] | None:
+        table = self._table(block)
+        return self.lists_of(None if table is None else table.column)
 
     def _arrays(self, block: bytes) -> dict[str, EventArray] | None:
         table = self._table(block) if self.plain else None

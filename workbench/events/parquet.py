@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
-from workbench.events.batches import LARGE, BatchReader, BatchWriter
+from workbench.errors import InputError
+from workbench.events import batches
+from workbench.events.batches import BatchReader, BatchWriter
+
+BUFFER = 1 << 20
+"""Bytes of a column that are read at a time."""
+LARGEST, DENSEST = 1 << 28, 15_000
+"""A row group of more bytes than this that are so many times fewer in the file lies in a few vast pages."""
 
 
 class ParquetReader(BatchReader):
@@ -16,8 +24,16 @@ class ParquetReader(BatchReader):
     def source(self, file: IO[bytes], shown: str) -> tuple[Any, Callable[[Sequence[str]], Iterator[Any]]]:
         from pyarrow import parquet
 
-        found = parquet.ParquetFile(file)
-        return found.schema_arrow, lambda names: found.iter_batches(batch_size=LARGE, columns=names, use_threads=False)
+        # what pyarrow would read ahead it would keep to the end
+        found = parquet.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER)
+        packed = file.seek(0, io.SEEK_END)
+        for number in range(found.metadata.num_row_groups):
+            unpacked = found.metadata.row_group(number).total_byte_size
+            if unpacked > LARGEST and unpacked > DENSEST * packed:
+                what = f"row group {number} has {unpacked} bytes, and the file {packed}"
+                raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
+        size = batches.LARGE
+        return found.schema_arrow, lambda names: found.iter_batches(size, columns=names, use_threads=False)
 
 
 class ParquetWriter(BatchWriter):
@@ -26,6 +42,11 @@ class ParquetWriter(BatchWriter):
     called = "Parquet"
 
     def target(self, file: IO[bytes], schema: Any) -> Any:
+        import pyarrow as pa
         from pyarrow import parquet
 
-        return parquet.ParquetWriter(file, schema)
+        numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
+        return parquet.ParquetWriter(
+            file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None,
+        )  # fmt: skip

@@ -9,10 +9,13 @@ from __future__ import annotations
 import io
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
 
-from workbench.core.program import Ported
+from workbench.core.domain import Domain
+from workbench.core.program import Ported, Ports
 from workbench.errors import InputError
 from workbench.events.column_map import see_inputs
 from workbench.events.files import format_of, opened, readable, shown_name, sniffed
@@ -20,6 +23,7 @@ from workbench.events.inputs import LogPath, log_files
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
 from workbench.events.table import format_row
+from workbench.events.values import Words
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -64,7 +68,7 @@ def read_blocks(
     """
     reading, tally = reading or Reading(), tally or Tally()
     for file in _files(path, program, reading, tally):
-        with _opened(file, program, reading, tally, stdin) as (reader, lines, shown):
+        with opened_log(file, program, reading, tally, stdin) as (reader, lines, shown):
             yield from told_blocks(reader.blocks(lines, shown), shown, reading, tally)
 
 
@@ -72,7 +76,7 @@ def told_blocks(blocks: Iterator[LogBlock], shown: str, reading: Reading, tally:
     """The same blocks, as long as rows are asked for; their steps count in the tally."""
     for block in blocks:
         steps = partial(_counted, block, shown, reading, tally)
-        yield LogBlock(steps, partial(_first_columns, block, reading, tally))
+        yield LogBlock(steps, partial(_first_columns, block, reading, tally), block.lists)
         if _enough(reading, tally):
             return
 
@@ -103,10 +107,20 @@ def _enough(reading: Reading, tally: Tally) -> bool:
     return reading.head is not None and tally.rows >= reading.head
 
 
+def key_domain(path: LogPath | Sequence[LogPath], name: str, reading: Reading) -> Domain:
+    """What the keys in a column are: whole numbers or truth values where the first file says so, else texts."""
+    file = next(iter(log_files(path)))
+    if not Path(file).is_file():  # what is read once is not looked at before
+        return Words()
+    with opened_log(file, Ports("keys", ()), replace(reading, head=0), Tally()) as (reader, lines, shown):
+        return reader.key_domain(cast(IO[bytes], lines.buffer), name, shown)
+
+
 @contextmanager
-def _opened(
+def opened_log(
     path: LogPath, program: Ported, reading: Reading, tally: Tally, stdin: IO[bytes] | None = None
 ) -> Iterator[tuple[RowReader, io.TextIOWrapper, str]]:
+    """One file of a log: what reads it, its lines, and what messages call it."""
     with opened(path, stdin) as stream:
         lines = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:

@@ -8,6 +8,7 @@ gets. Those know where a row lies, and add the place to the error (`WorkbenchErr
 from __future__ import annotations
 
 import io
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from workbench.errors import InputError
 from workbench.events.column_map import ColumnMap, Columns, has_arrays, has_cells, match
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading, Tally
-from workbench.events.values import UnreadableError, in_words
+from workbench.events.values import UnreadableError, Words, in_words
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -39,10 +40,12 @@ class LogBlock:
     ----------
     steps: reads them one by one, with every rule and message that there is.
     columns: reads the events of every input, where each cell is plainly an event or none; None where rows must tell.
+    lists: reads them as Python values, where all rows have all of them; None where rows must tell.
     """
 
     steps: Callable[[], Iterator[InputEvents]]
     columns: Callable[[], Mapping[str, EventArray] | None] = lambda: None
+    lists: Callable[[], Mapping[str, list[Value]] | None] = lambda: None
 
 
 class RowReader(ABC):
@@ -93,6 +96,11 @@ class RowReader(ABC):
     def shown(self, cell: Any) -> str:
         """A cell as messages show it."""
 
+    def key_domain(self, file: IO[bytes], name: str, shown: str) -> Domain:
+        """What the keys in a column of a file, of which nothing has been read, are: texts, where no types tell."""
+        del file, name, shown
+        return Words()
+
     def cells(self, row: Any) -> Sequence[Any] | None:
         """What a row holds, in the order of the columns; None for one that is no step, none for one without events.
 
@@ -135,9 +143,29 @@ class RowReader(ABC):
         ------
         InputError: a column is missing, is there twice, or is refused.
         """
-        self.open(match(names, self.ports, self.reading, what=self.noun))
-        assert self.columns is not None
-        self.tally.pass_over(self.columns.ignored)
+        found = self.matched(names)
+        self.open(found)
+        self.tally.pass_over(found.ignored)
+
+    def matched(self, names: Sequence[str]) -> ColumnMap:
+        """What columns of these names are for; InputError as `opened`."""
+        return match(names, self.ports, self.reading, what=self.noun)
+
+    def sample(self, lines: io.TextIOWrapper, shown: str, count: int) -> tuple[dict[str, str], dict[str, list[Any]]]:
+        """The types that columns have in the file, by their names, and their cells in the first rows."""
+        found: dict[str, list[Any]] = {}
+        for number, (_, row) in enumerate(itertools.islice(self.rows(lines, shown), count)):
+            try:
+                cells = self.cells(row)
+            except InputError:
+                continue
+            assert self.columns is not None
+            for name in self.columns.names if cells is not None else ():
+                found.setdefault(name, [None] * number)
+            here = dict(zip(self.columns.names, cells or (), strict=False))
+            for name, each in found.items():
+                each += [None] * (number - len(each)) + [here.get(name)]
+        return {}, found or {name: [] for name in (self.columns.names if self.columns else ())}
 
     def _taker(self, path: str, columns: Columns, domain: Domain) -> Taker:
         """What reads the event of an input, or of a field of one, from the cells of a row."""
@@ -233,6 +261,16 @@ class RowReader(ABC):
 
         assert self.columns is not None
         return table_steps(self.columns, column, nulls=self.reading.null != "error") if self.flat else None
+
+    def lists_of(self, column: Callable[[int], Any] | None) -> Mapping[str, list[Value]] | None:
+        """The events of all inputs, where all rows have all of them, of Arrow columns by their positions."""
+        if column is None or not self.flat or self.reading.head is not None:
+            return None
+        from workbench.events.tables import table_lists
+
+        assert self.columns is not None
+        found = table_lists(self.columns, column)
+        return None if found is None or any(None in each for each in found.values()) else found
 
     @property
     def flat(self) -> bool:

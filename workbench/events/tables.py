@@ -16,6 +16,7 @@ from workbench.core.fields import Tuple
 from workbench.events.arrays import given_array
 from workbench.events.column_map import ColumnMap, Columns
 from workbench.events.columns import has_array
+from workbench.events.values import Words
 
 
 def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool) -> Iterator[dict[str, Value]] | None:
@@ -26,12 +27,10 @@ def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool
     column: gives that at a position.
     nulls: whether rows may go without some events.
     """
-    names, lists = list(columns.inputs), list[list[Value]]()
-    for name, places in columns.inputs.items():
-        events = _events(places, columns.domains[name], column)
-        if events is None:
-            return None
-        lists.append(events)
+    found = table_lists(columns, column)
+    if found is None:
+        return None
+    names, lists = list(found), list(found.values())
     if len(names) < len(columns.domains) or any(None in each for each in lists):
         return _some(names, lists) if nulls else None
     if len(names) == 1:
@@ -40,6 +39,17 @@ def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool
         left, right = names
         return ({left: one, right: other} for one, other in zip(*lists, strict=True))
     return (dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True))
+
+
+def table_lists(columns: ColumnMap, column: Callable[[int], Any]) -> dict[str, list[Value]] | None:
+    """The events of each input, None where there is none; None as a whole where some cell may be no event."""
+    found = {}
+    for name, places in columns.inputs.items():
+        events = _events(places, columns.domains[name], column)
+        if events is None:
+            return None
+        found[name] = events
+    return found
 
 
 def _some(names: list[str], lists: list[list[Value]]) -> Iterator[dict[str, Value]]:
@@ -60,6 +70,9 @@ def _events(places: Columns, domain: Domain, column: Callable[[int], Any]) -> li
 
 def _values(column: Any, domain: Domain) -> list[Value] | None:
     """The cells as values of the domain; None where some are none, or are not plain."""
+    if isinstance(domain, Words):
+        found = given_array(domain, column)
+        return None if found is None else cast("list[Value]", found.events.to_pylist())
     text = isinstance(domain, Texts) and _is_text(column.type)
     if not text and not (has_array(domain) and given_array(domain, column) is not None):
         return None

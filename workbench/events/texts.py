@@ -49,8 +49,15 @@ def json_lines(table: Any) -> Any:
         values = _json(column.combine_chunks())
         if values is None or column.null_count:
             return None
-        pieces += [f"{', ' if pieces else '{'}{dump_json(name)}: ", values]
-    return pc.binary_join_element_wise(*pieces, "}\n", "")
+        pieces += [_constant(f"{', ' if pieces else '{'}{dump_json(name)}: "), values]
+    return pc.binary_join_element_wise(*pieces, _constant("}\n"), _constant(""))
+
+
+def _constant(text: str) -> Any:
+    """A text for all rows; `pyarrow.scalar` imports pandas."""
+    data = text.encode()
+    places = (0).to_bytes(4, "little") + len(data).to_bytes(4, "little")
+    return pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(places), pa.py_buffer(data)])[0]
 
 
 def _json(column: Any) -> Any:

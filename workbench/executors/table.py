@@ -20,6 +20,7 @@ from workbench.extensions import rows
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend, Oracle
+    from workbench.executors.keyed import KeyedColumns, KeyedSteps
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class BackendRow:
     name, what: what it is called, and what it does, in a line.
     make: makes it run a program, whose graph has what was chosen for it: a domain for `int`, capacities, faults; None
         where it runs none step by step.
-    keyed: makes what runs many traces of a program (see `Batch.events`), for `--key`.
+    keyed: makes what runs a program for each key of a log (`executors/keyed.py`), for `--key`.
     whole: runs a program on a whole log, and reads and writes it, all that `workbench run` would do.
     kinds: the kinds of programs that it runs, as `Program.kind` names them; none: all, by their graphs.
     like: the form in which it runs processors (`core.processor.Form`); what they refuse to it, they refuse to this one.
@@ -86,7 +87,7 @@ class BackendRow:
     name: str
     what: str
     make: Callable[[Program, Start], Backend] | None = None
-    keyed: Callable[[Program, Start], Any] | None = None
+    keyed: Callable[[Program, Start], KeyedColumns | KeyedSteps] | None = None
     whole: Callable[[Program, Start], None] | None = None
     kinds: tuple[str, ...] = ()
     like: str = "reference"
@@ -127,7 +128,9 @@ REASSOCIATE = BackendOption(
     "in several threads floats may be added and multiplied in another order; results differ by rounding",
     {"action": "store_true"},
 )
-KEY = BackendOption("--key", "a trace for each value of this column", {"metavar": "COLUMN"})
+KEY = BackendOption("--key", "a run for each value of this column", {"metavar": "COLUMN"})
+WITH_ROW = BackendOption("--with-row", "with --key, also the number of the row in the log", {"action": "store_true"})
+KEYED = (KEY, WITH_ROW)
 NUMBA = {"numba": "pip install 'workbench[fast]'"}
 """What several backends have; `--fault` is an option of many commands."""
 AUTO = "auto"

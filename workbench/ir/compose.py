@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.budget import phase
-from workbench.core.domain import BOOL, Domain, Integers, Range, Reals
+from workbench.core.domain import BOOL, WORDS, Domain, Range
 from workbench.core.fields import Map, parts, scalars, within
 from workbench.core.finite import obstacle
 from workbench.core.join import Join
@@ -315,14 +315,14 @@ class _Crawl:
 
     def _obstacle(self, domain: Domain) -> tuple[str, str]:
         """Why no variable can have this domain, and what to do about it."""
-        why, hint = obstacle(domain, (Integers, Reals) if self.arrays else ())
+        why, hint = obstacle(domain, WORDS if self.arrays else ())
         if self.arrays and any(isinstance(part, Map) and not part.key.finite for part in within(domain)):
             hint = "only functions, and outputs of the pipeline, read maps with keys of infinite types"
         return why, hint
 
     def _holds(self, domain: Domain) -> bool:
         """Whether a variable can have this domain."""
-        return all(part.finite or (self.arrays and isinstance(part, Integers | Reals)) for _, part in scalars(domain))
+        return all(part.finite or (self.arrays and isinstance(part, WORDS)) for _, part in scalars(domain))
 
     def _join(
         self,

@@ -8,9 +8,9 @@ What a text means is imported on first use, since it takes all processors.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from workbench.language.load import load, parameters, parse, read_file, split_reference
+from workbench.language.load import load, parameters, parse, program_of, read_file, split_reference
 from workbench.language.parser import parse_expression
 from workbench.language.syntax import (
     Call,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PROPERTIES", "Call", "Expression", "Field", "Identifier", "Literal", "Loaded", "Operation", "PipelineReference",
     "PropertySyntax", "Source", "Temporal", "TupleOf", "WatchedPipeline", "dotted", "load", "parameters", "parse",
-    "parse_expression", "parse_property", "read_file", "split_reference",
+    "parse_expression", "parse_property", "program_of", "read_file", "split_reference",
 ]  # fmt: skip
 
 _MODULE = {
@@ -41,7 +41,9 @@ _MODULE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
-        raise AttributeError(f"workbench.language has no '{name}'")
-    return getattr(import_module(f"workbench.language.{_MODULE[name]}"), name)
+if not TYPE_CHECKING:  # who sees this takes any name for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULE:
+            raise AttributeError(f"workbench.language has no '{name}'")
+        return getattr(import_module(f"workbench.language.{_MODULE[name]}"), name)

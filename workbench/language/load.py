@@ -18,6 +18,7 @@ from workbench.language.parser import parse_expression, parse_file
 if TYPE_CHECKING:
     from workbench.core.domain import Value
     from workbench.core.function import Function
+    from workbench.core.program import Program
     from workbench.language.source import Loaded, Source
 
 
@@ -64,6 +65,11 @@ def load(reference: str | Path, /, *, faults: Iterable[str] = (), **params: Valu
     """
     path, name = split_reference(str(reference))
     return read_file(path).get(name, **params).faulty(*faults)
+
+
+def program_of(given: Program | str | Path) -> Program:
+    """A program as it is, or the one of a file: `FILE` or `FILE:NAME`."""
+    return load(given) if isinstance(given, str | Path) else given
 
 
 def parameters(items: Iterable[str]) -> dict[str, Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ def _literal(e: s.Literal) -> tuple[str, int]:
     if isinstance(e.value, str):
         quote = "'" if '"' in e.value else '"'
         return f"{quote}{e.value}{quote}", _POSTFIX
-    return str(e.value), _POSTFIX
+    return "1e999" if e.value == math.inf else str(e.value), _POSTFIX
 
 
 def _operation(e: s.Operation | s.Temporal) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from workbench.events.read import told_blocks
 from workbench.events.reading import Tally, reading_options
 from workbench.events.rows import LogBlock, RowReader
 from workbench.executors.table import AUTO, Start, backend_options
+from workbench.language import program_of
 from workbench.logs import answers
 from workbench.logs.answers import RunRow
 from workbench.logs.data import ArraysReader, RowsReader, TableReader
@@ -73,6 +74,8 @@ class RunOptions(TypedDict, total=False):
     reassociate: bool
     """Whether sums of floats may be made in another order (numba and parallel, in several threads)."""
     key: str
+    with_row: bool
+    """With `key`: a column `row` with the number of the row, counted from 1."""
     """A column: the program runs once for each of its values. For files only."""
     order: Sequence[str]
     master: str
@@ -153,7 +156,7 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
         raise InputError("logs with keys are read from a file and written to one", hint="name them: data and output=")
     columns = not isinstance(data, Sequence | Iterator) or named_files(data) is not None
     if isinstance(data, Mapping):
-        columns = not all(isinstance(each, list | tuple) for each in data.values())
+        columns = not all(isinstance(each, Sequence) for each in data.values())
     running = LogRun(found, start, options.get("integers"), columns=columns)
     blocks = _blocks(data, running)
     if output is not None:
@@ -167,14 +170,12 @@ def _started(
     program: Program | Place, data: Any, output: Place | None, options: dict[str, Any]
 ) -> tuple[Program, Start]:
     """The program, and the options as the command line has them."""
-    from workbench.language import load
-
     names = {*RunOptions.__annotations__}
     if unknown := next(iter(options.keys() - names), None):
         raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, names))
     given = {name: value for name, value in options.items() if name not in ("columns", "integers")}
     given |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
-    return load(program) if isinstance(program, str | Path) else program, Start(
+    return program_of(program), Start(
         argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info)
     )
 
@@ -232,7 +233,7 @@ def _answered(data: Any, running: LogRun, made: Iterator[BlockOutputs]) -> Any:
     if named_files(data):
         return RunOutputs(shown, running.row.name, made, idle=idle)
     if isinstance(data, Mapping):
-        lists = all(isinstance(each, list | tuple) for each in data.values())
+        lists = all(isinstance(each, Sequence) for each in data.values())
         return (answers.streams if lists else answers.arrays)(made, shown)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         found = answers.rows(made, shown, idle=idle)

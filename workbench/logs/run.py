@@ -22,6 +22,8 @@ from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
+from workbench.logs.batches import batches
+from workbench.logs.overlap import overlapping
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
@@ -55,7 +57,7 @@ def run_with(program: Program, start: Start, integers: Integer | None = None, st
         if row.whole is not None:
             row.whole(run.program, run.start)
         elif options.key is not None:
-            run.traces()
+            run.keyed()
         else:
             write_log(run, blocks_of(options.input, run), (named_files(options.input) or ["-"])[0])
 
@@ -95,6 +97,8 @@ class LogRun:
             self._take(backend_row("numba"), start)
         refuse_foreign(self.row, options)
         refuse_kind(self.row, self.program)
+        if getattr(options, "with_row", False) and options.key is None:
+            raise InputError("rows are numbered where each has a key: --with-row", hint="add --key COLUMN")
         self.start = replace(start, oracle=_faults(options, self.program), closing=self.closing)
         self.reading = replace(Reading.of(options), words=self.row.like == "numba")
         if auto:
@@ -119,14 +123,14 @@ class LogRun:
             raise InputError(f"the {self.row.name} backend reads a file and writes one", hint="name input and output")
         return make(self.program, self.start)
 
-    def traces(self) -> None:
-        """Read and write a log with a trace for each key."""
-        from workbench.logs.traces import run_traces
+    def keyed(self) -> None:
+        """Read and write a log with a run for each key."""
+        from workbench.logs.keyed import run_keyed_log
 
         keyed = self.row.keyed
         assert keyed is not None
         self._keep()
-        run_traces(self.program, keyed(self.program, self.start), self.start)
+        run_keyed_log(self.program, keyed(self.program, self.start), self.start, self.reading)
 
     def _keep(self) -> None:
         """Bad rows are kept where the user wants them, if the run comes to its end."""
@@ -146,10 +150,37 @@ class LogRun:
         with self.closing:
             self._keep()
             for block in blocks:
-                columns = None if self.start.oracle or self.start.options.steps else self._columns(block, reuse, exact)
-                yield _outputs(self.backend, block.steps(), tell) if columns is None else columns
+                by_rows = self.start.oracle or self.start.options.steps
+                columns = None if by_rows else self._columns(block, reuse, exact)
+                lists = None if by_rows or columns is not None else self._lists(block)
+                if columns is not None:
+                    yield columns
+                elif lists is not None:
+                    yield self._lockstep(lists)
+                else:
+                    yield _outputs(self.backend, block.steps(), tell)
             last = self.backend.end()
             yield iter([last] if any(last.values()) else [])
+
+    def _lists(self, block: LogBlock) -> Mapping[str, list[Value]] | None:
+        """The events of a block for an executor of Python values whose only output makes the rows."""
+        single = len(self.program.ports.shown) == 1 and self.row.name == "reference"
+        return block.lists() if single else None
+
+    def _lockstep(self, lists: Mapping[str, list[Value]]) -> Iterator[Mapping[str, list[Any]]]:
+        """What comes out of a block, also before an error."""
+        backend = cast("Reference", self.backend)
+        made: dict[str, list[Value]] = {name: [] for name in self.program.ports.shown}
+        before, tally = backend.steps, self.start.tally
+        try:
+            backend.lockstep(lists, made)
+        except WorkbenchError:
+            yield made
+            raise
+        finally:
+            tally.rows += backend.steps - before
+            tally.events += (backend.steps - before) * len(lists)
+        yield made
 
     def _columns(self, block: LogBlock, reuse: bool, exact: bool) -> Mapping[str, OutputColumn] | None:
         """What comes out of a block of columns; None where it has to go row by row."""
@@ -195,8 +226,12 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     written = output_format(options.output, options.format, read)
     tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
     progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
-    with write_events(options.output, run.program, format=written, idle=options.steps) as writer, progress:
-        for made in run.made(blocks, reuse=True):
+    threads = getattr(run.backend, "threads", 1)
+    with (
+        write_events(options.output, run.program, format=written, idle=options.steps) as into, progress,
+        overlapping(run.start, threads, blocks, into) as (ahead, writer),
+    ):  # fmt: skip
+        for made in run.made(ahead, reuse=threads == 1):
             if isinstance(made, Mapping):
                 from workbench.events.arrays import shown_table
 
@@ -235,29 +270,13 @@ def _outputs(
 
 def _compiled(backend: Any, events: Iterator[Mapping[str, Any]], size: int) -> Iterator[Mapping[str, list[Any]]]:
     """The same, so many steps at a time."""
-    for steps in _batches(events, size):
+    for steps in batches(events, size):
         try:
             made: Iterable[Mapping[str, list[Any]]] = backend.outputs(steps)
         except WorkbenchError:  # in one of the steps, before which there are others
             few = len(steps) <= BATCH
             made = (backend.step(step).outputs for step in steps) if few else _compiled(backend, iter(steps), BATCH)
         yield from made
-
-
-def _batches(events: Iterator[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
-    """The events some steps at a time; those before one that cannot be read come out, too."""
-    problem: Exception | None = None
-    while problem is None:
-        batch: list[Mapping[str, Any]] = []
-        try:
-            batch.extend(itertools.islice(events, size))
-        except Exception as error:
-            problem = error
-        if batch:
-            yield batch
-        elif problem is None:
-            return
-    raise problem
 
 
 def _faults(options: argparse.Namespace, pipeline: Program) -> RandomFaults | None:

@@ -6,18 +6,18 @@ begins a declaration or a rule.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lark import Token, UnexpectedInput, v_args
-from lark.exceptions import VisitError
+from lark import Token, Tree, UnexpectedInput
 from lark.tree import Meta
-from lark.visitors import Transformer_NonRecursive
 
 from workbench.errors import InputError, LanguageError, Location, did_you_mean
 from workbench.language.depth import make_room, refuse_brackets, refuse_depth
@@ -30,6 +30,10 @@ from workbench.rules.older import Defining, OlderAggregate, translated
 SOURCE = Path(__file__).with_name("tesla.lark")
 MOST = 20
 """The most mistakes in the grammar that are told at once."""
+MOST_DIGITS = 4300
+"""Of a whole number: what Python reads and shows."""
+LONGEST_DURATION = 30
+"""The most digits of a duration, before and behind the point: it is reckoned exactly."""
 _BEGINS = re.compile(r"^[ \t]*(?:declare|include|rule|Rule|from|define)\b", re.MULTILINE)
 _HEADING = re.compile(r"[ \t]*[Rr]ule\s+\w+[ \t]*:?\s*$")
 
@@ -86,7 +90,20 @@ def parse_rules(text: str, file: str = "<text>", folder: Path | None = None) -> 
     LanguageError: it cannot be read; all mistakes of one file are told at once.
     InputError: an included file cannot be read.
     """
-    return _Reading(folder)(text, file, ())
+    with _uncollected():
+        return _Reading(folder)(text, file, ())
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Nothing that is made here is garbage yet: to look for it is half of the time of a large file."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def read_rules(path: str | Path) -> t.RuleFile:
@@ -161,10 +178,7 @@ def _items(text: str, file: str) -> list[Any]:
     findings = Findings()
     builder = _RuleBuilder(text, file, findings)
     refuse_depth(tree, builder.place)
-    try:
-        items: list[Any] = builder.transform(tree)
-    except VisitError as error:
-        raise error.orig_exc from None
+    items: list[Any] = builder.built(tree)
     findings.refuse()
     return items
 
@@ -187,21 +201,30 @@ def _statements(text: str) -> Iterator[str]:
     """Each declaration and each rule, with blank lines before it, so that its places are those in the text."""
     starts = [found.start() for found in _BEGINS.finditer(text)]
     headed = [start for i, start in enumerate(starts) if i == 0 or not _HEADING.match(text[starts[i - 1] : start])]
-    for start, end in zip(headed, [*headed[1:], len(text)], strict=True):
+    for start, end in pairwise([*headed, len(text)]):
         yield "\n" * text.count("\n", 0, start) + text[start:end]
 
 
-@v_args(meta=True)
-class _RuleBuilder(Transformer_NonRecursive[Token, Any]):
+class _RuleBuilder:
     """What rules of the grammar stand for: a row of `_RULES`, or a method for what takes more than a line."""
 
     def __init__(self, text: str, file: str, findings: Findings) -> None:
-        super().__init__()
         self._file, self._findings = file, findings
         self._lines = text.splitlines()
 
-    def __default__(self, data: Token, children: list[Any], meta: Meta) -> Any:
-        return _RULES[data](children, meta, self.place)
+    def built(self, tree: Tree[Token]) -> Any:
+        """What a tree stands for, its leaves first."""
+        parts = [tree]
+        for part in parts:
+            parts += [child for child in reversed(part.children) if isinstance(child, Tree)]
+        made: dict[int, Any] = {}
+        for part in reversed(parts):
+            children = [made.pop(id(child)) if isinstance(child, Tree) else child for child in part.children]
+            if method := getattr(self, part.data, None):
+                made[id(part)] = method(part.meta, children)
+            else:
+                made[id(part)] = _RULES[part.data](children, part.meta, self.place)
+        return made[id(tree)]
 
     def place(self, item: Token | Meta) -> Location:
         line, column = getattr(item, "line", None) or 1, getattr(item, "column", None) or 1
@@ -226,7 +249,7 @@ class _RuleBuilder(Transformer_NonRecursive[Token, Any]):
     def declaration(self, meta: Meta, children: list[Any]) -> t.Declaration:
         _, fact, name, *rest = children
         attributes = _of(rest, t.Attribute)
-        number = next((int(each) for each in rest if isinstance(each, Token) and each.type == "INT"), None)
+        number = next((_whole(each, self.place) for each in rest if _is(each, "INT")), None)
         return t.Declaration(
             str(name), attributes, fact is not None, number, self._comment_above(meta.line), where=self.place(name)
         )
@@ -264,7 +287,7 @@ class _RuleBuilder(Transformer_NonRecursive[Token, Any]):
                     )
                 )
         where = next((each for each in rest if isinstance(each, _Where)), _Where(()))
-        limit = next((int(each) for each in rest if isinstance(each, Token) and each.type == "INT"), None)
+        limit = next((_whole(each, self.place) for each in rest if _is(each, "INT")), None)
         consumed = next((each for each in rest if isinstance(each, _Consumed)), _Consumed(()))
         parts = [each.new if isinstance(each, OlderAggregate) else each for each in rest]
         return _Emitting(
@@ -386,6 +409,21 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _At = Callable[[Any], Location]
 
 
+def _whole(digits: Token, at: _At) -> int:
+    if len(digits) > MOST_DIGITS:
+        hint = f"{MOST_DIGITS} digits at most are read"
+        raise LanguageError(f"a number of {len(digits)} digits", where=at(digits), hint=hint)
+    return int(digits)
+
+
+def _amount(digits: Token, at: _At) -> Decimal:
+    amount = Decimal(str(digits))
+    if amount and abs(amount.adjusted()) > LONGEST_DURATION:
+        hint = f"durations lie between 1e-{LONGEST_DURATION} and 1e{LONGEST_DURATION}; or write within forever"
+        raise LanguageError(f"no clock measures {digits[:40]}", where=at(digits), hint=hint)
+    return amount
+
+
 _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "heading": lambda c, *_: c[1],
     "where": lambda c, *_: _Where(c[1:]),
@@ -402,10 +440,10 @@ _RULES: dict[str, Callable[[list[Any], Meta, _At], Any]] = {
     "ordering": lambda c, *_: _Ordering(each for each in c if isinstance(each, t.OrderedBy)),
     "order": lambda c, _, at: t.OrderedBy(str(c[0]), c[1] == "desc", where=at(c[0])),
     "between": lambda c, meta, at: t.BetweenWindow(str(c[1]), str(c[3]), where=at(meta)),
-    "duration": lambda c, meta, at: t.Duration(Decimal(str(c[0])), str(c[1] or "").rstrip("."), where=at(meta)),
+    "duration": lambda c, meta, at: t.Duration(_amount(c[0], at), str(c[1] or "").rstrip("."), where=at(meta)),
     "named": lambda c, *_: replace(c[2], parameter=str(c[0])[1:]),
     # expressions
-    "integer": lambda c, meta, at: t.Literal(int(c[0]), where=at(meta)),
+    "integer": lambda c, meta, at: t.Literal(_whole(c[0], at), where=at(meta)),
     "real": lambda c, meta, at: t.Literal(float(c[0]), where=at(meta)),
     "text": lambda c, meta, at: t.Literal(str(c[0])[1:-1], where=at(meta)),
     "true": lambda _, meta, at: t.Literal(True, where=at(meta)),

@@ -26,6 +26,8 @@ from workbench.core.processor import Processor
 from workbench.core.program import Program
 from workbench.core.readable import show_value
 from workbench.errors import InputError, WorkbenchError
+from workbench.rules.rule_set import RuleSet
+from workbench.show.rule_graph import draw_rules
 
 FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
@@ -38,8 +40,10 @@ _HEAD = f"""    rankdir=LR; nodesep=0.35; ranksep=0.55; bgcolor=white; compound=
     edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
 
 
-def draw(pipeline: Program, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
-    """The pipeline as DOT text.
+def draw(
+    pipeline: Program | RuleSet, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None
+) -> str:
+    """The pipeline, or the rules, as DOT text.
 
     Every edge has the id `pipe:NAME:k`, k counting the edges of that pipe, every processor the id `node:NAME`.
 
@@ -49,13 +53,17 @@ def draw(pipeline: Program, values: Mapping[str, str] | None = None, slots: Mapp
     slots: for queues by name: draw an empty box this many points wide in place of the stripes, with the id
         `a_queue:NAME`.
     """
+    if isinstance(pipeline, RuleSet):
+        return draw_rules(pipeline)
     picture = _Picture(dict(values or {}), pipeline.pipeline.capacities, dict(slots or {}))
     picture.whole(pipeline.pipeline)
     body = "\n".join(picture.lines + picture.edges)
     return f'digraph "{_quoted(pipeline.name)}" {{\n{_HEAD}\n{body}\n}}\n'
 
 
-def svg(pipeline: Program, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None) -> str:
+def svg(
+    pipeline: Program | RuleSet, values: Mapping[str, str] | None = None, slots: Mapping[str, int] | None = None
+) -> str:
     """The picture as an SVG file's text, by graphviz; the parameters are those of `draw`."""
     return _graphviz(pipeline, draw(pipeline, values, slots), "svg", "a .dot file").decode()
 
@@ -68,7 +76,7 @@ def inline(svg: str) -> str:
     return re.sub(r'width="([\d.]+)pt" height="[\d.]+pt"', r'style="width:\1pt"', text, count=1).strip()
 
 
-def render(pipeline: Program, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
+def render(pipeline: Program | RuleSet, path: str | Path, values: Mapping[str, str] | None = None) -> Path:
     """Write the picture to a file: `.svg`, `.png` or `.pdf` by graphviz, `.dot` as text."""
     path, text = Path(path), draw(pipeline, values)
     if path.suffix in (".dot", ".gv"):
@@ -80,7 +88,7 @@ def render(pipeline: Program, path: str | Path, values: Mapping[str, str] | None
     return path
 
 
-def _graphviz(pipeline: Program, text: str, kind: str, instead: str) -> bytes:
+def _graphviz(pipeline: Program | RuleSet, text: str, kind: str, instead: str) -> bytes:
     """What graphviz makes of a DOT text."""
     program = shutil.which("dot")
     if program is None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.errors import DomainError, EngineMissing, Overflow, PipelineError
+from workbench.errors import DomainError, EngineMissing, InputError, Overflow, PipelineError
 from workbench.executors.compiled.gpu.batch import Batch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -148,7 +148,7 @@ def test_shapes() -> None:
         batch.run({**traces(), "z": np.zeros((30, 7), np.int64)})
     with pytest.raises(PipelineError, match="needs 1 arrays; 2 are given"):
         batch.run({**traces(), "x": (np.zeros((30, 7), np.int64),) * 2})
-    with pytest.raises(PipelineError, match="there is no device 'tpu'"):
+    with pytest.raises(InputError, match="there is no device 'tpu'"):
         Batch(wb.parse(TEXT).get().pipeline, device="tpu")  # type: ignore[arg-type]
     with pytest.raises(PipelineError, match="at least one trace"):
         Batch(wb.parse(TEXT).get().pipeline, at_once=0)

@@ -1,4 +1,4 @@
-"""Draw a pipeline with graphviz."""
+"""Draw a pipeline or rules with graphviz."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Draw."""
-    pipeline = o.load(args.file, args.param, args.fault).pipeline
+    pipeline = o.program(args.file, args.param, args.fault)
     if args.output is None:
         from workbench.show.draw import draw
 

@@ -1,4 +1,4 @@
-"""Run a pipeline on events from a file or the standard input.
+"""Run a pipeline or rules on events from a file or the standard input.
 
 Streams: an event's outputs are written before the next event is read, so the command works in a unix pipe.
 """
@@ -12,7 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.events.reading import Tally, reading_options
+from workbench.cli.rule_runs import refuse_rule_options, rule_options, run_rule_set
+from workbench.errors import InputError
+from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
 
@@ -34,6 +36,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", default="-", metavar="FILE", help=f"a {files} file (default: standard output)")
     parser.add_argument(
+        "--columns", dest="list_columns", action="store_true",
+        help="show the columns of the input, their types, and what each is for; nothing is run",
+    )  # fmt: skip
+    parser.add_argument(
         "--progress", action="store_true", help="show how far it is, and a summary at the end, also beside a terminal"
     )
     parser.add_argument("--steps", action="store_true", help="also show steps at which nothing came out")
@@ -41,19 +47,33 @@ def options(parser: argparse.ArgumentParser) -> None:
     o.domain_options(parser, n=None)
     parser.register("type", "positive", o.positive)
     reading_options(parser)
+    rule_options(parser)
     backend_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     begun = time.monotonic()
-    pipeline, integers = o.load(args.file, args.param, args.fault).pipeline, _integers(args)
+    found, integers = o.program(args.file, args.param, args.fault), _integers(args)
     from workbench.cli.progress import Progress
-    from workbench.logs.run import run_with
+    from workbench.rules.rule_set import RuleSet
 
     tally = Tally(_say)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
-    run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
+    if isinstance(found, RuleSet):
+        if args.list_columns:
+            raise InputError("--columns shows what feeds the inputs of a pipeline, and rules have none")
+        run_rule_set(found, start)
+    elif args.list_columns:
+        from workbench.events.look import look
+
+        program = found if integers is None else found.resolve(integers)
+        print("\n\n".join(map(str, look(args.input, program, Reading.of(args)))))
+    else:
+        refuse_rule_options(args)
+        from workbench.logs.run import run_with
+
+        run_with(found, start, integers, lambda text: print(text, file=sys.stderr))
     if tally.first:
         first = f"{tally.first.where}: {tally.first.what}"
         _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")

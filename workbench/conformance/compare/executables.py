@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from workbench.core.determinism import same
 from workbench.core.domain import Value
+from workbench.core.fields import scalars
 from workbench.core.pipeline import Pipeline
 from workbench.core.processor import END, carried
 from workbench.core.unfolding import Unfolding
@@ -283,17 +284,22 @@ class OnGpu(Streams):
 
     def streams(self, steps: InputSequence) -> OutputStreams:
         """All that comes out, by the pipe that carries it."""
-        from workbench.executors.compiled.execute.columns import column
+        import numpy as np
+
+        from workbench.executors.compiled.execute.columns import column, readable
+        from workbench.executors.compiled.execute.text_codes import TextCodes
 
         ends = bool(steps) and steps[-1] is END
         events = steps[:-1] if ends else steps
         streams, present = {}, {}
         for name, domain in self.pipeline.inputs:
             here = [name in each for each in events]
-            made = column(name, domain, [each.get(name) for each in events], here)
+            texts = TextCodes(())
+            made = column(name, domain, [each.get(name) for each in events], here, texts)
             if made.wrong is not None:  # arrays hold words of 64 bits
                 raise made.wrong[1]
-            streams[name] = tuple(_twice(part) for part in made.fields)
+            fields = readable([part for _, part in scalars(domain)], made.fields, texts.reader())
+            streams[name] = tuple(_twice(np.asarray(part)) for part in fields)
             if not all(here):  # else it runs the loops for streams without gaps
                 present[name] = _twice(made.present)
         found = self.batch.run(streams, present, end=ends)

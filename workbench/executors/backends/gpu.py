@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.executors.table import KEY, NUMBA, BackendRow, Start
+from workbench.executors.table import KEYED, NUMBA, BackendRow, Start
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
@@ -25,12 +25,13 @@ def _make(pipeline: Program, start: Start) -> Backend:
 
 
 def _keyed(pipeline: Program, start: Start) -> Any:
-    from workbench.executors.compiled.gpu.batch import Batch
+    from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.compiled.gpu.batch import gpu_name
+    from workbench.executors.compiled.keyed.tables import compiled_keys
 
-    found = Batch(pipeline, device="auto")
-    if "CPU" in found.device:
-        start.say(f"runs on {found.device}")
-    return found
+    # rows of many keys come as they come, each a step of another run: a GPU would wait for memory, not compute
+    start.say("keys run on the CPU" if gpu_name() else "runs on the CPU, since no NVIDIA GPU answers")
+    return compiled_keys(Compiled(pipeline))
 
 
 ROW = BackendRow(
@@ -39,7 +40,7 @@ ROW = BackendRow(
     _make,
     _keyed,
     like="numba",
-    options=(KEY,),
+    options=KEYED,
     needs={
         **NUMBA,
         "numba_cuda": "pip install 'workbench[gpu]'",

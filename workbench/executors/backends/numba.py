@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
-from workbench.executors.table import KEY, NUMBA, REASSOCIATE, THREADS, BackendOption, BackendRow, Start
+from workbench.executors.table import KEYED, NUMBA, REASSOCIATE, THREADS, BackendOption, BackendRow, Start
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend
+    from workbench.executors.keyed import KeyedColumns
 
 
 def _make(pipeline: Program, start: Start) -> Backend:
@@ -25,11 +26,11 @@ def _make(pipeline: Program, start: Start) -> Backend:
     return Compiled(pipeline)
 
 
-def _keyed(pipeline: Program, start: Start) -> Any:
-    del start
-    from workbench.executors.compiled.gpu.batch import Batch
+def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
+    from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.compiled.keyed.tables import compiled_keys
 
-    return Batch(pipeline, device="cpu")
+    return compiled_keys(Compiled(pipeline), threads=start.option("threads", 1))
 
 
 ROW = BackendRow(
@@ -41,7 +42,7 @@ ROW = BackendRow(
     options=(
         BackendOption("--threads", "a long stream in so many blocks at a time (default: 1)", THREADS),
         REASSOCIATE,
-        KEY,
+        *KEYED,
     ),
     needs=NUMBA,
     compared="the generated code step by step in Python, and machine code on columns, each trace in two pieces",

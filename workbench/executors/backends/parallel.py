@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from workbench.executors.table import NUMBA, REASSOCIATE, THREADS, BackendOption, BackendRow, Start
+from workbench.executors.table import KEYED, NUMBA, REASSOCIATE, THREADS, BackendOption, BackendRow, Start
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend
+    from workbench.executors.keyed import KeyedColumns
 
 
 def _make(pipeline: Program, start: Start) -> Backend:
@@ -19,12 +20,24 @@ def _make(pipeline: Program, start: Start) -> Backend:
     return Parallel(pipeline, threads=threads, reassociate=start.option("reassociate", False))
 
 
+def _keyed(pipeline: Program, start: Start) -> KeyedColumns:
+    from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.compiled.keyed.tables import compiled_keys
+
+    return compiled_keys(Compiled(pipeline), threads=start.option("threads", os.cpu_count() or 1))
+
+
 ROW = BackendRow(
     "parallel",
     "the same machine code, a long stream in blocks in several threads",
     _make,
+    _keyed,
     like="numba",
-    options=(BackendOption("--threads", "so many blocks at a time (default: one per core)", THREADS), REASSOCIATE),
+    options=(
+        BackendOption("--threads", "so many blocks at a time (default: one per core)", THREADS),
+        REASSOCIATE,
+        *KEYED,
+    ),
     needs=NUMBA,
     compared="machine code in blocks in three threads, on traces whose steps are complete; once more with floats "
     "regrouped (see below)",

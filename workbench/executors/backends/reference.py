@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.executors.table import FAULTS, BackendRow, Start
+from workbench.executors.table import FAULTS, KEYED, BackendRow, Start
 
 if TYPE_CHECKING:
     from workbench.core.program import Program
     from workbench.executors.backend import Backend
+    from workbench.executors.keyed import KeyedSteps
 
 
 def _make(pipeline: Program, start: Start) -> Backend:
@@ -17,11 +18,20 @@ def _make(pipeline: Program, start: Start) -> Backend:
     return Reference(pipeline, oracle=start.oracle)
 
 
+def _keyed(pipeline: Program, start: Start) -> KeyedSteps:
+    del start
+    from workbench.executors.keyed import KeyedSteps
+    from workbench.executors.reference.executor import Reference
+
+    return KeyedSteps(Reference(pipeline))
+
+
 ROW = BackendRow(
     "reference",
     "any Python values, an event at a time, queues of any length",
     _make,
-    options=FAULTS,
+    _keyed,
+    options=(*FAULTS, *KEYED),
     compared="the specification (the `denote` of every processor), step by step; pull mode, without its steps",
     rank=0,
 )

@@ -106,6 +106,14 @@ class Reference(Network):
         the stream itself. With `end=False` the inputs stay open.
         """
         shown: dict[str, list[Value]] = {output: [] for output, _ in self._shown}
+        self.lockstep(streams, shown)
+        if end:
+            for output, values in self.end().items():
+                shown[output] += values
+        return shown
+
+    def lockstep(self, streams: Any, shown: Mapping[str, list[Value]]) -> None:
+        """The same without the end of the streams; what comes out is added to what is `shown`, also before an error."""
         sinks = [
             (shown[output].extend if self._wide[slot] else shown[output].append, slot) for output, slot in self._shown
         ]
@@ -124,10 +132,6 @@ class Reference(Network):
             for keep, slot in sinks:
                 if current[slot] is not ABSENT:
                     keep(current[slot])
-        if end:
-            for output, values in self.end().items():
-                shown[output] += values
-        return shown
 
     def end(self, name: str | None = None) -> dict[str, list[Value]]:
         """End one input, or all that are still open; the outputs' events that this causes.

@@ -302,6 +302,19 @@ class Network:
             cell.carry(emitted, contents)
         return contents
 
+    # --- one of several runs ----------------------------------------------------------------------------------
+
+    def leave(self) -> Any:
+        """The state between two steps, all inputs being open, for `enter`; the executor has to be given another."""
+        return self.steps, self._states, tuple([tuple(queue) for queue in self.lines.values()])
+
+    def enter(self, state: Any) -> None:
+        """Go on from a state that was left."""
+        self.steps, self._states, contents = state
+        for queue, events in zip(self.lines.values(), contents, strict=True):
+            queue.clear()
+            queue.extend(events)
+
     # --- as it was ------------------------------------------------------------------------------------------
 
     def _saved(self) -> tuple[int, bool, list[bool], list[State], list[Saved]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import BOOL, Domain, Integers
+from workbench.core.domain import BOOL, Domain, Integers, Texts
 from workbench.core.fields import Map, Tuple, parts, scalars
 from workbench.core.memory import ROW, Cells, KeyedArray
 from workbench.core.ops import both, either, equal, ite, negate
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def scalar(keys: Domain) -> bool:
     """Whether values of this domain can be keys of a table."""
-    return isinstance(keys, Integers) or (keys.finite and not parts(keys) and not isinstance(keys, Tuple))
+    return isinstance(keys, Integers | Texts) or (keys.finite and not parts(keys) and not isinstance(keys, Tuple))
 
 
 class SliceTable:

@@ -16,7 +16,7 @@ from workbench.core.fold import substitute
 from workbench.core.ops import NOT
 from workbench.core.pipeline import Pipeline
 from workbench.core.term import FALSE, TRUE, Term
-from workbench.errors import EngineDisagreement, LimitMet
+from workbench.errors import EngineDisagreement, LimitMet, refuse_unknown
 from workbench.ir.compose import DEFAULT_CAPACITY, outline
 from workbench.ir.correspond import correspond
 from workbench.ir.reduce import Model, flag_alone, focus
@@ -60,6 +60,9 @@ class Settings:
     seconds: float | None = None
     memory_mb: int | None = None
     count_states: bool = False
+
+    def __post_init__(self) -> None:
+        refuse_unknown("arithmetic", self.integers, Overflowing)
 
     @property
     def domain(self) -> Integer:

@@ -12,9 +12,9 @@ from workbench.budget import Budget, remaining
 from workbench.core.fault import Fault
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program
-from workbench.errors import DomainError, LimitMet
+from workbench.errors import DomainError, InputError, LimitMet
 from workbench.ir.compose import outline
-from workbench.language import Loaded, PropertySyntax, Source, parse_property, read_file
+from workbench.language import Loaded, PropertySyntax, Source, parse_property, program_of, read_file
 from workbench.language.faults import faulty
 from workbench.processors.held.group import flatten
 from workbench.verify.answer.check import Settings, decide, prepare, undecided
@@ -135,18 +135,20 @@ class Problem:
 
 
 def problem(
-    subject: Program,
+    subject: Program | str | Path,
     prop: Property | Equivalence | PropertySyntax | str,
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
 ) -> Problem:
     """A property of a pipeline, not decided yet: for `check_all`. It takes what `check` takes."""
+    subject = program_of(subject)
     if faults:
         subject = subject.faulty(*map(str, faults)) if isinstance(subject, Loaded) else faulty(subject, *faults)
     syntax = parse_property(prop) if isinstance(prop, str) else prop if isinstance(prop, PropertySyntax) else None
     if syntax is not None:
         prop = asked_by(syntax, subject if isinstance(subject, Loaded) else None)
-    assert isinstance(prop, Property | Equivalence)
+    if not isinstance(prop, Property | Equivalence):
+        raise InputError(f"{prop!r} is no property", hint='write it: "no-overflow", "always (y >= 0)", ...')
     return Problem(subject, prop, settings or Settings(), syntax)
 
 
@@ -175,7 +177,7 @@ def problems(
 
 
 def check(
-    pipeline: Program,
+    pipeline: Program | str | Path,
     prop: Property | Equivalence | PropertySyntax | str,
     settings: Settings | None = None,
     faults: Sequence[str | Fault] = (),
@@ -184,7 +186,8 @@ def check(
 
     Parameters
     ----------
-    pipeline: a pipeline, or one of a file (`read_file(path).get(name)`), whose properties may name others in it.
+    pipeline: a program; one of a file (`load("p.pipe:name")`, or its name: `"p.pipe:name"`) may be asked about others
+        in the file.
     prop: `liveness()`, `equivalent_to(other)`, `tolerating()` and so on, or as it is written: `"always (y >= 0)"`.
 
     Raises
@@ -197,12 +200,13 @@ def check(
 
 
 def comparison(
-    left: Program,
-    right: Program,
+    left: Program | str | Path,
+    right: Program | str | Path,
     mode: EquivalenceMode = "sequence",
     settings: Settings | None = None,
 ) -> Problem:
     """Whether two pipelines compute the same, not decided yet: for `check_all`. It takes what `equivalent` takes."""
+    left, right = program_of(left), program_of(right)
     if mode == "approximates":
         subject, prop = right, equivalent_to(left, mode)
     else:
@@ -216,8 +220,8 @@ def comparison(
 
 
 def equivalent(
-    left: Program,
-    right: Program,
+    left: Program | str | Path,
+    right: Program | str | Path,
     mode: EquivalenceMode = "sequence",
     settings: Settings | None = None,
 ) -> Verdict:
@@ -231,7 +235,7 @@ def equivalent(
 
 
 def tolerates(
-    pipeline: Program,
+    pipeline: Program | str | Path,
     settings: Settings | None = None,
     mode: EquivalenceMode = "sequence",
     faults: Sequence[str | Fault] = (),

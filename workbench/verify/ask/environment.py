@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from workbench.core.ops import AND, NOT, OR, conjunction, disjunction, either, negate
 from workbench.core.term import FALSE, TRUE, Term
+from workbench.errors import refuse_unknown
 from workbench.ir.system import System
 from workbench.smv.engines.engine import RawTrace
 from workbench.smv.printer import SmvModel, print_model
@@ -31,6 +32,9 @@ class Environment:
     fair: bool = False
     driven: ClassVar[bool] = False
     """Whether something outside of the pipeline decides what comes, which only SMV text tells."""
+
+    def __post_init__(self) -> None:
+        refuse_unknown("way for events to come", self.arrivals, get_args(Arrivals))
 
     @property
     def reducible(self) -> bool:

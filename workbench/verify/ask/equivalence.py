@@ -21,7 +21,7 @@ from workbench.core.ops import EQ, both, conjunction, either, negate
 from workbench.core.pipeline import Node, Pipeline
 from workbench.core.program import Program
 from workbench.core.term import Term
-from workbench.errors import PipelineError, TypingError
+from workbench.errors import PipelineError, TypingError, refuse_unknown
 from workbench.ir.system import System
 from workbench.language import Loaded
 from workbench.language.faults import faultless
@@ -63,6 +63,9 @@ class Equivalence:
     mode: EquivalenceMode
     other: Program | None = None
 
+    def __post_init__(self) -> None:
+        refuse_unknown("sense of equivalence", self.mode, NAMES)
+
     def __str__(self) -> str:
         return self.name
 
@@ -86,7 +89,7 @@ def equivalent_to(other: Program, mode: EquivalenceMode = "sequence") -> Equival
     mode: `sequence`: the i-th outputs are equal, whenever both have come. `stepwise`: at every step both emit the
         same event, or none. `approximates`: stepwise, and where the pipeline says true so does the other.
     """
-    word = next(word for word, each in WRITTEN.items() if each == mode)
+    word = next((word for word, each in WRITTEN.items() if each == mode), "")
     return Equivalence(f"{word}({other.pipeline.name})", mode, other)
 
 

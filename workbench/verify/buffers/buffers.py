@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from workbench.budget import Budget, share
@@ -23,6 +24,7 @@ from workbench.core.program import Program
 from workbench.display import Displayed
 from workbench.errors import DomainError, LimitMet, Overflow, PipelineError
 from workbench.executors.reference.executor import Reference
+from workbench.language import program_of
 from workbench.processors.held.group import flatten, with_room
 from workbench.verify.answer.check import Settings
 from workbench.verify.answer.replay import CONFIRMED, contents, heard
@@ -185,11 +187,12 @@ class Buffers(Displayed):
         }
 
 
-def buffers(pipeline: Program, settings: Settings | None = None, most: int = MOST) -> Buffers:
+def buffers(pipeline: Program | str | Path, settings: Settings | None = None, most: int = MOST) -> Buffers:
     """The smallest capacity of each queue of a pipeline.
 
     Parameters
     ----------
+    pipeline: a program, or the file that it is in: `FILE` or `FILE:NAME`.
     settings: domain, inputs, engine and limits, of which each queue gets its share; its `q` plays no part, nor do
         capacities that the pipeline has.
     most: the largest capacity to ask about, in events.
@@ -201,7 +204,7 @@ def buffers(pipeline: Program, settings: Settings | None = None, most: int = MOS
     """
     if most < 0:
         raise PipelineError(f"the largest capacity to ask about cannot be negative: {most}")
-    settings = settings or Settings()
+    pipeline, settings = program_of(pipeline), settings or Settings()
     try:
         return _buffers(pipeline, settings, most)
     except DomainError as error:  # a constant beyond N: most queues do not depend on values, and then on no N

@@ -116,6 +116,7 @@ def loop_source(
     watch: bool = True,
     ahead: bool = False,
     pasts: Sequence[Past] = (),
+    keyed: bool = False,
 ) -> str:
     """Source of `run(first, last, whole, real, counts, memories..., values..., presents..., outputs..., places...)`.
 
@@ -133,23 +134,42 @@ def loop_source(
     ahead: whether the events of all phases are read before any output is written: memory that is slow to answer, as
         that of a GPU, is asked for many at a time. (A compiler cannot do this: outputs might lie where inputs do.)
     pasts: of a system that is `taped`, what it reads of earlier rows; the first row is then the first step's.
+    keyed: whether there is a state for each key. Arrays of the state then have a row per key; behind the numbers of
+        `whole` stands how many steps the key has made. The last parameter, `codes`, says for each step whose it is;
+        steps of keys other than `part` modulo `parts` are passed over. It stops before the first step in which a hazard
+        occurs, and returns its number, or `last`. For one phase, and systems without tables.
     """
     form = shape(system)
     labels = _labels(system, watch=watch)
     codes = [step_code(system, labels, given, target=target) for given in phases]
     constant = {v.name for v in system.variables if var(v.name, v.domain) in phases[0]}
     named = [v.name not in constant for v in system.variables]
-    lines = [f"def run({', '.join(parameters(system, phases[0], places=places))}):"]
+    names = parameters(system, phases[0], places=places)
+    if keyed:
+        names = ["part", "parts", *(f"{name}_of" if name.startswith("m") else name for name in names), "codes"]
+    lines = [f"def run({', '.join(names)}):"]
+    of_key = "own, " if keyed else ""
     states = [
-        (array, k, i) for array, group in (("whole", form.whole), ("real", form.real)) for k, i in enumerate(group)
+        (f"{array}[{of_key}{place}]", i)
+        for array, group in (("whole", form.whole), ("real", form.real))
+        for place, i in enumerate(group)
     ]
-    for array, k, i in states:
+    loads, saves = [], []
+    for state, i in states:
         if named[i]:
             test = " != 0" if system.variables[i].domain == BOOL else ""
-            lines.append(f"    s{i} = {array}[{k}]{test}")
+            loads.append(f"s{i} = {state}{test}")
+            saves.append(f"{state} = s{i}")
+    if keyed:
+        loads = ["own = at(codes[at(i)])", "if parts > 1 and own % at(parts) != at(part):", "    continue", *loads]
+        loads += [f"{name} = {name}_of[own]" for name in array_names(system).values()]
+        saves.append(f"whole[own, {len(form.whole)}] += 1")
+    else:
+        lines += [f"    {load}" for load in loads]
     lines += [f"    n{j} = counts[{j}]" for j in range(len(form.results))]
     many = [j for j, (_, pipe) in enumerate(system.outputs) if rows_of(system.pipes[pipe]) is not None]
     lines += [f"    r{j} = room(y{j}_0)" for j in many]
+    lines += ["    stop = last"] * keyed
     lines += ["    bad = False", f"    for {'i' if len(codes) == 1 else 'start'} in range(first, last, {len(codes)}):"]
     before: list[str] = []
     bodies: list[str] = []
@@ -169,13 +189,17 @@ def loop_source(
                 body.append(f"{arrival} = {read.format('i')}")
         bodies += body + made
         stores += written
-    lines += [f"        {line}" for line in before + bodies + stores or ["pass"]]
-    for array, k, i in states:
-        if named[i]:
-            lines.append(f"    {array}[{k}] = s{i}")
+    if keyed:
+        happens = next((k for k, line in enumerate(bodies) if line.startswith("bad = ")), None)
+        if happens is not None:
+            bodies[happens + 1 : happens + 1] = ["if bad:", "    stop = i", "    break"]
+        lines += [f"        {line}" for line in loads + bodies + saves]
+    else:
+        lines += [f"        {line}" for line in before + bodies + stores or ["pass"]]
+        lines += [f"    {save}" for save in saves]
     lines += [f"    counts[{j}] = n{j}" for j in range(len(form.results))]
     lines += [f"    bad = bad | (n{j} > r{j})" for j in many]
-    return "\n".join([*lines, "    return bad"]) + "\n"
+    return "\n".join([*lines, "    return stop" if keyed else "    return bad"]) + "\n"
 
 
 def parameters(system: System, given: Substitution, *, places: bool) -> list[str]:

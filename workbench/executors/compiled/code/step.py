@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Value
+from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Overflowing, Range, Reals, Texts, Value
 from workbench.core.evaluate import PythonSource, straight_line
 from workbench.core.fold import Substitute, evaluated_once, postorder
 from workbench.core.memory import IS_USED, ROW
@@ -120,8 +121,15 @@ def step_code(
     )
 
 
+def text_code(text: str) -> int:
+    """The number that compiled code has for a text: the same in every process; of the empty one, 0."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1 if text else 0
+
+
 def encode(domain: Domain, value: Value) -> int:
     """The number that compiled code has for a value of a scalar domain."""
+    if isinstance(domain, Texts):
+        return text_code(value)
     if isinstance(domain, Integers):
         return int(min(max(value, WORD_LO), WORD_HI))  # the infinities from which min and max start are its ends
     return domain.labels.index(value) if isinstance(domain, Enum) else int(value)
@@ -129,6 +137,7 @@ def encode(domain: Domain, value: Value) -> int:
 
 def decode(domain: Domain, number: int) -> Value:
     """The value of a scalar domain that compiled code has this number for."""
+    assert not isinstance(domain, Texts)  # only who knows the texts knows which one it is
     if isinstance(domain, Enum):
         return domain.labels[number]
     return bool(number) if domain == BOOL else int(number)
@@ -151,7 +160,7 @@ class Scalars(PythonSource):
         super().__init__(names, {})
 
     def on_const(self, term: Term) -> str:
-        if isinstance(term.domain, Enum | Integers):
+        if isinstance(term.domain, Enum | Integers | Texts):
             return str(encode(term.domain, term.payload))
         if isinstance(term.domain, Reals):
             return _float_literal(term.payload)

@@ -1,26 +1,30 @@
 """Columns of events: from Python values or arrays to what compiled loops take, and back.
 
 The rule of this module: a column has an array per scalar field (bool, int64 or float64; enumerations as positions of
-their labels), and nothing that is no value of the input's domain gets into one.
+their labels, texts as their numbers), and nothing that is no value of the input's domain gets into one.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.core.domain import BOOL, INT, Domain, Enum, Integer, Integers, Range, Reals, Value
+from workbench.core.domain import BOOL, INT, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
 from workbench.core.fields import FrozenMap, Map, joined, scalars, split
 from workbench.errors import DomainError, InputError
 from workbench.events.columns import arrays_of
+from workbench.events.text_column import TextColumn
 from workbench.executors.compiled.execute.observe import decode_any, encode_any
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from workbench.executors.compiled.execute.text_codes import TextCodes
 
 
 class Column(NamedTuple):
@@ -36,6 +40,11 @@ class Column(NamedTuple):
     fields: tuple[Any, ...]
     present: Any
     wrong: tuple[int, DomainError] | None
+
+    def part(self, places: Any) -> Column:
+        """Those of these steps, before which nothing is wrong."""
+        present = None if self.present is None else self.present[places]
+        return Column(tuple(field[places] for field in self.fields), present, None)
 
 
 def dtype(domain: Domain) -> Any:
@@ -77,6 +86,24 @@ def from_bytes(data: bytes, kind: Any) -> Any:
     return np.frombuffer(data, kind.newbyteorder("<"))
 
 
+def readable(domains: Sequence[Domain], arrays: Sequence[Any], texts: Callable[[Any], TextColumn]) -> tuple[Any, ...]:
+    """The arrays that compiled code has for scalar domains, with texts for their numbers."""
+    pairs = zip(domains, arrays, strict=True)
+    return tuple(texts(array) if isinstance(domain, Texts) else array for domain, array in pairs)
+
+
+def joined_arrays(arrays: Sequence[Any]) -> Any:
+    """Arrays one after the other."""
+    if not isinstance(arrays[0], TextColumn):
+        return np.concatenate(arrays)
+    places: dict[str, int] = {}
+    numbers = [
+        np.array([*(places.setdefault(text, len(places)) for text in each.texts), 0], np.int64)[each.numbers]
+        for each in arrays
+    ]
+    return TextColumn(np.concatenate(numbers), list(places))
+
+
 def always(count: int) -> Any:
     """That there is an event in each of so many steps."""
     return np.ones(count, np.bool_)
@@ -88,31 +115,57 @@ def silent(domain: Domain, count: int) -> Column:
     return Column(fields, np.zeros(count, np.bool_), None)
 
 
-def column(name: str, domain: Domain, events: Any, present: Any = None) -> Column:
+def column(
+    name: str, domain: Domain, events: Any, present: Any = None, texts: TextCodes | None = None
+) -> Column:  # fmt: skip
     """The column of an input.
 
     Parameters
     ----------
     events: an array; a tuple of arrays for a tuple or record; or a sequence of Python values.
     present: an array of bools, an entry per event; None where there always is one.
+    texts: is told of all that come; None where it does not matter what is told.
 
     Raises
     ------
     InputError: an array of a type that does not fit the domain, or of another length than `present`; or no stream.
     """
+    if texts is None:
+        from workbench.executors.compiled.execute.text_codes import TextCodes
+
+        texts = TextCodes(())
     present = None if present is None else np.ascontiguousarray(present, np.bool_)
     parts = [part for _, part in scalars(domain)]
-    arrays = [events] if isinstance(events, np.ndarray) else events
+    arrays = [events] if isinstance(events, (np.ndarray, TextColumn)) else _flat(events)
     whole = isinstance(arrays, list | tuple) and len(arrays) == len(parts)
-    if whole and all(isinstance(array, np.ndarray) for array in arrays) and arrays:
-        return _of_arrays(name, domain, parts, list(arrays), present)
+    if whole and all(isinstance(array, (np.ndarray, TextColumn)) for array in arrays) and arrays:
+        return _of_arrays(name, domain, parts, list(arrays), present, texts)
     if not isinstance(events, Iterable):
         raise InputError(
             f"input '{name}' is given {events!r}, and not a stream", hint="give an array, or a list of events"
         )
     values = list(events)
     _check_present(name, len(values), present)
-    return _of_values(name, domain, parts, values, present)
+    return _of_values(name, domain, parts, values, present, texts)
+
+
+def _flat(events: Any) -> Any:
+    """The arrays of a tuple in which tuples are."""
+    if isinstance(events, tuple) and any(isinstance(each, tuple) for each in events):
+        return [array for each in events for array in (_flat(each) if isinstance(each, tuple) else [each])]
+    return events
+
+
+def _codes(array: Any, present: Any, texts: TextCodes) -> Any:
+    """What compiled code has for texts in an array; None where others are in it, too."""
+    if not isinstance(array, TextColumn):
+        if array.dtype.kind not in "UOT":
+            return None
+        values = array.tolist() if present is None else np.where(present, array, "").tolist()
+        if not all(isinstance(value, str) for value in values):
+            return None
+        array = TextColumn.of(values)
+    return texts.codes(array)
 
 
 def _check_present(name: str, count: int, present: Any) -> None:
@@ -123,7 +176,9 @@ def _check_present(name: str, count: int, present: Any) -> None:
         )
 
 
-def _of_arrays(name: str, domain: Domain, parts: list[Domain], arrays: list[Any], present: Any) -> Column:
+def _of_arrays(
+    name: str, domain: Domain, parts: list[Domain], arrays: list[Any], present: Any, texts: TextCodes
+) -> Column:
     fields: list[Any] = []
     wrong: list[tuple[int, DomainError]] = []
     if any(array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
@@ -133,14 +188,17 @@ def _of_arrays(name: str, domain: Domain, parts: list[Domain], arrays: list[Any]
         )
     _check_present(name, len(arrays[0]), present)
     for part, array in zip(parts, arrays, strict=True):
-        if not _fits(array.dtype, part):
+        codes = _codes(array, present, texts) if isinstance(part, Texts) else array
+        if codes is None or not _fits(codes.dtype, part):
             raise InputError(
                 f"input '{name}' carries {part}, and an array of {array.dtype} is given",
                 hint="positions of labels, as integers, stand for an enumeration"
                 if isinstance(part, Enum)
+                else "give texts: an array of str, or a list"
+                if isinstance(part, Texts)
                 else f"convert it: array.astype({np.dtype(dtype(part)).name!r})",
             )
-        fields.append(np.ascontiguousarray(array, dtype(part)))
+        fields.append(np.ascontiguousarray(codes, dtype(part)))
         if part.finite and part != BOOL and len(array):
             lo, hi = (part.lo, part.hi) if isinstance(part, Integer | Range) else (0, (part.size or 0) - 1)
             wrong += _outside(name, domain, fields[-1], lo, hi, present)
@@ -173,11 +231,13 @@ def _not_a_value(name: str, domain: Domain, value: Value) -> DomainError:
     return DomainError(f"{value!r} on input '{name}' is not a value of {domain}", hint=hint)
 
 
-def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any) -> Column:
+def _of_values(
+    name: str, domain: Domain, parts: list[Domain], events: list[Value], present: Any, texts: TextCodes
+) -> Column:
     there = events if present is None else [v if p else domain.default for v, p in zip(events, present, strict=True)]
     arrays = arrays_of(domain, there)
     if arrays is not None:
-        return Column(tuple(arrays), present, None)
+        return Column(tuple(texts.codes(a) if isinstance(a, TextColumn) else a for a in arrays), present, None)
     rows, wrong = [], None
     nothing = tuple(encode_any(part, part.default) for part in parts)
     for position, value in enumerate(events):
@@ -188,7 +248,9 @@ def _of_values(name: str, domain: Domain, parts: list[Domain], events: list[Valu
         if problem is not None:
             wrong = (position, problem)
             break
-        rows.append(tuple(encode_any(part, leaf) for part, leaf in zip(parts, split(domain, value), strict=True)))
+        leaves = list(zip(parts, split(domain, value), strict=True))
+        texts.put(leaf for part, leaf in leaves if isinstance(part, Texts))
+        rows.append(tuple(encode_any(part, leaf) for part, leaf in leaves))
     rows += [nothing] * (len(events) - len(rows))
     columns = zip(*rows, strict=True) if rows else [()] * len(parts)
     fields = tuple(np.array(each, dtype(part)) for part, each in zip(parts, columns, strict=True))
@@ -237,6 +299,10 @@ class OutputColumn:
         own = _own_changes(domain, fields)
         return cls(domain, fields, steps if steps is None or own is None else steps[own], before)
 
+    def moved(self, step: int) -> OutputColumn:
+        """The same, all of it in this step."""
+        return replace(self, steps=np.full(len(self), step))
+
     def __repr__(self) -> str:
         return f"<{len(self)} events of {self.domain}>"
 
@@ -250,7 +316,8 @@ class OutputColumn:
             return self._maps(self.domain)
         parts = [part for _, part in scalars(self.domain)]
         columns = [
-            [decode_any(part, x) for x in array.tolist()] for part, array in zip(parts, self.fields, strict=True)
+            [x if isinstance(part, Texts) else decode_any(part, x) for x in array.tolist()]
+            for part, array in zip(parts, self.fields, strict=True)
         ]
         if scalars(self.domain) == (((), self.domain),):
             return columns[0]

@@ -21,7 +21,7 @@ from workbench.executors.compiled.code.step import decode
 from workbench.executors.compiled.execute.observe import Observer
 from workbench.executors.compiled.execute.steps import Stepping
 from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
-from workbench.executors.compiled.lower.system import hazards
+from workbench.executors.compiled.lower.system import hazards, texts_in
 from workbench.executors.compiled.lower.tables import CROWDED, FULL
 from workbench.executors.snapshot import HINT, fingerprint
 from workbench.ir.ring import ENDLESS, most_waited
@@ -103,9 +103,11 @@ class Compiled(Stepping):
     def _take(self, system: System) -> None:
         """Run this system of the pipeline from now on, from its initial state."""
         from workbench.executors.compiled.execute.state import LoopArrays
+        from workbench.executors.compiled.execute.text_codes import TextCodes
 
         form = shape(system)
-        state = LoopArrays(system, form)
+        texts = self.__dict__.setdefault("texts", TextCodes(texts_in(system)))
+        state = LoopArrays(system, form, texts)
         state.reset()
         for name in ("_steady", "_observer", "_row_observers"):
             self.__dict__.pop(name, None)
@@ -184,7 +186,7 @@ class Compiled(Stepping):
             if name not in given:
                 raise PipelineError(f"'present' says in which steps input '{name}' has events, and it is given none")
         columns = {
-            name: self._columns.column(name, domain, given[name], flags.get(name))
+            name: self._columns.column(name, domain, given[name], flags.get(name), self.texts)
             for name, domain in self.flat.inputs
             if name in given
         }
@@ -237,6 +239,7 @@ class Compiled(Stepping):
             self._state.restore(saved)
             self.steps = before
             raise
+        self.texts.forget(self._state.texts_held)
         return made
 
     def _run(
@@ -283,7 +286,8 @@ class Compiled(Stepping):
         self._pool.begin()
         sizes = [room(pipe, count, self._state) for _, _, pipe in self.results]
         empty = self._pool.empty if reuse else self._columns.empty
-        return OutputArrays(self.results, [fields for _, fields in self.form.results], sizes, empty, places=places)
+        fields, texts = [fields for _, fields in self.form.results], self.texts.reader()
+        return OutputArrays(self.results, fields, sizes, empty, places=places, texts=texts)
 
     # --- which loop makes which steps -----------------------------------------------------------------------
 

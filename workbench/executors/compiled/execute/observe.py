@@ -17,6 +17,7 @@ from workbench.ir.system import Pipe, System
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.state import LoopArrays
+    from workbench.executors.compiled.execute.text_codes import TextCodes
 
 
 class Observer:
@@ -76,18 +77,26 @@ def in_rows(
     for row in ordered(used, keys):
         happens, which, *flat = observer(inputs, row)
         if happens and which:
-            found.append(joined(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
+            values = [state.texts.value(p, n) for p, n in zip(parts, flat, strict=True)]
+            found.append(joined(domain, iter(values)))
     return found
 
 
-def shown(pipe: Pipe, domain: Domain, width: int | None, numbers: Iterator[Any], more: Sequence[Value] = ()) -> Maybe:
+def shown(
+    pipe: Pipe,
+    domain: Domain,
+    width: int | None,
+    numbers: Iterator[Any],
+    texts: TextCodes,
+    more: Sequence[Value] = (),
+) -> Maybe:
     """What a pipe of this width carries, from the values of the terms that say it, and for rows of a table."""
     parts = [part for _, part in scalars(domain)]
     events = []
     for _ in pipe.slots:
         present, flat = next(numbers), [next(numbers) for _ in parts]
         if present:
-            events.append(joined(domain, iter([decode_any(p, n) for p, n in zip(parts, flat, strict=True)])))
+            events.append(joined(domain, iter([texts.value(p, n) for p, n in zip(parts, flat, strict=True)])))
     if pipe.more is not None:
         events *= 1 + next(numbers)
     events += more
@@ -102,5 +111,5 @@ def encode_any(domain: Domain, value: Value) -> Any:
 
 
 def decode_any(domain: Domain, number: Any) -> Value:
-    """The value of a scalar domain that compiled code has this for."""
+    """The value of a scalar domain that compiled code has this for; of texts, see `TextCodes`."""
     return float(number) if isinstance(domain, Reals) else decode(domain, number)

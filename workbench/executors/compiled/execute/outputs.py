@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from workbench.core.domain import INT, Domain
+from workbench.events.text_column import TextColumn
 from workbench.executors.compiled.code.loop import rows_of, spare
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.state import LoopArrays
@@ -45,8 +46,9 @@ class OutputArrays:
         empty: Callable[[int, Domain], Any],
         *,
         places: bool,
+        texts: Callable[[Any], TextColumn],
     ) -> None:
-        self._results, self._fields = results, fields
+        self._results, self._fields, self._texts = results, fields, texts
         self.arrays = [empty(size, d) for size, domains in zip(sizes, fields, strict=True) for d in domains]
         self.spots = [empty(size, INT) for size in sizes] if places else []
         self.counts = columns.zeros(len(sizes))
@@ -76,7 +78,8 @@ class OutputArrays:
         """By name, given the number of the first step and what gives the maps before it."""
         rest, found = iter(self.arrays), {}
         for j, (name, domain, _) in enumerate(self._results):
-            arrays = tuple(next(rest)[: self.counts[j]] for _ in self._fields[j])
+            fields = [next(rest)[: self.counts[j]] for _ in self._fields[j]]
+            arrays = columns.readable(self._fields[j], fields, self._texts)
             steps = self.spots[j][: self.counts[j]] + start if self.spots else None
             found[name] = columns.OutputColumn.of(domain, arrays, steps, before[j])
         return found

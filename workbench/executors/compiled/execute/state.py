@@ -6,12 +6,13 @@ tables have grown.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from workbench.budget import spare_mb
-from workbench.core.domain import FLOAT
-from workbench.core.fields import FrozenMap, Tuple
+from workbench.core.domain import FLOAT, Texts
+from workbench.core.fields import FrozenMap, Tuple, scalars
 from workbench.core.memory import KeyedArray
 from workbench.core.term import Change, Term, leaves
 from workbench.errors import Overflow
@@ -19,6 +20,7 @@ from workbench.executors.compiled.code.loop import Shape
 from workbench.executors.compiled.code.plain import copies
 from workbench.executors.compiled.execute import columns
 from workbench.executors.compiled.execute.observe import encode_any
+from workbench.executors.compiled.execute.text_codes import TextCodes
 from workbench.executors.compiled.lower import tables
 from workbench.ir.ring import most_waited
 from workbench.ir.system import System
@@ -46,8 +48,8 @@ class EndlessQueue(NamedTuple):
 class LoopArrays:
     """The arrays of the loops of a system: whole numbers, floats, and the memories."""
 
-    def __init__(self, system: System, form: Shape) -> None:
-        self.system, self.form = system, form
+    def __init__(self, system: System, form: Shape, texts: TextCodes) -> None:
+        self.system, self.form, self.texts = system, form, texts
         self.arrays = [
             columns.empty(len(form.whole)),
             columns.empty(len(form.real), FLOAT),
@@ -179,24 +181,38 @@ class LoopArrays:
         used, present, *fields = (self.array(column).copy() for column in value.content.columns)
         there = used & present
         entry = Tuple((value.domain.key, value.domain.value))
-        rows = columns.OutputColumn(entry, tuple(field[1:][there[1:]] for field in fields))
-        return lambda: FrozenMap(rows.events())
+        arrays, read = [field[1:][there[1:]] for field in fields], self.texts.reader()
+        parts = [part for _, part in scalars(entry)]
+        return lambda: FrozenMap(columns.OutputColumn(entry, columns.readable(parts, arrays, read)).events())
 
     def to_bytes(self) -> bytes:
-        """The length of each array (8 bytes), and the arrays, little endian."""
+        """The length of each array (8 bytes), and the arrays, little endian; then the texts in them, a JSON list."""
         head = b"".join(len(array).to_bytes(8, "little") for array in self.arrays)
-        return head + b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.arrays)
+        held = self.texts_held()
+        told = json.dumps(self.texts.held(held)).encode() if held else b""
+        return head + b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in self.arrays) + told
+
+    def texts_held(self) -> list[Any]:
+        """The numbers of texts in the state, in arrays."""
+        domains = {i: v.domain for i, v in enumerate(self.system.variables)}
+        whole = [at for at, i in enumerate(self.form.whole) if isinstance(domains[i], Texts)]
+        tables = zip(self.form.memories, self.arrays[2:], strict=True)
+        found = [array for (_, domain, *_), array in tables if isinstance(domain, Texts)]
+        return [self.arrays[0][whole], *found] if whole else found
 
     def read(self, data: bytes) -> bool:
         """Take the state that these bytes hold; whether they hold one."""
         start = 8 * len(self.arrays)
         sizes = [int.from_bytes(data[at : at + 8], "little") for at in range(0, start, 8)]
-        if len(data) != start + sum(n * array.itemsize for n, array in zip(sizes, self.arrays, strict=True)):
+        end = start + sum(n * array.itemsize for n, array in zip(sizes, self.arrays, strict=True))
+        if len(data) != end and not self.texts_held():
             return False
         contents = []
         for size, array in zip(sizes, self.arrays, strict=True):
             contents.append(columns.from_bytes(data[start : start + size * array.itemsize], array.dtype))
             start += size * array.itemsize
+        if data[end:]:
+            self.texts.put(json.loads(data[end:]))
         self.restore(contents)  # of other lengths than here where a table has grown
         return True
 

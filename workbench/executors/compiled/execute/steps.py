@@ -20,6 +20,7 @@ from workbench.ir.system import Pipe, System
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.columns import OutputColumn
     from workbench.executors.compiled.execute.state import LoopArrays
+    from workbench.executors.compiled.execute.text_codes import TextCodes
 
 BLOCK = 1 << 18
 """Steps of which Python values are turned into columns at a time."""
@@ -35,6 +36,7 @@ class Stepping:
     steps: int
     _columns: Any
     _state: LoopArrays
+    texts: TextCodes
     feed: Callable[..., dict[str, OutputColumn]]
     fed: Callable[..., dict[str, OutputColumn]]
     finish: Callable[..., dict[str, OutputColumn]]
@@ -51,7 +53,7 @@ class Stepping:
         for name, domain in self.flat.inputs:
             here = [name in events for events in steps]
             values = [events.get(name) for events in steps]
-            columns[name] = self._columns.column(name, domain, values, None if all(here) else here)
+            columns[name] = self._columns.column(name, domain, values, None if all(here) else here, self.texts)
         start = self.steps
         rows: list[dict[str, list[Value]]] = [{name: [] for name, _, _ in self.results} for _ in steps]
         for name, output in self.fed(columns, len(steps), True).items():
@@ -65,7 +67,8 @@ class Stepping:
         for name in events:
             self.flat.ports.position(name)
             self.check_open(name)
-        columns = {n: self._columns.column(n, d, [events[n]]) for n, d in self.flat.inputs if n in events}
+        here = [(name, domain) for name, domain in self.flat.inputs if name in events]
+        columns = {n: self._columns.column(n, domain, [events[n]], None, self.texts) for n, domain in here}
         if len(columns) < len(self.flat.inputs):
             self.widen()
         numbers, more = None, dict[str, list[Value]]()
@@ -89,9 +92,9 @@ class Stepping:
         """What a pipe carried in the step that has been made, from the values of the terms that say it."""
         domain, content = self.flat.domains[name], self._state.content(pipe.slots[0].value)
         if content is None:
-            return shown(pipe, domain, self.flat.widths[name], numbers, more)
+            return shown(pipe, domain, self.flat.widths[name], numbers, self.texts, more)
         assert isinstance(domain, Map)
-        changed = shown(pipe, domain.change, 1, numbers)
+        changed = shown(pipe, domain.change, 1, numbers, self.texts)
         return Maybe(True, content()) if changed.present else changed
 
     @cached_property

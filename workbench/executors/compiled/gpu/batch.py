@@ -12,10 +12,10 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from workbench.core.domain import BOOL, Domain, Value
+from workbench.core.domain import BOOL, FLOAT, INT, Domain, Texts, Value
 from workbench.core.fields import scalars
 from workbench.core.program import Program
-from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError
+from workbench.errors import EngineMissing, PipelineError, Refused, WorkbenchError, refuse_unknown
 from workbench.executors.compiled.code.loop import dense, shape, spare
 from workbench.executors.compiled.execute.executor import Compiled
 from workbench.executors.compiled.lower.tape import Taped, taped
@@ -79,13 +79,13 @@ class Batch:
     ) -> None:
         from workbench.executors.compiled.execute import columns
 
-        if device not in get_args(Device):
-            raise PipelineError(f"there is no device {device!r}", hint=f"devices are: {', '.join(get_args(Device))}")
+        refuse_unknown("device", device, get_args(Device))
         if at_once is not None and at_once < 1:
             raise PipelineError(f"there is at least one trace on a GPU at a time, not {at_once}")
         self._columns = columns
         self._one = Compiled(pipeline, capacities)
         self._fields = dict(self._one.form.results)
+        self._texts = self._one.texts
         self._at_once = at_once
         name = "" if device == "cpu" else gpu_name()
         grows = name and next((memory for memory in self._one.system.memories if memory.domain.length is None), None)
@@ -167,17 +167,18 @@ class Batch:
         streams, present = {}, {}
         for name, domain in self._one.flat.inputs:
             here: Any = np.zeros((length, len(traces)), np.bool_)
-            kinds = [self._columns.dtype(kind) for _, kind in scalars(domain)]
-            fields = tuple(np.zeros((length, len(traces)), kind) for kind in kinds)
+            kinds = [kind for _, kind in scalars(domain)]
+            fields = tuple(np.zeros((length, len(traces)), _shown_type(self._columns, kind)) for kind in kinds)
             for number, trace in enumerate(traces):
                 there = [name in step for step in trace]
-                column = self._columns.column(name, domain, [step.get(name) for step in trace], there)
+                column = self._columns.column(name, domain, [step.get(name) for step in trace], there, self._texts)
                 if column.wrong is not None:
                     step, error = column.wrong
                     told = error.retold(f"trace {number}, step {step}: {error.what}", where=error.where)
                     raise told.at(step=step, trace=number)
                 here[: len(trace), number] = there
-                for field, values in zip(fields, column.fields, strict=True):
+                arrays = self._columns.readable(kinds, column.fields, self._texts.reader())
+                for field, values in zip(fields, arrays, strict=True):
                     field[: len(trace), number] = values
             streams[name] = fields
             if not here.all():
@@ -200,7 +201,7 @@ class Batch:
             counts = np.array([len(pieces[0]) for pieces in rows], np.int64)
             fields = []
             for number, kind in enumerate(self._fields[name]):
-                table = np.zeros((int(counts.max(initial=0)), work.traces), self._columns.dtype(kind))
+                table = np.zeros((int(counts.max(initial=0)), work.traces), _shown_type(self._columns, kind))
                 for trace, pieces in enumerate(rows):
                     table[: counts[trace], trace] = pieces[number]
                 fields.append(table)
@@ -241,10 +242,19 @@ class Batch:
             c[0] if keep else np.concatenate(c, axis=1) for c in zip(*(arrays for arrays, _ in done), strict=True)
         ]
         rest = iter(columns)
+        texts = any(isinstance(kind, Texts) for fields in self._fields.values() for kind in fields)
+        if texts and keep:
+            raise PipelineError("texts do not stay on the GPU, which has numbers for them", hint="leave out `keep`")
         return {
-            name: Traces(domain, tuple(next(rest) for _ in self._fields[name]), counts[j])
+            name: Traces(domain, tuple(self._readable(kind, next(rest)) for kind in self._fields[name]), counts[j])
             for j, (name, domain, _) in enumerate(self._one.results)
         }
+
+    def _readable(self, kind: Domain, table: Any) -> Any:
+        """A table with texts for their numbers; where there are no events stands anything."""
+        if not isinstance(kind, Texts):
+            return table
+        return self._texts.known(table.reshape(-1)).reshape(table.shape)
 
     def _groups(self, work: _Work) -> Iterator[tuple[int, int]]:
         """The traces, as many at a time as the GPU's memory holds."""
@@ -313,7 +323,7 @@ class Batch:
         kinds = [kind for _, kind in scalars(domain)]
         if all(map(is_there, parts)):
             odd = next((k for k, part in zip(kinds, parts, strict=True) if part.dtype != self._columns.dtype(k)), None)
-            odd = odd or next((kind for kind in kinds if kind.finite and kind != BOOL), None)
+            odd = odd or next((kind for kind in kinds if kind not in (BOOL, INT, FLOAT)), None)
             if odd is None:
                 return parts
             raise PipelineError(
@@ -322,7 +332,7 @@ class Batch:
                 hint="give an array of numpy, whose values are looked at",
             )
         shape = parts[0].shape
-        flat = self._columns.column(name, domain, tuple(part.reshape(-1) for part in parts))
+        flat = self._columns.column(name, domain, tuple(part.reshape(-1) for part in parts), None, self._texts)
         if flat.wrong is not None:
             position, error = flat.wrong
             step, trace = divmod(position, shape[1])
@@ -388,6 +398,11 @@ class _Work:
         import numpy as np
 
         return self.present[name] if name in self.present else np.ones((self.steps, self.traces), np.bool_)
+
+
+def _shown_type(columns: Any, kind: Domain) -> Any:
+    """The type of arrays of a scalar domain in which texts stand for themselves."""
+    return object if isinstance(kind, Texts) else columns.dtype(kind)
 
 
 def _ungrown(pipeline: Program, memory: Memory) -> Refused:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from workbench.core.domain import Integers, Overflowing, Reals
+from workbench.core.domain import WORDS, Domain, Integers, Overflowing, Texts
 from workbench.core.escape import Bounded, escape_condition
 from workbench.core.fields import Map, scalars, within
 from workbench.core.fold import postorder
 from workbench.core.kinds import Clocked
-from workbench.core.memory import ANY_ROW
+from workbench.core.memory import ANY_ROW, Array, KeyedArray
 from workbench.core.ops import OR, disjunction
 from workbench.core.pipeline import Pipeline
 from workbench.core.program import Program, unknown
@@ -60,11 +60,11 @@ def translate(
     flat = flatten(pipeline)
     for pipe, domain in flat.domains.items():
         held = domain.change if isinstance(domain, Map) and not domain.finite else domain
-        odd = next((d for _, d in scalars(held) if not (d.finite or isinstance(d, Integers | Reals))), None)
+        odd = next((d for _, d in scalars(held) if not (d.finite or isinstance(d, WORDS))), None)
         if odd is not None:
             raise Refused(
                 f"pipe '{pipe}' of {flat.ports.of} carries {odd}, which backend '{backend}' cannot hold",
-                hint="use bool, int, float, a finite type, or tuples of them; the reference executor runs everything",
+                hint="use bool, int, float, str, a finite type, or tuples of them; the reference executor runs all",
             )
     for name, domain in flat.inputs:
         if any(isinstance(part, Map) for part in within(domain)):
@@ -87,7 +87,32 @@ def translate(
     except (Refused, TypingError) as error:
         raise Refused(f"backend '{backend}': {error.what}", where=error.where, hint=error.hint) from error
     _check_words(system, flat)
+    ordered = next((name for name, pipe in system.pipes.items() if pipe.rows and _keys(pipe.rows) is Texts), None)
+    if ordered is not None:
+        raise Refused(
+            f"backend '{backend}': several slices can emit in one step on pipe '{ordered}' of {flat.ports.of}, in the"
+            " order of their keys, which are texts, and compiled code has numbers for them in any order",
+            hint="the reference executor runs everything; or let the keys be labels, {a, b}, or numbers",
+        )
     return system
+
+
+def texts_in(system: System) -> list[str]:
+    """The constants of a system that are texts."""
+    pipes = [(pipe.slots, () if pipe.rows is None else pipe.rows[:3]) for pipe in system.pipes.values()]
+    memories = [each[:3] for memory in system.memories for each in (*memory.writes, *memory.updates)]
+    terms = [*system.names().values(), *leaves((tuple(pipes), tuple(memories)))]
+    found = {term.payload for term in postorder(terms) if term.is_const and isinstance(term.domain, Texts)}
+    found.update(v.initial for v in system.variables if isinstance(v.domain, Texts))
+    fresh = [leaf for m in system.memories if isinstance(m.domain, KeyedArray) for leaf in leaves(m.domain.fresh)]
+    return sorted(map(str, {*found, *(leaf for leaf in fresh if isinstance(leaf, str))}))
+
+
+def _keys(rows: Others) -> type[Domain]:
+    """The type of the keys of a table."""
+    array = rows.keys.domain
+    assert isinstance(array, Array)
+    return type(array.element)
 
 
 def known_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> dict[str, int]:
@@ -102,7 +127,7 @@ def known_capacities(flat: Pipeline, capacities: Mapping[str, int] | None) -> di
 def _kept(flat: Pipeline, queue: str) -> bool:
     """Whether a memory can hold what waits in a queue."""
     waiting = flat.domains[flat.sources[queue]]
-    return all(part.finite or isinstance(part, Integers | Reals) for _, part in scalars(waiting))
+    return all(part.finite or isinstance(part, WORDS) for _, part in scalars(waiting))
 
 
 def _check_words(system: System, flat: Pipeline) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
-from workbench.core.domain import BOOL, Domain, Enum, Integer, Integers, Range, Reals, Value
-from workbench.core.memory import Array
-from workbench.core.ops import ADD, CAST, DIV, ESCAPES, ITE, MOD, MUL, SUB, WORD_HI, WORD_LO
+from workbench.core.domain import BOOL, WORDS, Domain, Enum, Integer, Integers, Range, Reals, Texts, Value
+from workbench.core.memory import FIND, READS, Array
+from workbench.core.ops import ADD, CAST, DIV, EQ, ESCAPES, ITE, MOD, MUL, NE, SUB, WORD_HI, WORD_LO
 from workbench.core.term import Term
 from workbench.errors import Refused
 
@@ -34,6 +34,18 @@ def _no_fraction(term: Term) -> None:
         )
 
 
+def _only_told_apart(term: Term) -> None:
+    """Refuse what looks at the order or the letters of texts, for which compiled code has numbers."""
+    values = term.args[1:] if term.op is ITE else term.args
+    if term.op in READS or term.op is FIND:
+        return
+    if term.op not in (EQ, NE, ITE) or not all(isinstance(arg.domain, Texts) for arg in values):
+        raise Refused(
+            f"'{term.op}' needs more of texts than to tell them apart, and compiled code has numbers for them",
+            hint="the reference executor runs everything; or declare the texts that matter as labels, {a, b}",
+        )
+
+
 _EXACT = (ADD, SUB, MUL, *ESCAPES.values())
 
 
@@ -45,11 +57,13 @@ def refuse_large(term: Term) -> None:
     Refused: a constant has more than 64 bits, a result over a finite domain can have, or its domain is not one of
         numbers.
     """
+    if any(isinstance(arg.domain, Texts) for arg in term.args):
+        _only_told_apart(term)
     if term.domain.numeric and not isinstance(term.domain, Reals):
         _no_fraction(term)
     if term.is_const and isinstance(term.domain, Integers):
         refuse_long(term.payload)
-    if isinstance(term.domain, Integers | Reals | Array):
+    if isinstance(term.domain, (*WORDS, Array)):
         return
     if not isinstance(term.domain, Enum) and term.domain != BOOL:
         lo, hi = _bounds(term.domain, term)

@@ -1,0 +1,221 @@
+"""Rules on logs: types, times and attributes of rows, several files, late events, facts, and what is written."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from workbench.rules.engines.table import rule_engines
+
+ROOT = Path(__file__).parents[2]
+RULES = """
+declare A(x: int)
+declare B(x: int, name: string)
+declare C(x: int)
+declare Told(x: int, name: string)
+rule pair: from B[$x = x] and each A(x == $x) within 10 from B emit Told(x = $x, name = B.name)
+rule gone: from C as Start and absent A(x == Start.x) within 5 after Start emit Told(x = Start.x, name = "gone")
+"""
+
+
+@pytest.fixture
+def run(workbench, tmp_path):
+    """What a run of rules says: its rows, and what it tells."""
+    (tmp_path / "r.tesla").write_text(RULES)
+
+    def made(rows, *options, rules=None, code=0):
+        if rules is not None:
+            (tmp_path / "r.tesla").write_text(rules)
+        (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        given = [] if "--input" in options else ["--input", tmp_path / "in.jsonl"]
+        done = workbench("run", tmp_path / "r.tesla", *given, *options)
+        assert done.code == code, done.err
+        return [json.loads(line) for line in done.out.splitlines()], done.err
+
+    return made
+
+
+def event(type, time, **values):
+    return {"type": type, "time": time, **values}
+
+
+PAIR = [event("A", 1, x=7), event("A", 2, x=8), event("B", 11, x=7, name="n"), event("B", 12, x=7, name="m")]
+TOLD = [event("Told", 11, x=7, name="n")]
+
+
+@pytest.mark.parametrize("engine", rule_engines())
+def test_composites_are_rows(run, engine):
+    """Of the two Bs only the first lies within 10 of the A with the same x."""
+    assert run(PAIR, "--engine", engine) == (TOLD, "")
+
+
+def test_every_format(run, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {name: [row.get(name) for row in PAIR] for name in ("type", "time", "x", "name")}
+    parquet.write_table(pa.table(columns), tmp_path / "in.parquet")
+    (tmp_path / "in.csv").write_text("time,name,x,type\n1,,7,A\n2,,8,A\n11,n,7,B\n12,m,7,B\n")
+    for name in ("in.parquet", "in.csv"):
+        out = tmp_path / "out.jsonl"
+        run([], "--input", tmp_path / name, "--output", out)
+        assert [json.loads(line) for line in out.read_text().splitlines()] == TOLD
+    run(PAIR, "--output", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "type,time,x,name\nTold,11,7,n\n"
+    run(PAIR, "--output", tmp_path / "out.parquet")
+    assert parquet.read_table(tmp_path / "out.parquet").to_pylist() == TOLD
+
+
+def test_a_file_for_each_type(run, tmp_path):
+    (tmp_path / "a.csv").write_text("x,time\n7,1\n8,2\n")
+    (tmp_path / "b.csv").write_text("time,x,name\n11,7,n\n12,7,m\n")
+    given = ("--input", f"B={tmp_path / 'b.csv'}", "--input", f"A={tmp_path / 'a.csv'}", "--format", "csv")
+    out = tmp_path / "out.jsonl"
+    run([], *given, "--output", out)
+    assert [json.loads(line) for line in out.read_text().splitlines()] == TOLD
+    _, told = run([], "--input", f"Bb={tmp_path / 'b.csv'}", code=2)
+    assert "no events of type 'Bb'" in told
+    assert "did you mean 'B'?" in told
+    (tmp_path / "b.csv").write_text("time,y,name\n11,7,n\n")
+    _, told = run([], "--input", f"B={tmp_path / 'b.csv'}", code=2)
+    assert "there is no column 'x'" in told
+
+
+def test_events_of_one_time_stand_in_the_order_of_the_files(run, tmp_path):
+    """An A of the same time is before the B where its file is named first, and after it else."""
+    (tmp_path / "a.csv").write_text("x,time\n7,5\n")
+    (tmp_path / "b.csv").write_text("time,x,name\n5,7,n\n")
+    files = [f"A={tmp_path / 'a.csv'}", f"B={tmp_path / 'b.csv'}"]
+    for order, count in ((files, 1), (files[::-1], 0)):
+        out = tmp_path / "out.jsonl"
+        run([], *(word for file in order for word in ("--input", file)), "--output", out)
+        assert len(out.read_text().splitlines()) == count
+
+
+def test_dates_and_units(run):
+    rules = RULES.replace("within 10 from", "within 10 s from").replace("within 5 after", "within 5 s after")
+    dates = [row | {"time": f"2024-05-01T00:00:{row['time']:02}.5+02:00"} for row in PAIR]
+    assert run(dates, rules=rules)[0] == [event("Told", "2024-04-30T22:00:11.500000Z", x=7, name="n")]
+    assert run(PAIR, "--time-unit", "s")[0] == TOLD
+    halves = [row | {"time": row["time"] / 2} for row in PAIR]
+    assert run(halves, "--time-unit", "s")[0] == [
+        event("Told", 5.5, x=7, name="n"), event("Told", 6, x=7, name="m"),
+    ]  # fmt: skip
+    _, told = run(PAIR, code=2)
+    assert "10 s of which times?" in told
+    assert "--time-unit" in told
+    assert "expected a whole number" in run(halves, rules=RULES, code=2)[1]
+    assert "10 of what?" in run(dates, code=2)[1]
+    assert "did you mean 'ms'" in run(PAIR, "--time-unit", "mss", code=2)[1]
+
+
+def test_the_clock_moves_to_the_end_where_it_is_told_to(run):
+    """No A with x = 1 comes by time 6; without a later event nothing happens."""
+    start = [event("A", 1, x=1), event("C", 1, x=1), event("A", 3, x=2)]
+    gone = [event("Told", 6, x=1, name="gone")]
+    assert run(start)[0] == []
+    assert run(start, "--until", "5")[0] == []
+    assert run(start, "--until", "6")[0] == gone
+    assert run([*start, event("A", 6, x=1), event("A", 9, x=1)])[0] == []
+    assert run([*start, event("A", 7, x=1)])[0] == gone
+    assert "--until x: expected a number" in run(start, "--until", "x", code=2)[1]
+
+
+def test_late_events_are_waited_for(run, tmp_path):
+    late = [PAIR[2], PAIR[0], PAIR[1], event("A", 30, x=1)]
+    _, told = run(late, code=2)
+    assert "in.jsonl:2:" in told
+    assert "expected a time from 11 on" in told
+    assert "--late 10s" in told
+    assert run(late, "--late", "10")[0] == TOLD
+    _, told = run([event("A", 30, x=1), event("A", 45, x=1), *PAIR], "--late", "10", code=2)
+    assert "an event of type A, of 1, came later than --late 10" in told
+    kept = tmp_path / "late.jsonl"
+    rows, told = run(
+        [event("A", 30, x=1), event("A", 45, x=1), *PAIR], "--late", "10", "--late-output", kept
+    )  # fmt: skip
+    assert rows == []
+    assert "4 events came too late" in told
+    assert [json.loads(line) for line in kept.read_text().splitlines()] == PAIR
+
+
+def test_the_events_of_a_match_are_told(run):
+    rows, _ = run([event("Z", 0), *PAIR], "--with-sources")
+    assert [(row["id"], row["sources"]) for row in rows] == [(1, ["3", "1"])]
+    nested = RULES + "declare Twice(x: int) from Told and each Told as Before within 10 from Told emit Twice(x = 1)"
+    rows, _ = run(
+        [*PAIR[:2], event("B", 3, x=7, name="n"), event("B", 4, x=7, name="m")], "--with-sources", rules=nested
+    )
+    assert [(row["type"], row["id"], row["sources"]) for row in rows] == [
+        ("Told", 1, ["3", "1"]), ("Told", 2, ["4", "1"]), ("Twice", 3, ["#2", "#1"]),
+    ]  # fmt: skip
+
+
+def test_what_a_log_lacks_is_told(run):
+    rows, told = run([event("Z", 0), event("A", 1, y=7), *PAIR[2:]])
+    assert rows == []
+    assert "rows of types that are not declared are passed over: Z (1)" in told
+    assert "no event of type A has a 'x'" in told
+    assert "passed over: y" in told
+    assert "has no 'time'" in run([{"type": "A", "x": 1}], code=2)[1]
+    _, told = run([event("A", 1, x="seven")], code=2)
+    assert "in.jsonl:1" in told
+    assert "expected a whole number, not" in told
+
+
+def test_null_is_a_value(run):
+    """It equals nothing, itself neither."""
+    assert run([event("A", 1), event("B", 2, name="n")])[0] == []
+    rules = RULES.replace("(x == $x)", "")
+    assert run([event("A", 1), event("B", 2, x=3)], rules=rules)[0] == [event("Told", 2, x=3)]
+
+
+FACTS = """
+declare Late(bus: int)
+declare fact Line(bus: int, name: string)
+declare Notice(line: string)
+from Late[$b = bus] and each Line[$l = name](bus == $b) emit Notice(line = $l)
+"""
+
+
+def test_facts_come_from_files(run, tmp_path):
+    (tmp_path / "lines.csv").write_text("bus,name\n1,north\n2,south\n1,ring\n")
+    lines = f"Line={tmp_path / 'lines.csv'}"
+    rows, _ = run([event("Late", 3, bus=1)], "--facts", lines, rules=FACTS)
+    assert [row["line"] for row in rows] == ["north", "ring"]
+    assert "there are no facts of type 'Line'" in run([event("Late", 3, bus=1)], code=2)[1]
+    assert "expected TYPE=FILE" in run([event("Late", 3, bus=1)], "--facts", "Lne=x", code=2)[1]
+
+
+def test_options_of_others_are_refused(run, workbench, tmp_path):
+    assert "not for rules: --key" in run(PAIR, "--key", "x", code=2)[1]
+    assert "there is no engine 'cpd'" in run(PAIR, "--engine", "cpd", code=2)[1]
+    (tmp_path / "p.pipe").write_text("pipeline p(x: int) -> int { return x }")
+    (tmp_path / "x.csv").write_text("x\n1\n")
+    done = workbench("run", tmp_path / "p.pipe", "--input", tmp_path / "x.csv", "--until", "3")
+    assert done.code == 2
+    assert "for rules only: --until" in done.err
+    done = workbench("check", tmp_path / "r.tesla")
+    assert done.code == 2
+    assert "these are rules" in done.err
+
+
+def test_profile(run):
+    _, told = run(PAIR, "--profile")
+    assert "pair: " in told
+    assert "1 composites" in told
+
+
+def test_types_may_share_the_name_of_an_attribute(run):
+    rules = "declare A(v: int) declare B(v: string) declare C(v: string) from B[$v = v] emit C(v = $v)"
+    rows = [event("A", 1, v=3), event("B", 2, v="x")]
+    assert run(rows, rules=rules)[0] == [event("C", 2, v="x")]
+    assert "'v' of A: expected a whole number" in run([event("A", 1, v="y")], code=2)[1]
+
+
+def test_drawn(workbench):
+    done = workbench("draw", ROOT / "models/tesla/silence.tesla")
+    assert done.code == 0
+    assert 'label="within 1 min after"' in done.out
+    assert 'label="$r"' in done.out
+    assert done.out.count("subgraph") == 2

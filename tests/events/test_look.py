@@ -1,0 +1,79 @@
+"""What `--columns` says of a log."""
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from workbench.core.domain import BOOL, FLOAT, INT
+from workbench.core.fields import Record
+from workbench.core.program import Port, Ports
+from workbench.errors import InputError
+from workbench.events.look import look
+from workbench.events.reading import Reading
+
+USER = Record((INT, BOOL), ("user", "ok"))
+PORTS = Ports("p", (Port("e", USER), Port("x", INT), Port("zed", FLOAT)))
+READING = Reading({"x": "temp"})
+
+
+def found(path, reading=READING, ports=PORTS):
+    (file,) = look(path, ports, reading)
+    return {each.name: (each.kind, each.nulls, each.inputs, each.wrong) for each in file.columns}, file
+
+
+def test_columns_of_text(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("user,ok,temp,foo,ze\n1,true,5,9,a\n,,6,,b\n2,false,7.5,{},\n")
+    columns, file = found(path)
+    assert columns == {
+        "user": ("whole numbers", 1, ("e.user: int",), ""),
+        "ok": ("truth values", 1, ("e.ok: bool",), ""),
+        "temp": ("numbers", 0, ("x: int",), "row 3: expected a whole number, not '7.5'"),
+        "foo": ("whole numbers and JSON", 1, (), ""),
+        "ze": ("texts", 1, (), ""),
+    }
+    assert file.missing == ("there is no column for input 'zed': float (did you mean 'ze'?)",)
+    assert str(file).splitlines()[:3] == [
+        f"{path}, first 3 rows",
+        "column  type                    empty  input",
+        "user    whole numbers           1      e.user: int",
+    ]
+    assert "passed over" in str(file)
+
+
+def test_columns_of_lines_of_json(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"temp": 1, "t": "a"}\n{"user": 1, "ok": true}\n{\n{"zed": 1, "temp": null}\n')
+    columns, file = found(path)
+    assert columns == {
+        "temp": ("whole numbers", 3, ("x: int",), ""),
+        "t": ("texts", 3, (), ""),
+        "user": ("whole numbers", 3, ("e.user: int",), ""),
+        "ok": ("truth values", 3, ("e.ok: bool",), ""),
+        "zed": ("whole numbers", 3, ("zed: float",), ""),
+    }
+    assert file.rows == 4
+
+
+def test_columns_of_tables(tmp_path):
+    path = tmp_path / "log.parquet"
+    columns = {"temp": pa.array([1, None], pa.int8()), "day": pa.array([1, 2], pa.date32()), "zed": ["a", "b"]}
+    parquet.write_table(pa.table(columns), path)
+    columns, file = found(path)
+    assert columns == {
+        "temp": ("int8", 1, ("x: int",), ""),
+        "day": ("date32[day]", 0, (), ""),
+        "zed": ("string", 0, ("zed: float",), "row 1: expected a number, not 'a'"),
+    }
+    assert [each.partition(":")[0] for each in file.missing] == ["there is no column for input 'e'"]
+
+
+def test_logs_with_nothing_in_them(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("temp,day\n")
+    assert found(path)[0] == {"temp": ("nothing", 0, ("x: int",), ""), "day": ("nothing", 0, (), "")}
+    path.write_text("3\n4\n")  # a log of one input without a line of names
+    columns, file = found(path, Reading(), Ports("p", (Port("x", INT),)))
+    assert (columns, file.rows) == ({"x": ("whole numbers", 0, ("x: int",), "")}, 2)
+    with pytest.raises(InputError, match="no column 'temp' for 'x'"):
+        found(path)

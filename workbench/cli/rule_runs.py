@@ -1,0 +1,54 @@
+"""`workbench run` on rules: its options, and what is said about them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.executors.table import Start
+    from workbench.rules.rule_set import RuleSet
+
+
+def rule_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `workbench run` that are for rules."""
+    group = parser.add_argument_group("of rules (.tesla files)", "there --input TYPE=FILE is a file of one type")
+    group.add_argument("--engine", metavar="NAME", help="what runs them (default: cdp)")
+    group.add_argument("--time", metavar="COLUMN", help="the column of times: numbers, or dates (default: time)")
+    group.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count: us, ms, s, min, h or d")
+    group.add_argument("--late", metavar="DURATION", help="wait so long for events that come late: 10s")
+    group.add_argument("--late-output", metavar="FILE", help="keep events that come later still (default: an error)")
+    group.add_argument("--until", metavar="TIME", help="move the clock to this time in the end")
+    group.add_argument(
+        "--facts", action="append", default=[], metavar="TYPE=FILE", help="the rows of a type of facts (repeat)"
+    )
+    group.add_argument(
+        "--with-sources", action="store_true", help="write the events of each match, and an id of its own"
+    )
+    group.add_argument("--compat", choices=("trex",), help="windows and consumption as T-Rex has them")
+    group.add_argument("--profile", action="store_true", help="what each rule has cost")
+
+
+OPTIONS = ("engine", "time", "time-unit", "late", "late-output", "until", "facts", "with-sources", "compat", "profile")
+
+
+def refuse_rule_options(args: argparse.Namespace) -> None:
+    """InputError where an option of rules is given for a pipeline."""
+    from workbench.errors import InputError
+    from workbench.executors.table import given
+
+    if foreign := given(args, *OPTIONS):
+        raise InputError(f"for rules only: {foreign}", hint="leave it out, or name a .tesla file")
+
+
+def run_rule_set(rules: RuleSet, start: Start) -> None:
+    """Run and write."""
+    from workbench.errors import InputError
+    from workbench.executors.table import given
+
+    if others := given(start.options, "steps", "key", "threads", "seed", "rate", "N", "integers"):
+        raise InputError(f"not for rules: {others}", hint="leave it out")
+    from workbench.logs.rules import run_rules
+
+    with start.closing:
+        run_rules(rules, start)

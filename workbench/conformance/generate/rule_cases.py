@@ -1,0 +1,315 @@
+"""Rules with all that they are given, grown by choices: what engines have to agree on.
+
+The rule of this module: rules are built as trees, predicate after predicate, each reading what is bound before it, so
+that nothing is grown and then rejected; choices are listed simplest first. Everything stays small: a rule triggered by
+a composite has a limit where it selects `each`, and a composite causes only composites of later types, or its own with
+a larger number, up to `DEEPEST`.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Value
+from workbench.rules import tree as t
+from workbench.rules.check import checked
+from workbench.rules.occurrence import Facts, Occurrence
+from workbench.rules.rule_set import RuleSet
+from workbench.rules.scope import aggregate_domain
+
+Chooser = Callable[[Sequence[Any]], Any]
+"""Chooses one of some items, the first of which is the simplest."""
+
+DEEPEST = 3
+"""A rule that triggers itself counts up to it."""
+MOST_RULES, MOST_PREDICATES, MOST_HAPPENING, MOST_ROWS = 3, 4, 12, 4
+LITERALS: Mapping[Domain, Sequence[Value]] = {
+    INT: (1, 0, 2, 3), FLOAT: (1.0, 0.5, 0.0, 2.5, 1e16), STR: ("a", "b", ""), BOOL: (True, False),
+}  # fmt: skip
+VALUES: Mapping[Domain, Sequence[Value | None]] = {
+    INT: (1, 0, 2, 1, 0, 2, -1, 3, None, 2**53 + 1, 2**70),
+    FLOAT: (1.0, 0.5, 0.1, 0.0, 1.0, 0.5, 0.1, -1.0, 2.5, None, 1e16, math.nan, math.inf, -math.inf, 1e308),
+    STR: ("a", "b", "a", "b", "", "ab", None),
+    BOOL: (True, False, True, False, None),
+}
+"""What attributes of events and facts are."""
+
+
+@dataclass(frozen=True)
+class RuleCase:
+    """A rule set, and a stream of events.
+
+    Attributes
+    ----------
+    rules: windows in the unit of the events' times.
+    events: from outside, in their order.
+    until: the time to which the clock is moved in the end; None: it is not.
+    trex: windows and consumption as T-Rex has them.
+    saved: before which event an engine is stopped, and another goes on from its snapshot; None: it is not.
+    """
+
+    rules: RuleSet
+    events: Sequence[Occurrence]
+    facts: Facts = field(default_factory=dict)
+    until: int | None = None
+    trex: bool = False
+    saved: int | None = None
+
+
+def _declared(name: str, fact: bool = False, **attributes: Domain) -> t.Declaration:
+    return t.Declaration(name, tuple(t.Attribute(each, domain) for each, domain in attributes.items()), fact)
+
+
+PRIMITIVE = (
+    _declared("A", x=INT, f=FLOAT), _declared("B", x=INT, s=STR), _declared("C", x=INT, b=BOOL), _declared("N"),
+)  # fmt: skip
+COMPOSITE = (_declared("P", x=INT), _declared("Q", x=INT, f=FLOAT, s=STR, b=BOOL), _declared("R"))
+"""In the order in which one may cause the other."""
+STATIC = (_declared("F", fact=True, x=INT, f=FLOAT, s=STR), _declared("G", fact=True, x=INT))
+DECLARATIONS = {each.name: each for each in (*PRIMITIVE, *COMPOSITE, *STATIC)}
+
+
+def random_case(seed: int) -> RuleCase:
+    """The case of a number."""
+    return grown_case(random.Random(seed).choice)
+
+
+def grown_case(choose: Chooser) -> RuleCase:
+    """Rules, a stream, facts, and how they are run."""
+    kinds = tuple({each.name: each for each in (choose(PRIMITIVE), choose(PRIMITIVE))}.values())
+    count = choose(range(1, MOST_RULES + 1))
+    found = tuple(_Growing(choose, kinds, f"r{number}").rule() for number in range(1, count + 1))
+    rules = checked(t.RuleFile(tuple(DECLARATIONS.values()), found), "random")
+    events = _stream(choose, [*kinds, *kinds, *kinds, choose((*PRIMITIVE, *COMPOSITE))])
+    until = choose((None, 0, 1, 2, 5, 9))
+    return RuleCase(
+        rules,
+        events,
+        {each.name: [_row(choose, each) for _ in range(choose(range(MOST_ROWS + 1)))] for each in STATIC},
+        None if until is None else until + (events[-1].time if events else 0),
+        choose((False, False, True)),
+        choose((None, None, *range(len(events) + 1))),
+    )
+
+
+def _stream(choose: Chooser, kinds: Sequence[t.Declaration]) -> list[Occurrence]:
+    """Events in their order, many at the same time."""
+    time, found = 0, []
+    for _ in range(choose(range(MOST_HAPPENING + 1))):
+        time += choose((0, 1, 0, 1, 2, 5))
+        declared = choose(kinds)
+        found.append(Occurrence(declared.name, time, _row(choose, declared)))
+    return found
+
+
+def _row(choose: Chooser, declared: t.Declaration) -> tuple[Value | None, ...]:
+    """Values of the attributes of an event or a fact."""
+    return tuple(choose(VALUES[domain]) for domain in declared.domains.values())
+
+
+class _Growing:
+    """A rule under construction, and what is bound in it so far."""
+
+    def __init__(self, choose: Chooser, kinds: Sequence[t.Declaration], name: str) -> None:
+        self.choose, self.name = choose, name
+        self.kinds = (*kinds, *kinds, *kinds, *COMPOSITE)
+        self.events: dict[str, t.Declaration] = {}
+        self.facts: dict[str, t.Declaration] = {}
+        self.parameters: dict[str, Domain] = {}
+        self.own: t.Declaration | None = None
+        self.start, self.absent = "", False
+        self._names = 0
+
+    # --- choices ----------------------------------------------------------------------------------------
+
+    def one(self, *choices: Any) -> Any:
+        """One of them, the first is the simplest."""
+        return self.choose(choices)
+
+    def some(self, items: Sequence[Any]) -> tuple[Any, ...]:
+        """Some of them, mostly none."""
+        return tuple(each for each in items if self.one(False, False, True))
+
+    def up_to(self, most: int, grown: Callable[[], Any]) -> tuple[Any, ...]:
+        """At most so many of what grows."""
+        return tuple(grown() for _ in range(self.one(0, 0, *range(most + 1))))
+
+    def fresh(self) -> int:
+        """A number that no name has yet."""
+        self._names += 1
+        return self._names
+
+    # --- a rule -----------------------------------------------------------------------------------------
+
+    def rule(self) -> t.Rule:
+        """The finished rule."""
+        declared = self.one(*self.kinds[:-1])
+        trigger = self.predicate(t.Policy.TRIGGER, declared, None)
+        self.start = trigger.name
+        parts = [self.part() for _ in range(self.one(1, 0, *range(MOST_PREDICATES + 1)))]
+        trigger, emits, counted = self._emitted(trigger, declared)
+        each = sum(isinstance(part, t.Predicate) and part.policy is t.Policy.EACH for part in parts)
+        crowded = each > 1 or (each and declared in COMPOSITE)
+        paused = self.one(False, False, False, True)
+        attributes = list(emits.domains.items())
+        return t.Rule(
+            self.name,
+            True,
+            trigger,
+            tuple(parts),
+            self.conditions(),
+            emits.name,
+            tuple(
+                t.Evaluation(name, counted if counted and name == "x" else self._fitting(domain))
+                for name, domain in self.one(attributes, attributes[::-1])
+            ),
+            self.one(1, 2) if crowded else self.one(None, None, None, 1, 2),
+            t.Duration(Decimal(self.one(2, 1, 4, 0))) if paused else None,
+            self.up_to(2, lambda: self.expression(self.one(INT, FLOAT, STR, BOOL))) if paused else (),
+            self.some(tuple(self.events)),
+        )
+
+    def _emitted(
+        self, trigger: t.Predicate, declared: t.Declaration
+    ) -> tuple[t.Predicate, t.Declaration, t.Expression | None]:
+        """The trigger, what is emitted, and its number where the rule triggers itself and counts up to an end."""
+        if declared in PRIMITIVE:
+            return trigger, self.one(*COMPOSITE), None
+        if self.one(False, True):
+            return trigger, self.one(*COMPOSITE[COMPOSITE.index(declared) + 1 :]), None
+        x = t.OwnAttribute("x")
+        ends = (t.Operation("<", (x, t.Literal(DEEPEST))), t.Operation(">=", (x, t.Literal(0))))
+        counted = t.Operation("+", (t.OtherAttribute(trigger.name, "x"), t.Literal(1)))
+        return replace(trigger, constraints=(*ends, *trigger.constraints)), declared, counted
+
+    def _fitting(self, domain: Domain) -> t.Expression:
+        """A value for an attribute; a whole number is one for a float."""
+        return self.expression(self.one(FLOAT, INT) if domain == FLOAT else domain)
+
+    # --- predicates -------------------------------------------------------------------------------------
+
+    def part(self) -> t.Predicate | t.Aggregate:
+        """A predicate or an aggregate more."""
+        kind = self.one(
+            "each", "last", "first", "not", "aggregate", "each fact", "fact", "aggregate of facts", "absent"
+        )
+        if kind == "absent":
+            if self.absent:
+                return self.part()
+            self.absent = True
+            window = t.AfterWindow(t.Duration(Decimal(self.one(1, 2, 0, 4))), self.start)
+            return self.predicate(t.Policy.ABSENT, self.one(*self.kinds), window)
+        if kind == "aggregate of facts":
+            return self.aggregate(self.one(*STATIC), None)
+        if kind == "aggregate":
+            return self.aggregate(self.one(*self.kinds), self.window())
+        if "fact" not in kind:
+            return self.predicate(t.Policy(kind), self.one(*self.kinds), self.window())
+        policy = t.Policy.EACH if kind == "each fact" else self.one(t.Policy.NOT, t.Policy.FIRST, t.Policy.LAST)
+        return self.predicate(policy, self.one(*STATIC), None)
+
+    def window(self) -> t.EventWindow:
+        """A window that hangs on events that are bound."""
+        names = tuple(self.events)
+        if len(names) > 1 and self.one(False, False, True):
+            return t.BetweenWindow(self.one(*names), self.one(*names[::-1]))
+        least, more = self.one(None, None, None, 0, 1, 2), self.one(3, 1, 0, 2, 5, None)
+        most = None if more is None else t.Duration(Decimal((least or 0) + more))
+        return t.WithinWindow(most, self.one(*names[::-1]), None if least is None else t.Duration(Decimal(least)))
+
+    def predicate(self, policy: t.Policy, declared: t.Declaration, window: t.EventWindow | None) -> t.Predicate:
+        """A predicate, whose name is known behind it if it binds."""
+        self.own, before = declared, dict(self.parameters)
+        assignments = self.up_to(1, self._assigned)
+        constraints = self.conditions()
+        self.own = None
+        if not policy.binds:
+            self.parameters = before
+            return t.Predicate(policy, declared.name, assignments, constraints, None, window)
+        taken = declared.name in (*self.events, *self.facts)
+        alias = f"{declared.name}{self.fresh()}" if taken or self.one(False, False, True) else None
+        (self.facts if declared.fact else self.events)[alias or declared.name] = declared
+        ordering: tuple[t.OrderedBy, ...] = ()
+        if declared.fact and policy in (t.Policy.FIRST, t.Policy.LAST):
+            names = self.some(tuple(declared.domains)) or (next(iter(declared.domains)),)
+            ordering = tuple(t.OrderedBy(name, self.one(False, True)) for name in names)
+        return t.Predicate(policy, declared.name, assignments, constraints, alias, window, ordering)
+
+    def _assigned(self) -> t.Assigned:
+        name, domain = f"p{self.fresh()}", self.one(INT, FLOAT, STR, BOOL)
+        found = t.Assigned(name, self.expression(domain))
+        self.parameters[name] = domain
+        return found
+
+    def aggregate(self, declared: t.Declaration, window: t.EventWindow | None) -> t.Aggregate:
+        """An aggregate, whose parameter is known behind it."""
+        self.own = declared
+        constraints = self.conditions()
+        self.own = None
+        functions = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+        pairs = [("COUNT", None, INT)] + [
+            (function, name, found)
+            for name, domain in declared.domains.items()
+            for function in functions
+            if (found := aggregate_domain(function, domain)) is not None
+        ]
+        function, attribute, domain = self.one(*pairs)
+        name = f"p{self.fresh()}"
+        self.parameters[name] = domain
+        return t.Aggregate(name, function, declared.name, constraints, attribute, window)
+
+    # --- expressions ------------------------------------------------------------------------------------
+
+    def conditions(self) -> tuple[t.Expression, ...]:
+        """Mostly comparisons of what is known, in a predicate first of its own attributes."""
+        return self.up_to(2, self._condition)
+
+    def _condition(self) -> t.Expression:
+        domains = list(self.own.domains.items()) if self.own else []
+        if not domains or self.one(False, False, False, True):
+            return self.expression(BOOL)
+        name, domain = self.one(*domains)
+        operator = self.one("==", "!=") if domain == BOOL else self.one("==", ">=", "<=", "!=", "<", ">")
+        other = self.one(INT, FLOAT) if domain == INT else domain
+        return t.Operation(operator, (t.OwnAttribute(name), self.expression(other, 1)))
+
+    def expression(self, domain: Domain, depth: int = 2) -> t.Expression:
+        """An expression of this type, over what is known here."""
+        known = self.known(domain)
+        if depth == 0 or self.one(True, True, False):
+            literals = [t.Literal(each) for each in LITERALS[domain]]
+            found: t.Expression = self.one(*(known if known and self.one(True, True, True, False) else literals))
+            return found
+        operator, *domains = self.one(*OPERATIONS[domain])
+        if domains == [None, None]:
+            kind = self.one(INT, FLOAT, STR, *([BOOL] if operator in ("==", "!=") else []))
+            domains = [kind, self.one(INT, FLOAT) if kind in (INT, FLOAT) else kind]
+        return t.Operation(operator, tuple(self.expression(each, depth - 1) for each in domains))
+
+    def known(self, domain: Domain) -> list[t.Expression]:
+        """The attributes, parameters and times of this type that are known."""
+        own = self.own.domains if self.own else {}
+        found: list[t.Expression] = [t.OwnAttribute(name) for name, each in own.items() if each == domain]
+        found += [t.BoundParameter(name) for name, each in self.parameters.items() if each == domain]
+        for of, declared in {**self.events, **self.facts}.items():
+            found += [t.OtherAttribute(of, name) for name, each in declared.domains.items() if each == domain]
+        return found + [t.TimeOf(name) for name in self.events if domain == INT]
+
+
+OPERATIONS: Mapping[Domain, Sequence[tuple[Any, ...]]] = {
+    INT: (("+", INT, INT), ("-", INT, INT), ("*", INT, INT), ("%", INT, INT), ("neg", INT)),
+    FLOAT: (
+        ("+", FLOAT, FLOAT), ("-", INT, FLOAT), ("*", FLOAT, INT), ("/", INT, INT), ("%", FLOAT, INT), ("neg", FLOAT),
+    ),
+    STR: (("+", STR, STR),),
+    BOOL: (
+        ("==", None, None), ("<", None, None), (">=", None, None), ("!=", None, None), (">", None, None),
+        ("<=", None, None), ("and", BOOL, BOOL), ("or", BOOL, BOOL), ("not", BOOL),
+    ),
+}  # fmt: skip
+"""The operators that give values of a type, with the types of their operands; None: any that can be compared."""

@@ -1,0 +1,146 @@
+"""What is found in the columns of a log, and what it would be for: a look at its first rows.
+
+The rule of this module: nothing is run, and what is missing is no error; what a run would say of a cell is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.core.domain import Domain
+from workbench.core.fields import Tuple
+from workbench.core.program import Ported
+from workbench.errors import did_you_mean
+from workbench.events.column_map import ColumnMap, Columns
+from workbench.events.inputs import LogPath, log_files
+from workbench.events.read import opened_log
+from workbench.events.reading import Reading, Tally
+from workbench.events.rows import RowReader
+from workbench.events.values import INTEGER, NUMBER, TRUTH, UnreadableError
+
+ROWS = 1000
+"""Rows of a file that are looked at."""
+WORDS = {int: "whole numbers", float: "numbers", bool: "truth values", dict: "objects", list: "arrays", str: "texts"}
+
+
+@dataclass(frozen=True)
+class FoundColumn:
+    """One column of a file.
+
+    Attributes
+    ----------
+    kind: its type in the file; of texts, what the first rows hold.
+    nulls: how many of them are empty.
+    inputs: what it is for: `x: int`, `e.user: int`.
+    wrong: what a run says of the first cell that is no event; empty if all are.
+    """
+
+    name: str
+    kind: str
+    nulls: int
+    inputs: tuple[str, ...]
+    wrong: str = ""
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """One file of a log.
+
+    Attributes
+    ----------
+    rows: how many rows have been looked at.
+    missing: the inputs that have no column, with what may be meant.
+    """
+
+    file: str
+    rows: int
+    columns: tuple[FoundColumn, ...]
+    missing: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rows = [("column", "type", "empty", "input")]
+        for each in self.columns:
+            inputs = ", ".join(each.inputs) or "passed over"
+            rows.append((each.name, each.kind, str(each.nulls), inputs + (f" ({each.wrong})" if each.wrong else "")))
+        widths = [max(map(len, column)) for column in list(zip(*rows, strict=True))[:-1]]
+        lines = ("  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows)
+        return "\n".join([f"{self.file}, first {self.rows:,} rows", *lines, *self.missing])
+
+
+def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -> Iterator[FoundFile]:
+    """The columns of each file of a log.
+
+    Raises
+    ------
+    InputError: a file cannot be read, or a column that the user names is not there.
+    """
+    ports = replace(program.ports, inputs=tuple(replace(port, optional=True) for port in program.ports.inputs))
+    lenient = replace(reading, strict=False, null="absent", bad_rows="skip")
+    for file in log_files(path):
+        with opened_log(file, ports, lenient, Tally()) as (reader, lines, shown):
+            kinds, cells = reader.sample(lines, shown, ROWS)
+            yield _found(reader, shown, kinds, cells)
+
+
+def _found(reader: RowReader, shown: str, kinds: dict[str, str], cells: dict[str, list[Any]]) -> FoundFile:
+    names = list(cells)
+    columns = reader.matched(names)
+    fed = _inputs(columns)
+    found = []
+    for i, name in enumerate(names):
+        inputs = fed.get(i, [])
+        empty = sum(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells[name])
+        wrong = next(filter(None, (_wrong(reader, domain, cells[name]) for _, domain in inputs)), "")
+        told = tuple(f"{path}: {domain}" for path, domain in inputs)
+        found.append(FoundColumn(name, kinds.get(name) or guessed(cells[name]), empty, told, wrong))
+    missing = (
+        f"there is no column for input '{name}': {domain} ({did_you_mean(name, names)})"
+        for name, domain in reader.domains.items()
+        if name not in columns.inputs
+    )
+    return FoundFile(shown, max(map(len, cells.values()), default=0), tuple(found), tuple(missing))
+
+
+def _inputs(columns: ColumnMap) -> dict[int, list[tuple[str, Domain]]]:
+    found: dict[int, list[tuple[str, Domain]]] = {}
+
+    def walk(path: str, places: Columns, domain: Domain) -> None:
+        if isinstance(places, int):
+            found.setdefault(places, []).append((path, domain))
+        elif places is not None and isinstance(domain, Tuple):
+            for label, part, field in zip(domain.names(), places, domain.fields, strict=True):
+                walk(f"{path}.{label}", part, field)
+
+    for name, places in columns.inputs.items():
+        walk(name, places, columns.domains[name])
+    return found
+
+
+def _wrong(reader: RowReader, domain: Domain, cells: Sequence[Any]) -> str:
+    for number, cell in enumerate(cells, 1):
+        try:
+            reader.cell(cell, domain)
+        except UnreadableError as error:
+            return f"row {number}: expected {error}, not {reader.shown(cell)}"
+    return ""
+
+
+def guessed(cells: Sequence[Any]) -> str:
+    """What texts hold, or data of JSON."""
+    kinds = dict.fromkeys(_kind(cell) for cell in cells if not (cell is None or cell == ""))
+    if kinds.keys() == {"whole numbers", "numbers"}:
+        return "numbers"
+    return " and ".join(kinds) or "nothing"
+
+
+def _kind(cell: Any) -> str:
+    if not isinstance(cell, str):
+        return WORDS.get(type(cell), type(cell).__name__)
+    text = cell.strip()
+    if INTEGER.fullmatch(text):
+        return "whole numbers"
+    if NUMBER.fullmatch(text):
+        return "numbers"
+    return "truth values" if text.lower() in TRUTH else "JSON" if text[:1] in ("{", "[") else "texts"

@@ -1,0 +1,207 @@
+"""A compiled pipeline for each key of a log.
+
+The rule of this module: rows are taken in their order, and a row in which something goes wrong has not happened. The
+loop stops before a row of which it cannot say that nothing does; that row is made in plain Python, in exact arithmetic,
+which decides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.executors.compiled.code.loop import loop_source, spare
+from workbench.executors.compiled.code.step import Target
+from workbench.executors.compiled.execute import columns
+from workbench.executors.compiled.execute.executor import PATIENCE, Compiled
+from workbench.executors.compiled.execute.outputs import OutputArrays
+from workbench.executors.compiled.keyed.plain import PlainKeys
+from workbench.executors.compiled.keyed.states import KeyedStates
+from workbench.executors.keyed import KeyedOutputs
+from workbench.executors.threaded.manager import ThreadManager
+
+COSTLY = 5e-8
+"""Seconds for a step that are more than it costs to bring together what comes out of several threads."""
+
+KeyedLoop = Callable[..., int]
+
+
+class CompiledKeys:
+    """A running pipeline for each key; keys are numbered as they come.
+
+    Parameters
+    ----------
+    one: has the pipeline, in its initial state, and no tables.
+    threads: how many share the keys, where the steps cost more than bringing together what comes out.
+    patience, machine: as `Compiled` has them.
+    costly: the seconds for a step that are worth more than one thread.
+    """
+
+    def __init__(
+        self, one: Compiled, *, threads: int = 1, patience: int = PATIENCE, machine: bool = True, costly: float = COSTLY
+    ) -> None:
+        one.texts.lasting = True
+        self.one, self.states = one, KeyedStates(one)
+        self.threads, self._manager = threads, ThreadManager(threads - 1)
+        self._costly, self._cost = costly, 0.0
+        self._patience, self._machine, self._rows = patience, machine, 0
+        self._loops: dict[tuple[bool, str, bool], KeyedLoop] = {}
+        self._timed = set[str]()
+
+    def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
+        """Some rows: the i-th is a step of key `codes[i]`.
+
+        Parameters
+        ----------
+        codes: an array of whole numbers.
+        given: by input name, as `columns.column` makes them.
+        count: how many keys there are by now.
+        """
+        ordered = {name: given[name] for name, _ in self.one.flat.inputs}
+        rows, wrong = before_wrong(given, len(codes))
+        self.states.grow(count)
+        full = all(column.present is None for column in ordered.values())
+        if not full:
+            self.states.widen()
+        made = self._made(KeyedRows("dense" if full else "sparse", codes, rows, ordered))
+        if made.wrong is None and wrong is not None:
+            step = self.states.steps(int(codes[rows]))
+            return made._replace(wrong=(rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")))
+        return made
+
+    def finish(self) -> KeyedOutputs:
+        """The end of all keys' streams, in their order; what comes out is of the key of that number."""
+        nothing = {name: columns.silent(domain, 1) for name, domain in self.one.flat.inputs}
+        return self._made(KeyedRows("ending", columns.places(0, self.states.count), self.states.count, nothing))
+
+    def _made(self, given: KeyedRows) -> KeyedOutputs:
+        self._rows = given.rows if given.kind == "ending" else self._rows + given.rows
+        machine = self._machine and self._rows > self._patience
+        parts = [KeyPart(part) for part in range(self.threads if machine and self._cost >= self._costly else 1)]
+        wrong, begun_at = None, time.perf_counter()
+        while wrong is None:
+            loop = partial(self._run, self._loop(given.kind, machine=machine), given, len(parts))
+            begun = [self._manager.start(partial(loop, part)) for part in parts[1:]]
+            try:
+                loop(parts[0])
+            finally:
+                for each in begun:
+                    each.wait_for()
+            first = min(parts, key=lambda part: part.stop)
+            if first.stop == given.rows:
+                break
+            wrong = self._singly(given, first)
+        if machine and given.rows and given.kind in self._timed:
+            self._cost = (time.perf_counter() - begun_at) * len(parts) / given.rows
+        self._timed.add(given.kind)  # the first time is spent in compiling
+        outputs = {name: _joined([made[name] for part in parts for made in part.made], wrong) for name in self._names}
+        return KeyedOutputs(outputs, wrong)
+
+    @property
+    def _names(self) -> list[str]:
+        return [name for name, _, _ in self.one.results]
+
+    def _run(self, loop: KeyedLoop, given: KeyedRows, parts: int, part: KeyPart) -> None:
+        """Make the rows of some keys from where they stopped on."""
+        outputs = self._room(given.rows - part.stop)
+        part.stop = loop(
+            part.number, parts, part.stop, given.rows, *self.states.arrays[:2], outputs.counts,
+            *self.states.arrays[2:], *given.inputs, *outputs.arrays, *outputs.spots, given.codes,
+        )  # fmt: skip
+        part.made.append(outputs.found(0, [None] * len(self.one.results)))
+
+    def _singly(self, given: KeyedRows, part: KeyPart) -> tuple[int, WorkbenchError] | None:
+        """Make the row at which some keys have stopped by itself: it says what is wrong, or gets the room it needs."""
+        row = part.stop
+        key, at = int(given.codes[row]), columns.places(row, 1)
+        self.states.turn(key)
+        try:
+            if given.kind == "ending":
+                made = self.one.finish()
+                self.one._ended.clear()
+            else:
+                made = self.one.fed({name: column.part(at) for name, column in given.columns.items()}, 1, True)
+            self.states.take(key)
+        except WorkbenchError as error:
+            return row, error
+        part.made.append({name: output.moved(row) for name, output in made.items()})
+        part.stop += 1
+        return None
+
+    def _room(self, rows: int) -> OutputArrays:
+        """Room for what can come out of so many rows."""
+        waiting = [0 if p.more is None else int(self.states.column(p.more.name).sum()) for _, _, p in self.one.results]
+        sizes = [
+            more + rows * pipe.width + spare(pipe) for more, (_, _, pipe) in zip(waiting, self.one.results, strict=True)
+        ]
+        fields = [fields for _, fields in self.one.form.results]
+        return OutputArrays(self.one.results, fields, sizes, columns.empty, places=True, texts=self.one.texts.reader())
+
+    def _loop(self, kind: str, *, machine: bool) -> KeyedLoop:
+        """The loop for steps of this kind, made when it is first needed."""
+        key = self.one.narrow, kind, machine
+        if key not in self._loops:
+            target: Target = "cpu" if machine else "python"
+            source = loop_source(self.one.system, self.one.phases(kind), places=True, target=target, keyed=True)
+            code = self.one._code(source) if machine else None
+            self._loops[key] = code or PlainKeys(source, self.one.form, sparse=kind == "sparse")
+        return self._loops[key]
+
+
+class KeyedRows:
+    """Rows that are to be made.
+
+    Attributes
+    ----------
+    kind: of the loop.
+    codes: their keys.
+    rows: how many.
+    columns: the events of each input.
+    inputs: the same as the loop takes them.
+    """
+
+    def __init__(self, kind: str, codes: Any, rows: int, given: Mapping[str, columns.Column]) -> None:
+        self.kind, self.codes, self.rows, self.columns = kind, codes, rows, given
+        self.inputs = [array for column in given.values() for array in column.fields]
+        if kind == "sparse":
+            every = (columns.always(len(codes)) if c.present is None else c.present for c in given.values())
+            self.inputs += every
+
+
+class KeyPart:
+    """What one thread makes: the rows of some of the keys.
+
+    Attributes
+    ----------
+    stop: the first row that it has not seen.
+    made: what has come out, piece by piece.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number, self.stop = number, 0
+        self.made: list[dict[str, columns.OutputColumn]] = []
+
+
+def before_wrong(given: Mapping[str, columns.Column], rows: int) -> tuple[int, tuple[int, WorkbenchError] | None]:
+    """How many rows come before the first one with an event outside its domain, if there is one, and that error."""
+    found = min((c.wrong for c in given.values() if c.wrong), key=lambda each: int(each[0]), default=None)
+    return (rows, None) if found is None else (*found[:1], found)
+
+
+def _joined(parts: Sequence[columns.OutputColumn], wrong: tuple[int, WorkbenchError] | None) -> columns.OutputColumn:
+    """What has come out of the rows before the wrong one, in their order."""
+    import numpy as np
+
+    if len(parts) == 1:
+        return parts[0]
+    steps: Any = np.concatenate([each.steps for each in parts])
+    order = np.argsort(steps, kind="stable")
+    if wrong is not None:
+        order = order[: np.searchsorted(steps, wrong[0], sorter=order)]
+    fields = zip(*(each.fields for each in parts), strict=True)
+    return columns.OutputColumn(
+        parts[0].domain, tuple(columns.joined_arrays(each)[order] for each in fields), steps[order]
+    )

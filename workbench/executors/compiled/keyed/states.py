@@ -1,0 +1,146 @@
+"""The states of a compiled pipeline, one for each key, in arrays with a row a key.
+
+The rule of this module: what has no key yet is in its initial state, so that more keys are more rows and nothing else;
+and all keys have the room in queues that one of them has needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.budget import spare_mb
+from workbench.errors import Overflow
+from workbench.executors.compiled.execute import columns
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.execute.queues import widen
+from workbench.executors.compiled.execute.state import EndlessQueue, LoopArrays
+
+COPIES = 2
+"""How often states are there while they get more room."""
+
+
+class KeyedStates:
+    """Arrays as those of `LoopArrays`, each with an axis more; behind the whole numbers stand the steps made.
+
+    Parameters
+    ----------
+    one: has the system, and its initial state.
+    """
+
+    def __init__(self, one: Compiled) -> None:
+        self.one, self.count = one, 0
+        """The executor, and how many keys there are."""
+        self._begin()
+        self.arrays = [array[None][:0] for array in self._initial]
+
+    def _begin(self) -> None:
+        """Take the initial state of the system; in a queue without a capacity there is room for one event."""
+        import numpy as np
+
+        self.form = LoopArrays(self.one.system, self.one.form, self.one.texts)
+        self.form.reset()
+        whole, *rest = self.form.copy()
+        self._initial = [np.append(whole, np.int64(0)), *rest]
+        for queue in self.form.endless:
+            self._initial[queue.places] = [array[:1] for array in self._initial[queue.places]]
+
+    def grow(self, count: int) -> None:
+        """Have states for so many keys."""
+        import numpy as np
+
+        if count > len(self.arrays[0]):
+            room = max(count, 2 * len(self.arrays[0]))
+            for place, (first, content) in enumerate(zip(self._initial, self.arrays, strict=True)):
+                array: Any = np.empty((room, content.shape[1]), first.dtype)
+                array[: len(content)] = content
+                array[len(content) :, : len(first)] = first  # in longer queues nothing waits
+                self.arrays[place] = array
+        self.count = max(count, self.count)
+
+    def steps(self, key: int) -> int:
+        """How many steps a key has made."""
+        return int(self.arrays[0][key, -1])
+
+    def column(self, variable: str) -> Any:
+        """What a variable that holds whole numbers is, for each key."""
+        place = [self.form.system.variables[i].name for i in self.form.form.whole].index(variable)
+        return self.arrays[0][: self.count, place]
+
+    def turn(self, key: int) -> None:
+        """Let the executor go on as this key."""
+        whole, *rest = (array[key] for array in self.arrays)
+        self.one._state.restore([whole[:-1], *rest])
+        self.one.steps = int(whole[-1])
+
+    def take(self, key: int) -> None:
+        """Keep what the executor has become as this key; what has more room then has it for all keys."""
+        if self.one.system is not self.form.system:
+            self._change(self.one._state.copy(), self.one.steps)
+        self._put(key, self.one._state, self.one.steps)
+
+    def widen(self) -> None:
+        """Give queues room that grows, if they can need it."""
+        if self.one.narrow:
+            self.one.widen()
+            self._change(self.one._state.copy(), self.one.steps)
+
+    def _change(self, kept: Sequence[Any], steps: int) -> None:
+        """Go on with the system that the executor has now, whose state is kept."""
+        before, old, count = self.form, self.arrays, self.count
+        self._begin()
+        self.arrays = [array[None][:0] for array in self._initial]
+        self.grow(count)
+        for key in range(count):
+            whole, *rest = (array[key] for array in old)
+            before.restore([whole[:-1], *rest])
+            made = LoopArrays(self.one.system, self.one.form, self.one.texts)
+            made.reset()
+            widen(self.one.flat, before, made)
+            self._put(key, made, int(whole[-1]))
+        self.one._state.restore(kept)
+        self.one.steps = steps
+
+    def _put(self, key: int, state: LoopArrays, steps: int) -> None:
+        """Keep a state as that of a key."""
+        whole, *rest = state.arrays
+        self.arrays[0][key, :-1], self.arrays[0][key, -1] = whole, steps
+        within = {place for queue in state.endless for place in range(queue.places.start, queue.places.stop)}
+        for place, content in enumerate(rest, 1):
+            if place not in within:
+                self.arrays[place][key] = content
+        for queue in state.endless:
+            first, waiting = state.number(queue.first), state.number(queue.length)
+            while waiting > self.arrays[queue.places.start].shape[1]:
+                self._double(queue)
+            places = columns.places(first, waiting)
+            for array, content in zip(self.arrays[queue.places], state.arrays[queue.places], strict=True):
+                array[key, places & array.shape[1] - 1] = content[places & len(content) - 1]
+
+    def _double(self, queue: EndlessQueue) -> None:
+        """Have twice as much room for the events that wait, for all keys.
+
+        Raises
+        ------
+        Overflow: there is not so much memory.
+        """
+        import numpy as np
+
+        size, firsts = self.arrays[queue.places.start].shape[1], self.column(queue.first)
+        wanted = COPIES * 2 * sum(array.nbytes for array in self.arrays[queue.places]) / 2**20
+        if wanted > spare_mb():
+            what = f"queue '{queue.name}' of {self.one.flat.ports.of} is out of memory: more than {size} events wait in"
+            what += f" it for one of {self.count} keys, and for twice as many {wanted:.0f} MB would be needed"
+            raise Overflow(what, hint="where there is more memory, allow it: --memory", queue=queue.name)
+        keys = np.arange(self.count)
+        for place in range(queue.places.start, queue.places.stop):
+            array = self.arrays[place]
+            made: Any = np.zeros((len(array), 2 * size), array.dtype)
+            if size <= self.count:
+                for at in range(size):
+                    made[keys, firsts + at & 2 * size - 1] = array[keys, firsts + at & size - 1]
+            else:
+                for key, first in enumerate(firsts.tolist()):
+                    places = columns.places(first, size)
+                    made[key, places & 2 * size - 1] = array[key, places & size - 1]
+            self.arrays[place] = made

@@ -1,0 +1,116 @@
+"""A compiled pipeline with tables, which grow, for each key of a log: the state of a key is put in and taken out.
+
+The rule of this module: within a block a key's rows are made together, and what comes out is put in the order of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from workbench.core.domain import Value
+from workbench.errors import WorkbenchError
+from workbench.executors.compiled.execute.executor import Compiled
+from workbench.executors.compiled.keyed.executor import CompiledKeys, before_wrong
+from workbench.executors.keyed import KeyedColumns, KeyedOutputs
+
+
+class KeyedValues(NamedTuple):
+    """The events of an output as Python values, with the position of each."""
+
+    steps: Any
+    values: list[Value]
+
+    def events(self) -> list[Value]:
+        """The events."""
+        return self.values
+
+
+class TabledKeys:
+    """A running pipeline for each key.
+
+    Parameters
+    ----------
+    one: in its initial state.
+    """
+
+    def __init__(self, one: Compiled) -> None:
+        one.texts.lasting = True
+        one.widen()  # all states are of one form
+        self.one, self.first = one, one._state.copy()
+        self._states: list[tuple[int, Any]] = []
+
+    def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
+        """As `CompiledKeys` has it."""
+        import numpy as np
+
+        self._states += [(0, self.first)] * (count - len(self._states))
+        rows, wrong = before_wrong(given, len(codes))
+        found: dict[str, list[tuple[int, Value]]] = {name: [] for name, _, _ in self.one.results}
+        order = np.argsort(codes[:rows], kind="stable")
+        cuts: Any = np.flatnonzero(np.diff(codes[order])) + 1
+        for places in np.split(order, cuts) if rows else ():
+            key = int(codes[places[0]])
+            failed = self._run(key, given, places, found)
+            if failed is not None and (wrong is None or failed[0] < wrong[0]):
+                wrong = failed
+        if wrong is not None and wrong[0] == rows:
+            step = self._states[int(codes[rows])][0]
+            wrong = rows, wrong[1].retold(f"step {step}: {wrong[1].what}", where="")
+        return _gathered(found, wrong)
+
+    def _run(
+        self, key: int, columns: Mapping[str, Any], places: Any, found: dict[str, list[tuple[int, Value]]]
+    ) -> tuple[int, WorkbenchError] | None:
+        """Make rows of a key, or those before one that cannot be made; that one, and why."""
+        self.one.steps, arrays = self._states[key]
+        self.one._state.restore(arrays)
+        start, given = self.one.steps, {name: column.part(places) for name, column in columns.items()}
+        try:
+            made = self.one.fed(given, len(places), True)
+        except WorkbenchError as error:
+            if error.step is None:
+                raise
+            done = error.step - start
+            self._run(key, columns, places[:done], found)
+            return int(places[done]), error
+        for name, output in made.items():
+            assert output.steps is not None
+            steps = places[output.steps - start].tolist()
+            found[name] += zip(steps, output.events(), strict=True)
+        self._states[key] = self.one.steps, self.one._state.copy()
+        return None
+
+    def finish(self) -> KeyedOutputs:
+        """As `CompiledKeys` has it."""
+        found: dict[str, list[tuple[int, Value]]] = {name: [] for name, _, _ in self.one.results}
+        for key, (steps, arrays) in enumerate(self._states):
+            self.one.reset()
+            self.one.steps = steps
+            self.one._state.restore(arrays)
+            try:
+                made = self.one.finish()
+            except WorkbenchError as error:
+                return _gathered(found, (key, error))
+            for name, output in made.items():
+                found[name] += [(key, value) for value in output.events()]
+        return _gathered(found, None)
+
+
+def _gathered(found: Mapping[str, list[tuple[int, Value]]], wrong: tuple[int, WorkbenchError] | None) -> KeyedOutputs:
+    """The events of each output in the order of rows."""
+    import numpy as np
+
+    outputs = {}
+    for name, events in found.items():
+        events.sort(key=lambda each: each[0])
+        kept = [each for each in events if wrong is None or each[0] < wrong[0]]
+        outputs[name] = KeyedValues(np.array([row for row, _ in kept], np.int64), [value for _, value in kept])
+    return KeyedOutputs(outputs, wrong)
+
+
+def compiled_keys(one: Compiled, *, threads: int = 1) -> KeyedColumns:
+    """The runs for each key of the pipeline that this executor has."""
+    if any(memory.keyed for memory in one.system.memories):
+        return TabledKeys(one)
+    return CompiledKeys(one, threads=threads)

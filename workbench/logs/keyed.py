@@ -1,0 +1,249 @@
+"""Run a program on a log in which each row belongs to a key: a run for each, whose rows are its steps.
+
+The rule of this module: a log streams through. Outputs come in the order of the rows that cause them; the end of the
+log then ends the runs, in the order in which their keys first came. Rows are numbered from 1, in every format.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.core.domain import INT, Value
+from workbench.core.program import Port, Ports, Program
+from workbench.errors import InputError, WorkbenchError
+from workbench.events.columns import has_array
+from workbench.events.files import is_terminal, shown_name
+from workbench.events.inputs import named_files
+from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps
+from workbench.executors.table import Start, given
+from workbench.logs.batches import batches
+from workbench.logs.keys import Keys
+from workbench.logs.overlap import WriterBehind, overlapping
+
+if TYPE_CHECKING:
+    from workbench.events.reading import Reading, Tally
+    from workbench.events.rows import LogBlock, RowWriter
+
+ROW = "row"
+"""The column with the number of the row."""
+BATCH = 4096
+"""Rows that are made columns at a time."""
+
+
+def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: Start, reading: Reading) -> None:
+    """Run and write: each output with its key, and with the number of its row where that is asked for."""
+    from workbench.events.read import key_domain, read_blocks
+    from workbench.events.write import output_format, write_events
+
+    args, ports = start.options, pipeline.ports
+    if other := given(args, "steps", "reassociate", "fault", "seed", "rate"):
+        raise InputError(f"{other} and --key do not go together")
+    added = [args.key, ROW] if start.option("with_row") else [args.key]
+    for name in added:
+        if name in ports.shown or added.count(name) > 1:
+            what = "the column of keys" if name == args.key else "the number of the row"
+            raise InputError(f"an output of {ports.of} is called '{name}', as {what} is")
+    key = Port(args.key, ports.domains.get(args.key) or key_domain(args.input, args.key, reading))
+    inputs = ports.inputs if args.key in ports.domains else (key, *ports.inputs)
+    numbered = (Port(ROW, INT),) if len(added) > 1 else ()
+    rows = Ports("rows", inputs, (key, *numbered, *ports.outputs))
+    files = named_files(args.input) or ["-"]
+    written = output_format(args.output, args.format, files[0])
+    log = shown_name(files[0]) if len(files) == 1 else "the log"
+    quiet = is_terminal(args.output) and not start.option("progress")
+    progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
+    blocks = read_blocks(args.input, rows, reading, tally=start.tally)
+    with (
+        write_events(args.output, rows, format=written) as into, progress, contextlib.closing(blocks),
+        overlapping(start, getattr(backend, "threads", 1), blocks, into) as (ahead, writer),
+    ):  # fmt: skip
+        run = _KeyedRun(pipeline, key, backend, writer, log, start.tally)
+        for block in ahead:
+            run.take(block)
+            writer.flush()
+        run.end()
+
+
+class _KeyedRun:
+    """A log that is being run."""
+
+    def __init__(
+        self, pipeline: Program, key: Port, backend: Any, writer: RowWriter | WriterBehind, log: str, tally: Tally
+    ) -> None:
+        self.ports, self.key, self.backend, self.writer = pipeline.ports, key, backend, writer
+        self.log, self.tally = log, tally
+        self.numbered = ROW in writer.domains and ROW not in pipeline.ports.shown
+        self.columns: KeyedColumns | None = backend if hasattr(backend, "feed") else None
+        self.plain = all(map(has_array, self.ports.shown.values()))
+        self.keys = Keys(key.domain, machine=self.columns is not None)
+
+    def take(self, block: LogBlock) -> None:
+        """Run the rows of a block."""
+        columns = block.columns() if self.columns is not None else None
+        if columns is not None:
+            self._by_columns(dict(columns))
+        elif self.columns is not None:
+            for steps in batches(((self.tally.rows, step) for step in block.steps()), BATCH):
+                self._as_columns(steps)
+        else:
+            self._by_steps(block.steps())
+
+    def end(self) -> None:
+        """Run the end of all keys' streams."""
+        if self.columns is not None:
+            import numpy as np
+
+            made = self.columns.finish()
+            self._write(made, np.arange(len(self.keys)), None, None)
+            return
+        for key, value in enumerate(self.keys.values(range(len(self.keys)))):
+            try:
+                outputs = self.backend.end(key)
+            except WorkbenchError as error:
+                raise self._told(key, None, error) from error
+            self._write_step(value, None, outputs)
+
+    # --- row by row -----------------------------------------------------------------------------------------
+
+    def _by_steps(self, steps: Iterator[Mapping[str, Value]]) -> None:
+        for step in steps:
+            row = self.tally.rows
+            if (value := self._key_of(step, row)) is None:
+                continue
+            key = self.keys.number(value)
+            try:
+                outputs = self.backend.step(key, self._events(step))
+            except WorkbenchError as error:
+                raise self._told(key, row, error) from error
+            self._write_step(value, row, outputs)
+
+    def _key_of(self, step: Mapping[str, Value], row: int) -> Value | None:
+        """The key of a row; None for one in which nothing is.
+
+        Raises
+        ------
+        InputError: there is something else in it.
+        """
+        if self.key.name not in step and step:
+            raise self._keyless(row)
+        return step.get(self.key.name)
+
+    def _keyless(self, row: int) -> InputError:
+        what = f"row {row} has no '{self.key.name}', so that it belongs to no key"
+        return InputError(what, where=self.log, hint="give it one, or leave the row out")
+
+    def _events(self, step: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Those of the pipeline."""
+        if self.key.name in self.ports.domains:
+            return step
+        return {name: event for name, event in step.items() if name != self.key.name}
+
+    def _write_step(self, key: Value, row: int | None, outputs: Mapping[str, list[Value]]) -> None:
+        """The outputs of a step."""
+        count = max(map(len, outputs.values()), default=0)
+        if count:
+            numbers = {} if row is None or not self.numbered else {ROW: [row] * count}
+            self.tally.made += sum(map(len, outputs.values()))
+            self.writer.write({self.key.name: [key] * count, **numbers, **outputs})
+
+    def _told(self, key: int, row: int | None, error: WorkbenchError) -> WorkbenchError:
+        """The error of a row, or of the end of the log, with what tells where it is."""
+        place = f"the end of {self.log}" if row is None else f"row {row} of {self.log}"
+        what = f"{self.key.name} {self.keys.values([key])[0]!r}, {place}: {error.what}"
+        return error.retold(what, where=error.where)
+
+    # --- in columns -----------------------------------------------------------------------------------------
+
+    def _as_columns(self, steps: Sequence[tuple[int, Mapping[str, Value]]]) -> None:
+        """Rows with their numbers, made columns."""
+        import numpy as np
+
+        from workbench.executors.compiled.execute.columns import column
+
+        problem: InputError | None = None
+        kept, rows = [], []
+        for row, step in steps:
+            try:
+                if self._key_of(step, row) is not None:
+                    kept.append(step)
+                    rows.append(row)
+            except InputError as error:
+                problem = error
+                break
+        assert self.columns is not None
+        codes = np.array([self.keys.number(step[self.key.name]) for step in kept], np.int64)
+        columns = {}
+        for name, domain in self.ports.domains.items():
+            there = [name in step for step in kept]
+            given = [step.get(name) for step in kept]
+            columns[name] = column(name, domain, given, None if all(there) else there, self.columns.one.texts)
+        self._run(codes, columns, np.array(rows, np.int64), None)
+        if problem is not None:
+            raise problem
+
+    def _by_columns(self, given: dict[str, Any]) -> None:
+        import numpy as np
+
+        from workbench.executors.compiled.execute.columns import column
+
+        assert self.columns is not None
+        keys = given[self.key.name] if self.key.name in self.ports.domains else given.pop(self.key.name)
+        first, problem = self.tally.rows + 1, None
+        rows = np.arange(first, first + keys.rows)
+        self.tally.take(given)
+        if keys.present is not None:
+            there = np.zeros(keys.rows, np.bool_)
+            for each in given.values():
+                there |= True if each.present is None else each.present
+            keyless = np.flatnonzero(there & ~keys.present)
+            problem = int(keyless[0]) if len(keyless) else None
+            places = np.flatnonzero(keys.present[:problem])
+            given = {name: each.part(places) for name, each in given.items()}
+            keys, rows = keys.part(places), rows[places]
+        texts, domains = self.columns.one.texts, self.ports.domains
+        columns = {n: column(n, domains[n], each.fields, each.present, texts) for n, each in given.items()}
+        self._run(self.keys.numbers(keys.events), columns, rows, keys.events)
+        if problem is not None:
+            raise self._keyless(first + problem)
+
+    def _run(self, codes: Any, columns: Mapping[str, Any], rows: Any, keys: Any) -> None:
+        """Run rows: their keys' numbers, their events, their own numbers, and the column of keys, if there is one."""
+        assert self.columns is not None
+        self._write(self.columns.feed(codes, columns, len(self.keys)), codes, rows, keys)
+
+    def _write(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
+        """What has come out of rows, and the error of the one that could not be made."""
+        if self.plain and all(hasattr(each, "fields") for each in made.outputs.values()):
+            self._write_table(made, codes, rows, keys)
+        else:
+            self._write_rows(made, codes, rows)
+        if made.wrong is not None:
+            at, error = made.wrong
+            raise self._told(int(codes[at]), None if rows is None else int(rows[at]), error) from error
+
+    def _write_table(self, made: KeyedOutputs, codes: Any, rows: Any, keys: Any) -> None:
+        import pyarrow as pa
+
+        from workbench.events.arrays import shown_column, shown_columns, taken
+
+        steps, shown = shown_columns(made.outputs, self.ports.shown)
+        if not len(steps):
+            return
+        self.tally.made += sum(len(column) - column.null_count for column in shown)
+        first = self.keys.shown(codes[steps]) if keys is None else taken(self.keys.column(keys), steps)
+        columns = {self.key.name: first}
+        if self.numbered:
+            columns[ROW] = pa.nulls(len(steps), pa.int64()) if rows is None else shown_column(INT, rows[steps])
+        self.writer.table(pa.table({**columns, **dict(zip(self.ports.shown, shown, strict=True))}))
+
+    def _write_rows(self, made: KeyedOutputs, codes: Any, rows: Any) -> None:
+        """The same where outputs are more than numbers: step by step."""
+        found: dict[int, dict[str, list[Value]]] = {}
+        for name, output in made.outputs.items():
+            for step, value in zip(output.steps.tolist(), output.events(), strict=True):
+                found.setdefault(step, {}).setdefault(name, []).append(value)
+        steps = sorted(found)
+        for step, key in zip(steps, self.keys.values(codes[steps]), strict=True):
+            self._write_step(key, None if rows is None else int(rows[step]), found[step])

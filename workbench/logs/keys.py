@@ -1,0 +1,150 @@
+"""The keys of a log: numbered in the order in which they first come.
+
+The rule of this module: a key is a value of a domain, and two rows have one key where these values are equal, whether
+they come as Python values or as columns. Few keys are numbered by Python, many by machine code, if there is any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.core.domain import Domain, Reals, Texts, Value
+from workbench.events.columns import has_array, to_column
+from workbench.events.values import Words
+
+PATIENCE = 20_000
+"""Rows whose keys are numbered by Python before machine code is asked to."""
+
+
+class Keys:
+    """The keys that have come.
+
+    Parameters
+    ----------
+    domain: what they are values of.
+    machine: whether machine code may number them.
+    """
+
+    def __init__(self, domain: Domain, *, machine: bool) -> None:
+        self.domain = domain
+        self._numbers: dict[Value, int] = {}
+        self._values: list[Value] = []
+        self._table: Any = None
+        self._rows = 0
+        self._machine = machine and (
+            isinstance(domain, Words) or (has_array(domain) and not isinstance(domain, Reals | Texts))
+        )
+
+    def __len__(self) -> int:
+        return len(self._values) if self._table is None else int(self._table.count)
+
+    def number(self, value: Value) -> int:
+        """The number of a key."""
+        if self._table is not None:
+            return int(self._table.codes(self._given(self._column([value])))[0])
+        if value not in self._numbers:
+            self._numbers[value] = len(self._values)
+            self._values.append(value)
+        return self._numbers[value]
+
+    def numbers(self, column: Any) -> Any:
+        """The numbers of keys, as an array.
+
+        Parameters
+        ----------
+        column: an Arrow array of texts, a `TextColumn`, or an array of numbers, as `EventArray` has them.
+        """
+        import numpy as np
+
+        if isinstance(self.domain, Texts) and not isinstance(self.domain, Words):
+            places, numbers = np.unique(column.numbers, return_index=True)
+            known: Any = np.zeros(len(column.texts) + 1, np.int64)
+            for place in places[np.argsort(numbers)].tolist():
+                known[place] = self.number(column.texts[place])
+            return known[column.numbers]
+        self._rows += len(column)
+        if self._machine and self._table is None and self._rows > PATIENCE:
+            self._table = self._made()
+        if self._table is not None:
+            return self._table.codes(self._given(column))
+        return np.array([self.number(value) for value in self._listed(column)], np.int64)
+
+    def values(self, numbers: Sequence[int]) -> list[Value]:
+        """The keys of these numbers."""
+        if self._table is None:
+            return [self._values[number] for number in numbers]
+        import numpy as np
+
+        from workbench.events.arrays import taken
+
+        keys, places = self._kept(), np.array(numbers, np.int64)
+        return self._listed(taken(keys, places) if isinstance(self.domain, Words) else keys[places])
+
+    def shown(self, numbers: Any) -> Any:
+        """The keys of these numbers, as an Arrow array."""
+        from workbench.events.arrays import taken
+
+        if self._table is None:
+            return to_column(self.domain, [self._values[number] for number in numbers.tolist()], "the key")
+        return taken(self.column(self._kept()), numbers)
+
+    def column(self, column: Any) -> Any:
+        """The keys in a column, as an Arrow array to be written."""
+        from workbench.events.arrays import shown_column
+
+        return column if isinstance(self.domain, Words) else shown_column(self.domain, column)
+
+    # --- by machine code ------------------------------------------------------------------------------------
+
+    def _made(self) -> Any:
+        from workbench.executors.compiled.keyed.hashing import TextTable, WordTable
+
+        table = (TextTable if isinstance(self.domain, Words) else WordTable)()
+        table.codes(self._given(self._column(self._values)))
+        self._numbers, self._values = {}, []
+        return table
+
+    def _given(self, column: Any) -> Any:
+        """A column as a table takes it."""
+        import numpy as np
+
+        if not isinstance(self.domain, Words):
+            return np.ascontiguousarray(column, np.int64)
+        _, offsets, letters = column.buffers()
+        starts = np.frombuffer(offsets or bytes(4), np.int32)[column.offset : column.offset + len(column) + 1]
+        return starts, np.frombuffer(letters or b"", np.uint8)
+
+    def _kept(self) -> Any:
+        """The column of all keys."""
+        import pyarrow as pa
+
+        from workbench.executors.compiled.execute.columns import dtype
+
+        keys = self._table.keys()
+        if not isinstance(self.domain, Words):
+            return keys.astype(dtype(self.domain))
+        starts, letters = keys
+        texts = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(letters))
+        return texts.cast(pa.string())
+
+    # --- as Python has them ---------------------------------------------------------------------------------
+
+    def _column(self, values: Sequence[Value]) -> Any:
+        """A column of keys."""
+        import pyarrow as pa
+
+        if isinstance(self.domain, Words):
+            return pa.array(values, pa.string())
+        from workbench.executors.compiled.execute.columns import column
+
+        return column("key", self.domain, list(values)).fields[0]
+
+    def _listed(self, column: Any) -> list[Value]:
+        """The keys in a column."""
+        if isinstance(self.domain, Words):
+            found: list[Value] = column.to_pylist()
+            return found
+        from workbench.executors.compiled.execute.columns import OutputColumn
+
+        return OutputColumn(self.domain, (column,)).events()

@@ -1,0 +1,126 @@
+"""Pictures of rules, by graphviz.
+
+A rule is a cluster in which time flows from left to right: what is looked for on the left, the trigger right of it,
+what is emitted behind it. Arrows are windows, from the event at which one begins to what is looked for in it, back in
+time; dashed lines are parameters, from where they are bound to where they are used. Between clusters, events that one
+rule emits lead to the predicates of others that they may satisfy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from workbench.rules import tree as t
+from workbench.rules.rule_set import RuleSet
+
+INK, FAINT, FILL, COMPOSITE = "#1f2d3d", "#7a8794", "#f3f7fb", "#fff8e7"
+_HEAD = f"""    rankdir=RL; nodesep=0.3; ranksep=0.7; bgcolor=white;
+    fontname="Helvetica"; fontsize=11; fontcolor="{FAINT}"; labeljust=l;
+    node [fontname="Helvetica", fontsize=12, fontcolor="{INK}", color="{INK}", shape=plain];
+    edge [fontname="Helvetica", fontsize=9, fontcolor="{FAINT}", color="{INK}", arrowsize=0.6];"""
+
+
+def draw_rules(rules: RuleSet) -> str:
+    """The rules as DOT text."""
+    lines = [line for number, rule in enumerate(rules.rules) for line in _rule(number, rule)]
+    lines += _hierarchy(rules)
+    return f'digraph "{rules.name}" {{\n{_HEAD}\n' + "\n".join(lines) + "\n}\n"
+
+
+def _rule(number: int, rule: t.Rule) -> Iterator[str]:
+    yield f'    subgraph cluster_{number} {{ label="{_quoted(rule.name)}"; color="{FAINT}"; style=rounded;'
+    for position, part in enumerate(rule.parts):
+        yield f"        {_id(number, position)} [label=<{_label(part)}>];"
+    yield f"        {_id(number, -1)} [label=<{_emission(rule)}>];"
+    yield "    }"
+    yield f'    {_id(number, -1)} -> {_id(number, 0)} [dir=back, style=bold, label="{_quoted(_filters(rule))}"];'
+    yield from _windows(number, rule)
+    yield from _parameters(number, rule)
+
+
+def _windows(number: int, rule: t.Rule) -> Iterator[str]:
+    """Where each predicate looks, seen from the events that bound its window."""
+    named: dict[str, int] = {}
+    for position, part in enumerate(rule.parts):
+        window, here = part.window, _id(number, position)
+        if isinstance(window, t.BetweenWindow):
+            yield f'    {_id(number, named[window.one])} -> {here} [label="between", dir=none, style=bold];'
+            yield f"    {_id(number, named[window.two])} -> {here} [dir=none, style=bold];"
+        elif isinstance(window, t.AfterWindow):
+            yield f'    {here} -> {_id(number, named[window.of])} [dir=back, label="within {window.most} after"];'
+        elif isinstance(window, t.WithinWindow):
+            least = f"{window.least} .. " if window.least else ""
+            yield f'    {_id(number, named[window.of])} -> {here} [label="{least}{window.most or "forever"}"];'
+        else:
+            yield from () if position == 0 else [f"    {_id(number, 0)} -> {here} [style=dotted, dir=none];"]
+        if isinstance(part, t.Predicate) and part.policy.binds:
+            named[part.name] = position
+
+
+def _parameters(number: int, rule: t.Rule) -> Iterator[str]:
+    """From where a parameter is bound to each predicate that uses it."""
+    bound: dict[str, int] = {}
+    for position, part in enumerate(rule.parts):
+        used = {e.name for c in part.constraints for e in t.within(c) if isinstance(e, t.BoundParameter)}
+        for name in sorted(used & bound.keys()):
+            if bound[name] != position:
+                ends = f"{_id(number, bound[name])} -> {_id(number, position)}"
+                yield f'    {ends} [style=dashed, dir=none, constraint=false, label="${name}", color="{FAINT}"];'
+        if isinstance(part, t.Aggregate):
+            bound[part.parameter] = position
+        else:
+            bound |= {each.name: position for each in part.assignments}
+
+
+def _hierarchy(rules: RuleSet) -> Iterator[str]:
+    """From what a rule emits to the predicates of all rules that are about such events."""
+    for number, rule in enumerate(rules.rules):
+        for other, looking in enumerate(rules.rules):
+            for position, part in enumerate(looking.parts):
+                if part.type == rule.emits:
+                    ends = f"{_id(other, position)} -> {_id(number, -1)}"
+                    yield f'    {ends} [dir=back, color="{FAINT}", constraint={str(other > number).lower()}];'
+
+
+def _label(part: t.Predicate | t.Aggregate) -> str:
+    if isinstance(part, t.Aggregate):
+        head, lines = f"{part.function} {part.type}{'.' + part.attribute if part.attribute else ''}", []
+        lines.append(f"${part.parameter}")
+        alias = ""
+    else:
+        head, alias = f"{part.policy.value} {part.type}".strip(), part.alias or ""
+        lines = [str(each) for each in part.assignments]
+    lines += [str(each) for each in (*part.constraints, *(part.ordering if isinstance(part, t.Predicate) else ()))]
+    return _table(head + (f" as {alias}" if alias else ""), lines, FILL)
+
+
+def _emission(rule: t.Rule) -> str:
+    return _table(rule.emits, [str(each) for each in rule.evaluations], COMPOSITE)
+
+
+def _filters(rule: t.Rule) -> str:
+    """What stands between a match and what comes of it."""
+    found = [str(each) for each in rule.where_clause]
+    found += [f"limit {rule.limit}"] if rule.limit is not None else []
+    found += [f"at most once in {rule.pause}" + "".join(f" per {each}" for each in rule.per[:1])] if rule.pause else []
+    found += [f"consuming {', '.join(rule.consuming)}"] if rule.consuming else []
+    return "\\n".join(found)
+
+
+def _table(head: str, lines: list[str], fill: str) -> str:
+    rows = "".join(
+        f'<tr><td align="left"><font point-size="10" color="{FAINT}">{escape(line)}</font></td></tr>' for line in lines
+    )
+    return (
+        f'<table border="1" cellborder="0" cellspacing="0" cellpadding="3" bgcolor="{fill}" style="rounded">'
+        f"<tr><td><b>{escape(head)}</b></td></tr>{rows}</table>"
+    )
+
+
+def _id(number: int, position: int) -> str:
+    return f"r{number}_{'emit' if position < 0 else position}"
+
+
+def _quoted(text: str) -> str:
+    return text.replace('"', '\\"')
