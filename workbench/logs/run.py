@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
 
 from workbench.core.domain import Integer, Value
-from workbench.core.program import Program
+from workbench.core.program import Ported, Program
 from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.events.columns import has_array
 from workbench.events.inputs import LogPath, named_files
@@ -202,11 +202,11 @@ class LogRun:
         return made
 
 
-def blocks_of(path: LogPath | Sequence[LogPath], run: LogRun) -> Iterator[LogBlock]:
+def blocks_of(path: LogPath | Sequence[LogPath], run: LogRun, program: Ported | None = None) -> Iterator[LogBlock]:
     """The rows of a file or of several, the first of which is there."""
     from workbench.events.read import read_blocks
 
-    read = read_blocks(path, run.program, run.reading, tally=run.start.tally)
+    read = read_blocks(path, program or run.program, run.reading, tally=run.start.tally)
     run.closing.callback(read.close)
     return _started(read)
 
