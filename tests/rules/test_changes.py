@@ -172,7 +172,8 @@ def test_a_state_is_for_the_same_rules_and_engine_and_whole(engine):
     running = rule_engine(rules(TYPES + COUNTS), engine)
     fed(running, A(0, 1))
     state = running.snapshot()
-    other = rule_engine(rules(TYPES + COUNTS), *(name for name in ENGINES if name != engine))
+    (another,) = set(ENGINES) - {engine}
+    other = rule_engine(rules(TYPES + COUNTS), another)
     for target, data in {
         other: state,
         rule_engine(rules(TYPES + LAST.format(3)), engine): state,
