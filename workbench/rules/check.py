@@ -193,7 +193,8 @@ class _RuleChecker:
     def _type(self, part: t.Predicate | t.Aggregate) -> t.Declaration:
         if part.type not in self.declared:
             hint = did_you_mean(part.type, self.declared, "declared are: ")
-            hint = hint or f"declare {part.type}(...), or take the types of a log: --infer"
+            if not hint.startswith("did"):
+                hint = f"declare {part.type}(...), or take the types of a log: --infer" + (f"; {hint}" if hint else "")
             raise LanguageError(f"no type '{part.type}' is declared", where=part.where, hint=hint)
         return self.declared[part.type]
 
