@@ -48,6 +48,18 @@ def engines() -> list[Sequence[str]]:
     return [("`--engine`", "what", "decides"), *((f"`{row.name}`", row.what, row.decides) for row in rows)]
 
 
+def formats() -> list[Sequence[str]]:
+    """What logs are read from and written to."""
+    from workbench.events.table import format_rows
+
+    head = ("`--format`", "files", "what", "pipes", "needs")
+    rows = format_rows().values()
+    return [
+        head,
+        *((f"`{r.name}`", _code(r.endings), r.what, "yes" if r.piped else "no", _code(r.needs)) for r in rows),
+    ]
+
+
 def processors() -> list[Sequence[str]]:
     """The processors that the language names, and how each is called."""
     from workbench.language.arguments import signature
@@ -66,6 +78,7 @@ TABLES: dict[str, Callable[[], list[Sequence[str]]]] = {
     "backends": backends,
     "contenders": contenders,
     "engines": engines,
+    "formats": formats,
     "processors": processors,
 }
 

@@ -9,15 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
+MOST_NAMES = 40
+"""The most names that a hint lists."""
+MOST_SHOWN = 240
+"""The most characters of a line that are shown under a message."""
+
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "there are: ") -> str:
-    """A hint for a name that nobody knows: the closest known one, or all of them after `otherwise`."""
+    """A hint for a name that nobody knows: the closest known one, or the first of them after `otherwise`."""
     from difflib import get_close_matches
 
     names = list(dict.fromkeys(known))
     if close := get_close_matches(str(name), names, n=1):
         return f"did you mean '{close[0]}'?"
-    return otherwise + ", ".join(names) if names else ""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return otherwise + ", ".join(names[:MOST_NAMES]) + more if names else ""
 
 
 def refuse_unknown(what: str, given: object, known: Iterable[str]) -> None:
@@ -48,8 +54,12 @@ class Location(NamedTuple):
         """The line and the carets under it; nothing where the line is not known."""
         if not self.text:
             return []
-        carets = "^" * max(1, min(self.length, len(self.text) - self.column + 1))
-        return [f"    {self.text}", "    " + " " * (self.column - 1) + carets]
+        start = max(0, min(self.column - MOST_SHOWN // 2, len(self.text) - MOST_SHOWN))
+        text = self.text[start : start + MOST_SHOWN]
+        before, behind = "..." if start else "", "..." if start + MOST_SHOWN < len(self.text) else ""
+        column = self.column - start + len(before)
+        carets = "^" * max(1, min(self.length, len(text) + len(before) - column + 1))
+        return [f"    {before}{text}{behind}", "    " + " " * (column - 1) + carets]
 
 
 class WorkbenchError(Exception):

@@ -213,6 +213,33 @@ def test_types_may_share_the_name_of_an_attribute(run):
     assert "'v' of A: expected a whole number" in run([event("A", 1, v="y")], code=2)[1]
 
 
+def test_types_are_taken_from_the_log(run, tmp_path):
+    rules = """define Fire(area: string, measured: double)
+    from Smoke(area=$a) and last Temp(area=$a and value>45) within 5 from Smoke
+    where area=Smoke.area and measured=Temp.value"""
+    rows = [event("Temp", 1, area="a", value=50), event("Temp", 2, area="a", value=40.5), event("Smoke", 3, area="a")]
+    assert run(rows, "--infer", rules=rules)[0] == [event("Fire", 3, area="a", measured=50.0)]
+    assert "no type 'Smoke' is declared" in run(rows, code=2)[1]
+    assert "--infer" in run(rows, code=2)[1]
+    (tmp_path / "s.csv").write_text("time,area\n3,a\n")
+    (tmp_path / "t.csv").write_text("time,area,value\n1,a,50.5\n")
+    given = ("--input", f"Smoke={tmp_path / 's.csv'}", "--input", f"Temp={tmp_path / 't.csv'}")
+    run([], *given, "--infer", "--output", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "type,time,area,measured\nFire,3,a,50.5\n"
+    assert "there is no column 'type'" in run([], "--input", tmp_path / "s.csv", "--infer", code=2)[1]
+
+
+def test_the_columns_of_a_log(run, workbench, tmp_path):
+    run([event("A", 1, x="seven")], code=2)
+    done = workbench("run", tmp_path / "r.tesla", "--input", tmp_path / "in.jsonl", "--columns")
+    assert done.code == 0
+    assert [line.split()[:2] for line in done.out.splitlines()[2:5]] == [
+        ["type", "texts"], ["time", "whole"], ["x", "texts"],
+    ]  # fmt: skip
+    assert "no column" not in done.out, "types need not have what others have"
+    assert "expected a whole number" in done.out
+
+
 def test_drawn(workbench):
     done = workbench("draw", ROOT / "models/tesla/silence.tesla")
     assert done.code == 0

@@ -329,7 +329,7 @@ def test_columns_of_other_programs(tmp_path):
         (([1, 7],), Integer(4), "an integer 0..3, not 7"),
         (([1.0, 2.0],), INT, "a whole number, not 1.0"),
         ((["1", "x"],), INT, "a whole number, not '1'"),
-        (([1, 2], pa.timestamp("us")), INT, "a whole number, not datetime"),
+        (([1, 2], pa.timestamp("us")), INT, "a whole number, not 1970-01-01 00:00:00"),
         (([True, None],), INT, "a whole number, not True"),
         ((["[1]", "[1, 2]"],), Tuple((INT, INT)), "an array .*, not '\\[1\\]'"),
         (([{"price": 1}, None],), TRADE, "an object .*, not {'price': 1}"),

@@ -146,7 +146,7 @@ def test_machine_code_over_the_rows_of_many_keys(name, gaps, threads):
     there = {n: (random.random(size) < 0.8) | (np.arange(size) < 1000) | (not gaps) for n in events}
     steps = [{n: v[i] for n, v in events.items() if there[n][i]} for i in range(size)]
     expected = Alone(pipeline, list(zip(codes.tolist(), steps, strict=True)))
-    run, found = CompiledKeys(Compiled(pipeline), threads=threads, patience=-1), []
+    run, found = CompiledKeys(Compiled(pipeline), threads=threads, patience=-1, costly=0), []
     for first in range(0, size, 700):
         part = slice(first, first + 700)
         given = {
@@ -307,3 +307,38 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     assert process.returncode not in (0, None)
     assert b"Traceback" not in errors
     assert re.fullmatch(r"(in.csv|p.pipe)( (in.csv|p.pipe))*", " ".join(sorted(p.name for p in tmp_path.iterdir())))
+
+
+@pytest.mark.parametrize("options", [{"key": "user"}, {}], ids=str)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_threads_read_ahead_and_write_behind(options, form, tmp_path, monkeypatch):
+    """The same file, and the same error, which leaves none."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import csv, parquet
+
+    monkeypatch.setattr(batches, "LARGE", 50)
+    monkeypatch.setattr(text_lines, "SIZE", 300)
+    monkeypatch.setattr(text_lines, "FEW", 0)
+    write = parquet.write_table if form == "parquet" else csv.write_csv
+    xs = list(range(500))
+    for last in (1, 2**63 - 1):
+        write(pa.table({"x": [*xs, last], "user": [x % 3 for x in [*xs, 0]]}), tmp_path / f"in.{form}")
+        found = []
+        for threads in (1, 2):
+            target = tmp_path / f"out{threads}.{form}"
+            target.unlink(missing_ok=True)
+            try:
+                wb.run(
+                    SOURCE.get("sums"),
+                    tmp_path / f"in.{form}",
+                    output=target,
+                    backend="numba",
+                    threads=threads,
+                    **options,
+                )
+                found.append(target.read_bytes())
+            except WorkbenchError as error:
+                assert not target.exists()
+                found.append(error.message)
+        assert found[0] == found[1]
+        assert isinstance(found[0], str) == (last > 1)

@@ -170,12 +170,50 @@ def test_queues_have_the_room_that_they_need() -> None:
     assert wb.run(endless, {"x": list(range(20))}, backend="numba") == {"out": [3 * i for i in range(10)]}
 
 
-def test_a_run_for_each_key(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("user,x\na,1\nb,5\na,2\n")
-    wb.run(wb.parse(TOTAL).get(), tmp_path / "x.csv", output=tmp_path / "y.csv", backend="numba", key="user")
-    assert (tmp_path / "y.csv").read_text() == "user,out\na,1\nb,5\na,3\n"
-    with pytest.raises(InputError, match="from a file"):
-        wb.run(wb.parse(TOTAL).get(), [], backend="numba", key="user")
+@pytest.mark.parametrize("backend", ["auto", "reference", "numba"])
+@pytest.mark.parametrize("keys", [["a", "b", "a"], [7, 8, 7], [True, False, True]], ids=str)
+def test_a_run_for_each_key(keys: list[Any], backend: Any, tmp_path: Path) -> None:
+    """Rows of what came out with their keys, in the form of the data."""
+    np, pa = pytest.importorskip("numpy"), pytest.importorskip("pyarrow")
+    total, two = (
+        wb.parse(TOTAL).get(),
+        wb.parse("pipeline two(x: int) -> a: int, b: int { return x, trim(x, 1) }").get(),
+    )
+    lists = {"key": keys, "x": [1, 5, 2]}
+    made = [{"key": key, "out": out} for key, out in zip(keys, [1, 5, 3], strict=True)]
+    rows = [{"key": key, "x": x} for key, x in zip(keys, [1, 5, 2], strict=True)]
+
+    def run(data: Any, program: wb.Program = total, **options: Any) -> Any:
+        return wb.run(program, data, key="key", backend=backend, **options)
+
+    assert run(lists) == {"key": keys, "out": [1, 5, 3]}
+    assert run(lists, two) == {"key": keys, "a": [1, 5, 2], "b": [None, None, 2]}
+    assert run(lists, with_row=True) == {"key": keys, "row": [1, 2, 3], "out": [1, 5, 3]}
+    arrays = {name: np.array(values) for name, values in lists.items()}
+    assert {name: array.tolist() for name, array in run(arrays).items()} == {"key": keys, "out": [1, 5, 3]}
+    assert run(arrays, two)["b"].tolist() == [None, None, 2]  # as masked arrays show what is masked
+    assert run(rows) == made
+    assert list(run(iter(rows))) == made
+    assert run(pa.table(lists)).to_pylist() == run(pa.table(lists).to_pandas()).to_dict("records") == made
+    (tmp_path / "x.csv").write_text("key,x\n" + "".join(f"{str(r['key']).lower()},{r['x']}\n" for r in rows))
+    assert [row["out"] for row in run(tmp_path / "x.csv")] == [1, 5, 3]
+    wb.run(total, tmp_path / "x.csv", output=tmp_path / "y.csv", backend=backend, key="key")
+    assert (tmp_path / "y.csv").read_text().splitlines()[0] == "key,out"
+    with pytest.raises(InputError, match="no column 'who'"):
+        wb.run(total, lists, key="who", backend=backend)
+    with pytest.raises(InputError, match="row 2 has no 'key'"):
+        run([rows[0], {"x": 3}])
+
+
+@pytest.mark.parametrize("backend", ["auto", "numba", "reference"])
+def test_texts(backend: Any) -> None:
+    np, pa = pytest.importorskip("numpy"), pytest.importorskip("pyarrow")
+    program = wb.parse('pipeline some(x: str) -> str { return filter(x, x != "b") }').get()
+    for array in (np.array(["a", "b", "c"]), np.array(["a", "b", "c"], np.object_)):
+        found = wb.run(program, {"x": array}, backend=backend)["out"]
+        assert (found.dtype, found.tolist()) == (np.object_, ["a", "c"])
+    assert wb.run(program, {"x": ["a", None, "c"]}, backend=backend) == {"out": ["a", "c"]}
+    assert wb.run(program, pa.table({"x": ["a", "b", "c"]}), backend=backend)["out"].to_pylist() == ["a", "c"]
 
 
 def test_options_are_those_of_the_command() -> None:
@@ -269,6 +307,7 @@ def test_all_kinds_of_data_give_the_same(rows: list[dict[str, Any]]) -> None:
 
 
 def test_python_has_the_options_of_the_command() -> None:
+    """Those of logs and of backends for pipelines; `wb.load` takes the others, or they are for a terminal."""
     parser = argparse.ArgumentParser(add_help=False)
     command.options(parser)
     own = {"file", "param", "input", "output", "N"}  # arguments of their own, or of `wb.load`

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.core.pipeline import Pipeline
     from workbench.language import Loaded, Source
     from workbench.rules.rule_set import RuleSet
+    from workbench.rules.tree import Declaration
     from workbench.verify.answer.check import Settings
 
 KINDS = ("modular", "saturating", "checked")
@@ -153,8 +154,10 @@ def is_rules(reference: str) -> bool:
     return reference.endswith(".tesla")
 
 
-def program(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -> Pipeline | RuleSet:
-    """The pipeline or the rules that an argument names; see `load`."""
+def program(
+    reference: str, params: Sequence[str], faults: Sequence[str] = (), types: Mapping[str, Declaration] | None = None
+) -> Pipeline | RuleSet:
+    """The pipeline or the rules that an argument names; see `load`. `types` of events are known from elsewhere."""
     if not is_rules(reference):
         return load(reference, params, faults).pipeline
     from workbench.errors import InputError
@@ -162,7 +165,7 @@ def program(reference: str, params: Sequence[str], faults: Sequence[str] = ()) -
 
     if params or faults:
         raise InputError("rules have no parameters and no faults", hint="leave --param and --fault out")
-    found = load_rules(reference)
+    found = load_rules(reference, types)
     for warning in found.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return found

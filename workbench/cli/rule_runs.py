@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from workbench.core.program import Ports
     from workbench.executors.table import Start
     from workbench.rules.rule_set import RuleSet
+    from workbench.rules.tree import Declaration
 
 
 def rule_options(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +21,9 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--time-unit", metavar="UNIT", help="what the numbers in it count: us, ms, s, min, h or d")
     group.add_argument("--late", metavar="DURATION", help="wait so long for events that come late: 10s")
     group.add_argument("--late-output", metavar="FILE", help="keep events that come later still (default: an error)")
+    group.add_argument(
+        "--infer", action="store_true", help="take types that are not declared from the log's first rows"
+    )
     group.add_argument("--until", metavar="TIME", help="move the clock to this time in the end")
     group.add_argument(
         "--facts", action="append", default=[], metavar="TYPE=FILE", help="the rows of a type of facts (repeat)"
@@ -29,7 +35,28 @@ def rule_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--profile", action="store_true", help="what each rule has cost")
 
 
-OPTIONS = ("engine", "time", "time-unit", "late", "late-output", "until", "facts", "with-sources", "compat", "profile")
+OPTIONS = (
+    "engine", "time", "time-unit", "late", "late-output", "infer", "until", "facts", "with-sources", "compat",
+    "profile",
+)  # fmt: skip
+
+
+def types_of_log(args: argparse.Namespace) -> Mapping[str, Declaration] | None:
+    """The types that the log has, where they are asked for."""
+    if not args.infer:
+        return None
+    from workbench.events.reading import Reading
+    from workbench.logs.rules import types_of
+
+    return types_of(args.input, args.time or "time", Reading.of(args))
+
+
+def ports_of_log(rules: RuleSet, args: argparse.Namespace) -> Ports:
+    """What the columns of a log are for."""
+    from workbench.events.clock import Clock
+    from workbench.logs.rules import log_ports
+
+    return log_ports(rules, Clock(args.time or "time", args.time_unit, "0"))
 
 
 def refuse_rule_options(args: argparse.Namespace) -> None:

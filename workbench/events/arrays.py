@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
-from workbench.events.columns import arrow_type
+from workbench.core.fields import Record, Tuple
+from workbench.events.columns import arrays_of, arrow_type
 from workbench.events.text_column import TextColumn
-from workbench.events.values import Words
+from workbench.events.values import UnreadableError, Words, from_text
 
 
 class EventArray(NamedTuple):
@@ -57,14 +58,19 @@ def _part(events: Any, rows: Any) -> Any:
     return taken(events, rows) if isinstance(events, pa.Array) and not isinstance(rows, slice) else events[rows]
 
 
-def given_array(domain: Domain, column: Any) -> EventArray | None:
+def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventArray | None:
     """An Arrow column as compiled code takes it; None where some cell may be no event of the domain, or is not plain.
 
     Parameters
     ----------
-    domain: one that `has_array`, or `Words`.
+    domain: one that `has_array`, a tuple of such, or `Words`.
     column: of any type.
+    stored: whether its floats are as they were stored. Else they were read from texts, of which we do not take all that
+        Arrow takes for infinite or no number.
     """
+    if isinstance(domain, Tuple):
+        read = _given_structs if pa.types.is_struct(column.type) else _given_json
+        return read(domain, column, stored)
     if isinstance(domain, Words):
         column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
         if not _tells_apart(column.type):
@@ -92,7 +98,7 @@ def given_array(domain: Domain, column: Any) -> EventArray | None:
     if isinstance(domain, Enum):
         array = np.array([domain.labels.index(label) for label in labels] or [0], np.int64)[array]
     if isinstance(domain, Reals):
-        return EventArray(array, present) if np.isfinite(array).all() else None
+        return EventArray(array, present) if stored or np.isfinite(array).all() else None
     if isinstance(domain, Integer | Range) and column.null_count < len(column):
         least, most = pc.min_max(column).values()
         if not (domain.lo <= least.as_py() and most.as_py() <= domain.hi):
@@ -164,6 +170,39 @@ def _spread(array: Any, places: Any, count: int) -> Any:
     made = np.zeros(count, array.dtype)
     made[places] = array
     return made
+
+
+def _given_structs(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
+    """The fields of a column of structs; None where they are others than those of the domain, or some are missing."""
+    names = [column.type.field(i).name for i in range(column.type.num_fields)]
+    if not isinstance(domain, Record) or sorted(names) != sorted(domain.labels):
+        return None
+    present = None if column.null_count == 0 else _bits(column.is_valid(), 1)
+    inside = dict(zip(names, column.flatten(), strict=True))  # which are null where the struct is
+    parts = []
+    for label, field in zip(domain.labels, domain.fields, strict=True):
+        part = given_array(field, inside[label], stored=stored)
+        if part is None or (part.present is not None and (present is None or not part.present[present].all())):
+            return None
+        parts.append(part.events)
+    return EventArray(tuple(parts), present)
+
+
+def _given_json(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
+    """The fields of tuples that are JSON text in cells; each text is read once."""
+    del stored
+    if not _is_text(column.type):
+        return None
+    column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    numbers = given_array(INT, column.indices)
+    try:
+        known = [from_text(text, domain) for text in column.dictionary.to_pylist()]
+    except (UnreadableError, AttributeError):
+        return None
+    arrays = arrays_of(domain, known or [domain.default])
+    if arrays is None or numbers is None:
+        return None
+    return EventArray(tuple(array[numbers.events] for array in arrays), numbers.present)
 
 
 def _is_text(kind: Any) -> bool:

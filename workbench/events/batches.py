@@ -21,7 +21,7 @@ from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.columns import arrow_type, as_json, to_column
+from workbench.events.columns import arrays_of, arrow_type, as_json, has_array, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import UnreadableError, Words, from_json, from_text, short
@@ -97,7 +97,7 @@ class BatchReader(RowReader):
             return None
         from workbench.events.arrays import given_array
 
-        return self.arrays(lambda i, domain: given_array(domain, columns[i]))
+        return self.arrays(lambda i, domain: given_array(domain, columns[i], stored=True))
 
     def _batches(self, lines: io.TextIOWrapper, shown: str) -> Iterator[tuple[int, dict[int, Any]]]:
         """The Arrow columns that are used, in successive rows, with the number of the first one."""
@@ -121,6 +121,7 @@ class BatchReader(RowReader):
         used, first = {i: self.columns.names[i] for i in self.columns.used}, 1
         with batches_of(self.called, shown):
             for batch in read(list(used.values())):
+                batch.validate(full=True)  # that buffers are what they say, and texts are UTF-8
                 for start in range(0, batch.num_rows, LARGE):
                     part = batch.slice(start, LARGE)
                     yield first, {i: part.column(name) for i, name in used.items()}
@@ -203,7 +204,12 @@ class BatchWriter(RowWriter):
             return
         import pyarrow as pa
 
-        self.table(pa.table([to_column(self.domains[name], values, f"output '{name}'")], schema=self._schema))
+        from workbench.events.arrays import shown_column
+
+        domain = self.domains[name]
+        arrays = arrays_of(domain, values) if has_array(domain) else None  # Arrow would import pandas for the same
+        column = to_column(domain, values, f"output '{name}'") if arrays is None else shown_column(domain, arrays[0])
+        self.table(pa.table([column], schema=self._schema))
 
     def row(self, events: Mapping[str, Value]) -> None:
         self._rows.append(events)

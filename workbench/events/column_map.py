@@ -85,7 +85,7 @@ def has_cells(domain: Domain) -> bool:
 def _array(
     columns: Columns, domain: Domain, given: Callable[[int, Domain], EventArray | None]
 ) -> EventArray | None:  # fmt: skip
-    parts = [given(i, field) if has_array(field) else None for i, field in leaves(columns, domain)]
+    parts = [given(i, field) if has_arrays(field) else None for i, field in leaves(columns, domain)]
     arrays = [part for part in parts if part is not None]
     if not arrays or len(arrays) < len(parts):
         return None

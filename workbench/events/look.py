@@ -5,7 +5,9 @@ The rule of this module: nothing is run, and what is missing is no error; what a
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,15 +78,33 @@ def look(path: LogPath | Sequence[LogPath], program: Ported, reading: Reading) -
     ------
     InputError: a file cannot be read, or a column that the user names is not there.
     """
-    ports = replace(program.ports, inputs=tuple(replace(port, optional=True) for port in program.ports.inputs))
-    lenient = replace(reading, strict=False, null="absent", bad_rows="skip")
     for file in log_files(path):
-        with opened_log(file, ports, lenient, Tally()) as (reader, lines, shown):
+        with _leniently(file, program, reading) as (reader, lines, shown):
             kinds, cells = reader.sample(lines, shown, ROWS)
-            yield _found(reader, shown, kinds, cells)
+            needed = [port.name for port in program.ports.inputs if not port.optional]
+            yield _found(reader, shown, kinds, cells, needed)
 
 
-def _found(reader: RowReader, shown: str, kinds: dict[str, str], cells: dict[str, list[Any]]) -> FoundFile:
+def samples(
+    path: LogPath | Sequence[LogPath], program: Ported, reading: Reading
+) -> Iterator[tuple[str, dict[str, list[Any]]]]:
+    """The name of each file of a log, and the cells of its columns in its first rows, as they stand there."""
+    for file in log_files(path):
+        with _leniently(file, program, reading) as (reader, lines, shown):
+            yield shown, reader.sample(lines, shown, ROWS)[1]
+
+
+def _leniently(
+    file: LogPath, program: Ported, reading: Reading
+) -> AbstractContextManager[tuple[RowReader, io.TextIOWrapper, str]]:
+    """A file of a log in which nothing is an error that can be passed over."""
+    ports = replace(program.ports, inputs=tuple(replace(port, optional=True) for port in program.ports.inputs))
+    return opened_log(file, ports, replace(reading, strict=False, null="absent", bad_rows="skip"), Tally())
+
+
+def _found(
+    reader: RowReader, shown: str, kinds: dict[str, str], cells: dict[str, list[Any]], needed: Sequence[str]
+) -> FoundFile:
     names = list(cells)
     columns = reader.matched(names)
     fed = _inputs(columns)
@@ -96,8 +116,8 @@ def _found(reader: RowReader, shown: str, kinds: dict[str, str], cells: dict[str
         told = tuple(f"{path}: {domain}" for path, domain in inputs)
         found.append(FoundColumn(name, kinds.get(name) or guessed(cells[name]), empty, told, wrong))
     missing = (
-        f"there is no column for input '{name}': {domain} ({did_you_mean(name, names)})"
-        for name, domain in reader.domains.items()
+        f"there is no column for input '{name}': {reader.domains[name]} ({did_you_mean(name, names)})"
+        for name in needed
         if name not in columns.inputs
     )
     return FoundFile(shown, max(map(len, cells.values()), default=0), tuple(found), tuple(missing))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from workbench.errors import InputError
-from workbench.events.batches import LARGE, BatchReader, BatchWriter
+from workbench.events import batches
+from workbench.events.batches import BatchReader, BatchWriter
 
 BUFFER = 1 << 20
 """Bytes of a column that are read at a time."""
@@ -31,7 +32,8 @@ class ParquetReader(BatchReader):
             if unpacked > LARGEST and unpacked > DENSEST * packed:
                 what = f"row group {number} has {unpacked} bytes, and the file {packed}"
                 raise InputError(f"this is refused: {what}", where=shown, hint="write it with smaller row groups")
-        return found.schema_arrow, lambda names: found.iter_batches(batch_size=LARGE, columns=names, use_threads=False)
+        size = batches.LARGE
+        return found.schema_arrow, lambda names: found.iter_batches(size, columns=names, use_threads=False)
 
 
 class ParquetWriter(BatchWriter):
@@ -40,6 +42,11 @@ class ParquetWriter(BatchWriter):
     called = "Parquet"
 
     def target(self, file: IO[bytes], schema: Any) -> Any:
+        import pyarrow as pa
         from pyarrow import parquet
 
-        return parquet.ParquetWriter(file, schema)
+        numbers = [each.name for each in schema if pa.types.is_int64(each.type)]  # smaller as differences, and sooner
+        return parquet.ParquetWriter(
+            file, schema, use_dictionary=[name for name in schema.names if name not in numbers],
+            column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED") or None,
+        )  # fmt: skip

@@ -6,7 +6,7 @@ here and goes on with what does not need the part that failed; what does need it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -43,7 +43,7 @@ class Findings:
         except WorkbenchError as error:
             self.add(error)
 
-    def each(self, items: Sequence[S], read: Callable[[S], T]) -> tuple[T, ...]:
+    def each(self, items: Iterable[S], read: Callable[[S], T]) -> tuple[T, ...]:
         """What each of the items means; of those with a mistake, which is kept, nothing."""
         found: list[T] = []
         for item in items:

@@ -30,7 +30,7 @@ def rows(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: boo
     idle: whether a step in which nothing came out has an empty row.
     """
     for piece in made:
-        if isinstance(piece, Mapping):
+        if not isinstance(piece, Iterator):
             for row in table_of(piece, shown).to_pylist():
                 yield {name: value for name, value in row.items() if value is not None}
             continue
@@ -43,7 +43,7 @@ def rows(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: boo
 def tables(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: bool = False) -> Iterator[Any]:
     """The same as Arrow tables; a null is no event."""
     for piece in made:
-        if isinstance(piece, Mapping):
+        if not isinstance(piece, Iterator):
             yield table_of(piece, shown)
             continue
         some = rows(iter([piece]), shown, idle=idle)
@@ -51,8 +51,10 @@ def tables(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: b
             yield table_of_rows(batch, shown)
 
 
-def table_of(made: Mapping[str, Any], shown: Mapping[str, Domain]) -> Any:
-    """An Arrow table of columns of compiled code."""
+def table_of(made: Any, shown: Mapping[str, Domain]) -> Any:
+    """An Arrow table of columns of compiled code, or one that is there already."""
+    if not isinstance(made, Mapping):
+        return made
     from workbench.events.arrays import shown_table
 
     return shown_table(made, shown)
@@ -100,6 +102,31 @@ def streams(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[s
     return found
 
 
+def listed(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[str, list[Value]]:
+    """Rows as lists of one length; None is no event."""
+    found: dict[str, list[Value]] = {name: [] for name in shown}
+    for row in rows(made, shown):
+        for name, values in found.items():
+            values.append(row.get(name))
+    return found
+
+
+def masked(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
+    """The same as arrays; where some row has no event they are masked."""
+    import numpy as np
+
+    def array(values: list[Value], domain: Domain) -> NDArray[Any]:
+        there = np.array([value is not None for value in values], np.bool_)
+        some = _array([value for value in values if value is not None], domain)
+        if there.all():
+            return some
+        found: Any = np.ma.MaskedArray(np.zeros(len(values), some.dtype), ~there)
+        found[there] = some
+        return found
+
+    return {name: array(values, shown[name]) for name, values in listed(made, shown).items()}
+
+
 def arrays(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[str, NDArray[Any]]:
     """The same as arrays: of bool, int64 or float64, of labels (`str_`), of any other values (`object`)."""
     import numpy as np
@@ -132,7 +159,7 @@ def _array(values: list[Value], domain: Domain) -> NDArray[Any]:
 
 
 def _named(array: NDArray[Any], domain: Domain) -> NDArray[Any]:
-    """Labels for their positions."""
+    """Labels for their positions; texts one by one."""
     import numpy as np
 
-    return np.array(domain.labels)[array] if isinstance(domain, Enum) else array
+    return np.array(domain.labels)[array] if isinstance(domain, Enum) else np.asarray(array)

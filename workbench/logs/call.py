@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
-from workbench.core.domain import Domain, Integer, Value
-from workbench.core.program import Program
+from workbench.core.domain import BOOL, INT, Domain, Integer, Value
+from workbench.core.program import Port, Ported, Ports, Program
 from workbench.display import Displayed
 from workbench.errors import InputError, did_you_mean
 from workbench.events.inputs import LogPath, named_files
-from workbench.events.read import told_blocks
+from workbench.events.read import key_domain, told_blocks
 from workbench.events.reading import Tally, reading_options
 from workbench.events.rows import LogBlock, RowReader
+from workbench.events.values import Words
 from workbench.executors.table import AUTO, Start, backend_options
 from workbench.language import program_of
 from workbench.logs import answers
 from workbench.logs.answers import RunRow
 from workbench.logs.data import ArraysReader, RowsReader, TableReader
-from workbench.logs.run import BlockOutputs, LogRun, blocks_of, write_log
+from workbench.logs.keyed import ROW, keyed_parts
+from workbench.logs.run import BlockOutputs, LogRun, blocks_of, run_with, write_log
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +79,7 @@ class RunOptions(TypedDict, total=False):
     key: str
     with_row: bool
     """With `key`: a column `row` with the number of the row, counted from 1."""
-    """A column: the program runs once for each of its values. For files only."""
+    """A column: the program runs once for each of its values, and rows of the answer have them."""
     order: Sequence[str]
     master: str
     stream: bool
@@ -148,22 +151,60 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
     """
     found, start = _started(program, data, output, options)
     if output is not None and named_files(data):
-        from workbench.logs.run import run_with
-
         run_with(found, start, options.get("integers"))
         return Path(output)
-    if start.options.key is not None:
-        raise InputError("logs with keys are read from a file and written to one", hint="name them: data and output=")
     columns = not isinstance(data, Sequence | Iterator) or named_files(data) is not None
     if isinstance(data, Mapping):
         columns = not all(isinstance(each, Sequence) for each in data.values())
     running = LogRun(found, start, options.get("integers"), columns=columns)
-    blocks = _blocks(data, running)
+    if start.options.key is not None:
+        if output is not None or running.row.keyed is None:
+            raise InputError("logs with keys are written from files", hint="write what comes out of this")
+        return _keyed(data, running, running.row.keyed(running.program, running.start))
+    blocks = _blocks(data, running, running.program)
     if output is not None:
         write_log(running, blocks)
         return Path(output)
     _ = running.backend
-    return _answered(data, running, running.made(blocks, exact=False))
+    made = running.made(blocks, exact=False)
+    return _answered(data, running, made, running.program.ports.shown, (answers.streams, answers.arrays))
+
+
+def _keyed(data: Any, running: LogRun, backend: Any) -> Any:
+    """The answer of a run for each key: rows of what came out, with their keys."""
+    name, ports = running.start.options.key, running.program.ports
+    added = [name, ROW] if running.start.option("with_row") else [name]
+    if taken := next((each for each in added if each in ports.shown), None):
+        raise InputError(f"an output of {ports.of} is called '{taken}', as a column beside it is")
+    data, domain = _key_domain(data, name, running)
+    key, numbers = Port(name, ports.domains.get(name) or domain), Port(ROW, INT)
+    inputs = ports.inputs if name in ports.domains else (key, *ports.inputs)
+    rows = Ports("rows", inputs, (key, *[numbers][: len(added) - 1], *ports.outputs))
+    parts = keyed_parts(running.program, rows, backend, _blocks(data, running, rows), running.start.tally)
+    made: Iterator[Any] = (
+        iter([{n: [value] for n, value in part.items()}]) if isinstance(part, Mapping) else part
+        for some in parts for part in some
+    )  # fmt: skip
+    return _answered(data, running, made, rows.shown, (answers.listed, answers.masked))
+
+
+def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:
+    """The data, and what the keys in a column of it are: whole numbers, truth values, else texts."""
+    if named_files(data):
+        return data, key_domain(data, name, running.reading)
+    if isinstance(data, Mapping):
+        given = data.get(name, ())
+        first = next((each for each in given if each is not None), None)
+    elif (batches := _batches(data)) is not None:
+        kinds = {"int": INT, "uint": INT, "bool": BOOL}
+        found = batches[0].field(name).type if name in batches[0].names else ""
+        return data, kinds.get(str(found).rstrip("0123456789"), Words())
+    else:
+        some = data if isinstance(data, Sequence) else iter(data)
+        row: Mapping[str, Any] = next(iter(some), {})
+        data, first = data if isinstance(data, Sequence) else itertools.chain([row], some), row.get(name)
+    first = cast(Any, first).item() if hasattr(first, "item") else first
+    return data, BOOL if isinstance(first, bool) else INT if isinstance(first, int) else Words()
 
 
 def _started(
@@ -190,19 +231,19 @@ def _defaults() -> Mapping[str, Any]:
     return {"steps": False, "fault": [], **vars(parser.parse_args([])), "backend": AUTO}
 
 
-def _blocks(data: Any, running: LogRun) -> Iterator[LogBlock]:
-    """The rows of the data."""
+def _blocks(data: Any, running: LogRun, program: Ported) -> Iterator[LogBlock]:
+    """The rows of the data, for the inputs of a program."""
     if named_files(data):
-        return blocks_of(data, running)
+        return blocks_of(data, running, program)
     reading, tally = running.reading, running.start.tally
     reader: RowReader
     if isinstance(data, Mapping):
-        reader = ArraysReader(running.program, reading, tally, data)
+        reader = ArraysReader(program, reading, tally, data)
     elif (batches := _batches(data)) is not None:
-        reader = TableReader(running.program, reading, tally, *batches)
+        reader = TableReader(program, reading, tally, *batches)
     elif isinstance(data, Iterable):
         tally.say = LOG.warning  # a name that is misspelt is not missed in a row
-        reader = RowsReader(running.program, reading, tally, data)
+        reader = RowsReader(program, reading, tally, data)
     else:
         raise InputError(f"data is a {type(data).__name__}", hint="give a table, a frame, arrays by name, or rows")
     return told_blocks(reader.blocks(cast(Any, None), "row"), "row", reading, tally)
@@ -227,14 +268,20 @@ def _made_by(data: Any) -> str:
     return type(data).__module__.partition(".")[0].strip("_")
 
 
-def _answered(data: Any, running: LogRun, made: Iterator[BlockOutputs]) -> Any:
-    """The answer, as the data was."""
-    shown, idle = running.program.ports.shown, running.start.options.steps
+def _answered(
+    data: Any,
+    running: LogRun,
+    made: Iterator[BlockOutputs],
+    shown: Mapping[str, Domain],
+    collected: tuple[Callable[..., Any], Callable[..., Any]],
+) -> Any:
+    """The answer, as the data was; `collected` is what makes a dictionary of lists, and of arrays."""
+    idle = running.start.options.steps
     if named_files(data):
         return RunOutputs(shown, running.row.name, made, idle=idle)
     if isinstance(data, Mapping):
         lists = all(isinstance(each, Sequence) for each in data.values())
-        return (answers.streams if lists else answers.arrays)(made, shown)
+        return collected[not lists](made, shown)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         found = answers.rows(made, shown, idle=idle)
         return list(found) if isinstance(data, Sequence) else found
@@ -289,8 +336,8 @@ class RunOutputs(Displayed):
     def __init__(self, shown: Mapping[str, Domain], backend: str, made: Iterator[BlockOutputs], *, idle: bool) -> None:
         self.backend, self.domains = backend, shown
         self._parts: list[Any] = [
-            answers.table_of(piece, shown) if isinstance(piece, Mapping)
-            else list(answers.rows(iter([piece]), shown, idle=idle)) for piece in made
+            list(answers.rows(iter([piece]), shown, idle=idle)) if isinstance(piece, Iterator)
+            else answers.table_of(piece, shown) for piece in made
         ]  # fmt: skip
 
     def __len__(self) -> int:

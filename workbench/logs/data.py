@@ -20,7 +20,7 @@ from workbench.events.columns import arrays_of
 from workbench.events.jsonl import JsonReader
 from workbench.events.reading import Reading, Tally
 from workbench.events.rows import InputEvents, LogBlock, RowReader
-from workbench.events.values import from_json, short
+from workbench.events.values import Words, from_json, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
@@ -161,6 +161,8 @@ def _array(given: Any, domain: Domain) -> EventArray | None:
     present = None
     if isinstance(given, np.ma.MaskedArray):
         present, given = ~np.ma.getmaskarray(given), given.filled(given.dtype.type())
+    if isinstance(domain, Words):  # keys, which are columns of another kind
+        return None
     if not isinstance(given, np.ndarray) or given.dtype.kind in "OU":
         values = _values(given)
         if None in values:

@@ -7,23 +7,26 @@ log then ends the runs, in the order in which their keys first came. Rows are nu
 from __future__ import annotations
 
 import contextlib
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import INT, Value
-from workbench.core.program import Port, Ports, Program
+from workbench.core.program import Port, Ported, Ports, Program
 from workbench.errors import InputError, WorkbenchError
 from workbench.events.columns import has_array
 from workbench.events.files import is_terminal, shown_name
 from workbench.events.inputs import named_files
+from workbench.events.rows import RowWriter
 from workbench.executors.keyed import KeyedColumns, KeyedOutputs, KeyedSteps
 from workbench.executors.table import Start, given
 from workbench.logs.batches import batches
 from workbench.logs.keys import Keys
+from workbench.logs.overlap import WriterBehind, overlapping
 
 if TYPE_CHECKING:
     from workbench.events.reading import Reading, Tally
-    from workbench.events.rows import LogBlock, RowWriter
+    from workbench.events.rows import LogBlock
 
 ROW = "row"
 """The column with the number of the row."""
@@ -53,9 +56,13 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
     log = shown_name(files[0]) if len(files) == 1 else "the log"
     quiet = is_terminal(args.output) and not start.option("progress")
     progress = contextlib.nullcontext() if quiet else start.progress(start.tally.shown)
-    with write_events(args.output, rows, format=written) as writer, progress:
+    blocks = read_blocks(args.input, rows, reading, tally=start.tally)
+    with (
+        write_events(args.output, rows, format=written) as into, progress, contextlib.closing(blocks),
+        overlapping(start, getattr(backend, "threads", 1), blocks, into) as (ahead, writer),
+    ):  # fmt: skip
         run = _KeyedRun(pipeline, key, backend, writer, log, start.tally)
-        for block in read_blocks(args.input, rows, reading, tally=start.tally):
+        for block in ahead:
             run.take(block)
             writer.flush()
         run.end()
@@ -64,7 +71,9 @@ def run_keyed_log(pipeline: Program, backend: KeyedColumns | KeyedSteps, start: 
 class _KeyedRun:
     """A log that is being run."""
 
-    def __init__(self, pipeline: Program, key: Port, backend: Any, writer: RowWriter, log: str, tally: Tally) -> None:
+    def __init__(
+        self, pipeline: Program, key: Port, backend: Any, writer: RowWriter | WriterBehind, log: str, tally: Tally
+    ) -> None:
         self.ports, self.key, self.backend, self.writer = pipeline.ports, key, backend, writer
         self.log, self.tally = log, tally
         self.numbered = ROW in writer.domains and ROW not in pipeline.ports.shown
@@ -240,3 +249,41 @@ class _KeyedRun:
         steps = sorted(found)
         for step, key in zip(steps, self.keys.values(codes[steps]), strict=True):
             self._write_step(key, None if rows is None else int(rows[step]), found[step])
+
+
+def keyed_parts(
+    pipeline: Program, rows: Ports, backend: KeyedColumns | KeyedSteps, blocks: Iterator[LogBlock], tally: Tally
+) -> Iterator[Sequence[Any]]:
+    """What comes out of each block, and of the end: rows (a mapping of one event each) and Arrow tables.
+
+    Parameters
+    ----------
+    rows: the columns that the blocks have, and those that come out: the keys, the number of the row, if it is asked
+        for, and the outputs.
+    """
+    kept = RowKeeper(rows)
+    run = _KeyedRun(pipeline, rows.outputs[0], backend, kept, "the log", tally)
+    for block in blocks:
+        run.take(block)
+        yield kept.taken()
+    run.end()
+    yield kept.taken()
+
+
+class RowKeeper(RowWriter):
+    """Keeps what is written until it is taken."""
+
+    def __init__(self, program: Ported) -> None:
+        super().__init__(program, io.StringIO())
+        self._parts: list[Any] = []
+
+    def row(self, events: Mapping[str, Value]) -> None:
+        self._parts.append(events)
+
+    def table(self, table: Any) -> None:
+        self._parts.append(table)
+
+    def taken(self) -> Sequence[Any]:
+        """What has been written since it was taken last."""
+        found, self._parts = self._parts, []
+        return found

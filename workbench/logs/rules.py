@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.domain import ANY, FLOAT, INT, STR, Domain, Value
+from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
 from workbench.core.program import Port, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.clock import Clock
@@ -159,6 +159,45 @@ class _Log:
             for attribute in self.rules.declarations[name].positions:
                 if (name, attribute) not in self.seen:
                     say(f"no event of type {name} has a '{attribute}': it is null in all of them")
+
+
+def types_of(inputs: Sequence[Any], time: str, reading: Reading) -> dict[str, Declaration]:
+    """The types of events in the first rows of a log, each with the attributes that have a value in some of them.
+
+    Raises
+    ------
+    InputError: the log cannot be read twice, or a file has no column of types and the user names none.
+    """
+    from workbench.events.look import samples
+
+    found: dict[str, dict[str, list[Any]]] = {}
+    for given in inputs:
+        name, _, path = str(given).rpartition("=")
+        if path == "-":
+            raise InputError("the types of the standard input are not known beforehand", hint="declare them")
+        for shown, cells in samples(path, Ports("log", ()), reading):
+            if not name and TYPE not in cells:
+                hint = f"name the type of its events: --input Smoke={shown}"
+                raise InputError(f"there is no column '{TYPE}'", where=shown, hint=hint)
+            rows = max(map(len, cells.values()), default=0)
+            types = [str(cell).strip() for cell in cells[TYPE]] if not name else [name] * rows
+            for column in cells.keys() - {TYPE, time}:
+                for kind, cell in zip(types, cells[column], strict=True):
+                    held = found.setdefault(kind, {})
+                    if cell is not None and cell != "":
+                        held.setdefault(column, []).append(cell)
+    return {name: _declared(name, columns) for name, columns in found.items()}
+
+
+_GUESSED = {"whole numbers": INT, "numbers": FLOAT, "truth values": BOOL}
+
+
+def _declared(name: str, columns: Mapping[str, list[Any]]) -> Declaration:
+    from workbench.events.look import guessed
+    from workbench.rules.tree import Attribute, Declaration
+
+    attributes = (Attribute(column, _GUESSED.get(guessed(cells), STR)) for column, cells in sorted(columns.items()))
+    return Declaration(name, tuple(attributes))
 
 
 def log_ports(rules: RuleSet, clock: Clock, declared: Declaration | None = None) -> Ports:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
 
 from workbench.core.domain import Integer, Value
-from workbench.core.program import Program
+from workbench.core.program import Ported, Program
 from workbench.errors import InputError, Refused, WorkbenchError
 from workbench.events.columns import has_array
 from workbench.events.inputs import LogPath, named_files
@@ -23,6 +23,7 @@ from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
 from workbench.executors.table import AUTO, BackendRow, Start, backend_row, refuse_foreign, refuse_kind
 from workbench.logs.batches import batches
+from workbench.logs.overlap import overlapping
 
 if TYPE_CHECKING:
     from workbench.executors.backend import Backend, StepRecord
@@ -201,11 +202,11 @@ class LogRun:
         return made
 
 
-def blocks_of(path: LogPath | Sequence[LogPath], run: LogRun) -> Iterator[LogBlock]:
+def blocks_of(path: LogPath | Sequence[LogPath], run: LogRun, program: Ported | None = None) -> Iterator[LogBlock]:
     """The rows of a file or of several, the first of which is there."""
     from workbench.events.read import read_blocks
 
-    read = read_blocks(path, run.program, run.reading, tally=run.start.tally)
+    read = read_blocks(path, program or run.program, run.reading, tally=run.start.tally)
     run.closing.callback(read.close)
     return _started(read)
 
@@ -225,8 +226,12 @@ def write_log(run: LogRun, blocks: Iterator[LogBlock], read: str | Path = "-") -
     written = output_format(options.output, options.format, read)
     tally, quiet = run.start.tally, is_terminal(options.output) and not getattr(options, "progress", False)
     progress = contextlib.nullcontext() if quiet else run.start.progress(tally.shown)
-    with write_events(options.output, run.program, format=written, idle=options.steps) as writer, progress:
-        for made in run.made(blocks, reuse=True):
+    threads = getattr(run.backend, "threads", 1)
+    with (
+        write_events(options.output, run.program, format=written, idle=options.steps) as into, progress,
+        overlapping(run.start, threads, blocks, into) as (ahead, writer),
+    ):  # fmt: skip
+        for made in run.made(ahead, reuse=threads == 1):
             if isinstance(made, Mapping):
                 from workbench.events.arrays import shown_table
 

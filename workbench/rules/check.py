@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 from workbench.core.domain import BOOL, FLOAT, INT, Domain
@@ -24,6 +25,8 @@ from workbench.rules.scope import RuleScope, aggregate_domain
 
 RESERVED = ("time", "type")
 """What rows of a log call the time and the type of an event."""
+MOST_MISTAKES = 100
+"""Rules are looked at until so many mistakes are found: more than anybody reads."""
 
 
 def rules(text: str, name: str = "rules", types: Mapping[str, t.Declaration] | None = None) -> RuleSet:
@@ -52,7 +55,8 @@ def checked(file: t.RuleFile, name: str, types: Mapping[str, t.Declaration] | No
     declared.update(_inferred(declared, file.rules))
     _see_types(declared, findings)
     _once("rule", [rule for rule in file.rules if rule.named], findings)
-    made = findings.each(file.rules, lambda rule: _RuleChecker(declared, findings).checked(rule))
+    few = takewhile(lambda _: len(findings.errors) < MOST_MISTAKES, file.rules)
+    made = findings.each(few, lambda rule: _RuleChecker(declared, findings).checked(rule))
     findings.refuse()
     plain = RuleSet(name, declared, made)
     return replace(plain, warnings=tuple(remarks(plain)))
@@ -65,6 +69,9 @@ def _declarations(file: t.RuleFile, types: Mapping[str, t.Declaration], findings
     found: dict[str, t.Declaration] = {}
     numbers: dict[int, str] = {}
     for each in file.declarations:
+        if each.name == "fact":
+            what = "'fact' is a word of the language, and no name of a type"
+            findings.add(LanguageError(what, where=each.where, hint="rename it: Fact"))
         before = found.get(each.name)
         if before is not None:
             merged = _merged(before, each)
@@ -104,20 +111,21 @@ def _inferred(declared: Mapping[str, t.Declaration], found: Sequence[t.Rule]) ->
     """The declarations whose types the older grammar leaves to what rules emit."""
     known = dict(declared)
     open_ones = {name for name, each in known.items() if len(each.domains) < len(each.attributes)}
-    changed = bool(open_ones)
-    while changed:
-        changed = False
-        for rule in found:
-            if rule.emits not in open_ones:
-                continue
-            domains = _RuleChecker(known, Findings()).emitted(rule)
-            before = known[rule.emits]
-            attributes = tuple(
-                part if part.domain is not None else replace(part, domain=domains.get(part.name))
-                for part in before.attributes
-            )
-            if attributes != before.attributes:
-                known[rule.emits], changed = replace(before, attributes=attributes), True
+    todo = [rule for rule in found if rule.emits in open_ones]
+    looking = {name: list[t.Rule]() for name in open_ones}
+    for rule in todo:
+        for name in open_ones.intersection(rule.types):
+            looking[name].append(rule)
+    for rule in todo:  # grows: what becomes known may tell the types of what looks at it
+        before = known[rule.emits]
+        domains = _RuleChecker(known, Findings()).emitted(rule)
+        attributes = tuple(
+            part if part.domain is not None else replace(part, domain=domains.get(part.name))
+            for part in before.attributes
+        )
+        if attributes != before.attributes:
+            known[rule.emits] = replace(before, attributes=attributes)
+            todo += looking[rule.emits]
     return {name: known[name] for name in open_ones}
 
 
@@ -188,7 +196,8 @@ class _RuleChecker:
     def _type(self, part: t.Predicate | t.Aggregate) -> t.Declaration:
         if part.type not in self.declared:
             hint = did_you_mean(part.type, self.declared, "declared are: ")
-            hint = hint or f"declare {part.type}(...), or take the types of a log: --infer"
+            if not hint.startswith("did"):
+                hint = f"declare {part.type}(...), or take the types of a log: --infer" + (f"; {hint}" if hint else "")
             raise LanguageError(f"no type '{part.type}' is declared", where=part.where, hint=hint)
         return self.declared[part.type]
 

@@ -14,6 +14,9 @@ from workbench.rules import tree as t
 if TYPE_CHECKING:
     from workbench.rules.rule_set import RuleSet
 
+MOST_IN_CIRCLE = 20
+"""The most rules of a circle that are named."""
+
 
 def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
     """The remarks about a rule set, in the order of the text."""
@@ -25,7 +28,10 @@ def remarks(rules: RuleSet) -> Iterator[WorkbenchError]:
                 what = f"all events of type {part.type} are kept: their window is forever"
                 yield LanguageError(what, where=part.where, hint="bound it where memory matters")
     for cycle in _cycles(rules):
-        named = " -> ".join(rule.name for rule in (*cycle, cycle[0]))
+        names = [rule.name for rule in (*cycle, cycle[0])]
+        named = " -> ".join(
+            names if len(names) <= MOST_IN_CIRCLE else [*names[: MOST_IN_CIRCLE // 2], "...", names[-1]]
+        )
         what = f"a cascade of these rules may not end: {named}"
         yield LanguageError(what, where=cycle[0].where, hint="what one event causes is limited to 1000 in a chain")
 

@@ -151,7 +151,7 @@ def test_no_memory_for_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         executor.feed({"x": np.ones(1_000_000, np.int64)})
     assert found.value.queue == "add.left"
     assert "more than 32768 events wait in it, which has not been seen empty since step 10" in found.value.what
-    assert "--memory" in found.value.hint
+    assert "capacity queue(add.left) = ..." in found.value.hint
     assert executor.snapshot() == before
     monkeypatch.undo()
     executor.feed({"x": np.ones(1_000_000, np.int64)})

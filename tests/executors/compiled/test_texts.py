@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -271,3 +272,19 @@ def test_keys(tmp_path: Path, name: str) -> None:
         wb.run(f"{tmp_path / 'p.pipe'}:{name}", tmp_path / "log.csv", output=output, backend=backend, key="user")
         found[backend] = output.read_text()
     assert found["numba"] == found["reference"]
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+def test_answers_of_every_kind(backend: Any) -> None:
+    """What comes out for arrays, lists, tables and rows are texts, also those that numpy's own type would cut."""
+    pipeline = wb.parse('pipeline p(x: str) -> str { return if x = "a" then "yes" else x }').get()
+    given_, wanted = ["a", "b\0", ""], ["yes", "b\0", ""]
+    assert wb.run(pipeline, {"x": given_}, backend=backend) == {"out": wanted}
+    made = wb.run(pipeline, {"x": np.array(given_, object)}, backend=backend)["out"]
+    assert isinstance(made, np.ndarray)
+    assert made.tolist() == wanted
+    nothing = wb.run(pipeline, {"x": np.array([], object)}, backend=backend)["out"]
+    assert isinstance(nothing, np.ndarray)
+    assert len(nothing) == 0
+    assert wb.run(pipeline, pa.table({"x": given_}), backend=backend).to_pydict() == {"out": wanted}
+    assert wb.run(pipeline, [{"x": text} for text in given_], backend=backend) == [{"out": text} for text in wanted]

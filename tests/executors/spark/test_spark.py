@@ -228,8 +228,8 @@ def files(tmp_path):
 
 
 def command(files, *more):
-    log = [] if "--input" in more else ["--input", str(files / "in")]
-    given = ["run", str(files / "p.pipe"), *log, "--backend", "spark", *map(str, more)]
+    read = [] if "--input" in more else ["--input", str(files / "in")]
+    given = ["run", str(files / "p.pipe"), *read, "--backend", "spark", *map(str, more)]
     return [each for each in given if each != "None"]
 
 
@@ -243,6 +243,11 @@ def command(files, *more):
         (["--key", "k", "--stream", "--checkpoint", "ck"], "add --output DIR"),
         (["--key", "k", "--input", "-"], "not the standard input"),
         (["--key", "k", "--input", "x.log"], "add --format csv"),
+        (["--key", "k", "--input", "a.csv", "--input", "b.csv"], "reads one input"),
+        (["--key", "k", "--head", "3"], "not for the spark backend: --head"),
+        (["--key", "k", "--column", "x=y"], "not for the spark backend: --column"),
+        (["--key", "k", "--null", "error"], "not for the spark backend: --null"),
+        (["--key", "k", "--bad-rows", "skip"], "not for the spark backend: --bad-rows"),
         (["--order", "t", "--backend", "numba"], "add --backend spark"),
         (["--key", "k", "--master", f"spark://127.0.0.1:{free_port()}"], "no Spark master answers"),
     ],

@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from workbench.cli import options as o
-from workbench.cli.rule_runs import refuse_rule_options, rule_options, run_rule_set
-from workbench.errors import InputError
+from workbench.cli.rule_runs import ports_of_log, refuse_rule_options, rule_options, run_rule_set, types_of_log
 from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.table import format_rows
 from workbench.executors.table import Start, backend_options
@@ -54,21 +53,22 @@ def options(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     begun = time.monotonic()
-    found, integers = o.program(args.file, args.param, args.fault), _integers(args)
+    found, integers = o.program(args.file, args.param, args.fault, types_of_log(args)), _integers(args)
     from workbench.cli.progress import Progress
     from workbench.rules.rule_set import RuleSet
 
     tally = Tally(_say)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
-    if isinstance(found, RuleSet):
-        if args.list_columns:
-            raise InputError("--columns shows what feeds the inputs of a pipeline, and rules have none")
-        run_rule_set(found, start)
-    elif args.list_columns:
+    if args.list_columns:
         from workbench.events.look import look
 
-        program = found if integers is None else found.resolve(integers)
-        print("\n\n".join(map(str, look(args.input, program, Reading.of(args)))))
+        if isinstance(found, RuleSet):
+            ports = ports_of_log(found, args)
+        else:
+            ports = (found if integers is None else found.resolve(integers)).ports
+        print("\n\n".join(map(str, look(args.input, ports, Reading.of(args)))))
+    elif isinstance(found, RuleSet):
+        run_rule_set(found, start)
     else:
         refuse_rule_options(args)
         from workbench.logs.run import run_with

@@ -216,7 +216,7 @@ class _Growing:
     def window(self) -> t.EventWindow:
         """A window that hangs on events that are bound."""
         names = tuple(self.events)
-        if len(names) > 1 and self.one(False, False, True):
+        if len(names) > 1 and self.one(False, True):
             return t.BetweenWindow(self.one(*names), self.one(*names[::-1]))
         least, more = self.one(None, None, None, 0, 1, 2), self.one(3, 1, 0, 2, 5, None)
         most = None if more is None else t.Duration(Decimal((least or 0) + more))
@@ -234,10 +234,10 @@ class _Growing:
         taken = declared.name in (*self.events, *self.facts)
         alias = f"{declared.name}{self.fresh()}" if taken or self.one(False, False, True) else None
         (self.facts if declared.fact else self.events)[alias or declared.name] = declared
-        ordering: tuple[t.OrderedBy, ...] = ()
-        if declared.fact and policy in (t.Policy.FIRST, t.Policy.LAST):
-            names = self.some(tuple(declared.domains)) or (next(iter(declared.domains)),)
-            ordering = tuple(t.OrderedBy(name, self.one(False, True)) for name in names)
+        names = self.some(tuple(declared.domains)) if declared.fact else ()
+        if declared.fact and policy is not t.Policy.EACH:
+            names = names or (self.one(*declared.domains),)
+        ordering = tuple(t.OrderedBy(name, self.one(False, True)) for name in names)
         return t.Predicate(policy, declared.name, assignments, constraints, alias, window, ordering)
 
     def _assigned(self) -> t.Assigned:

@@ -26,9 +26,11 @@ def _make(pipeline: Program, start: Start) -> Backend:
 
 def _keyed(pipeline: Program, start: Start) -> Any:
     from workbench.executors.compiled.execute.executor import Compiled
+    from workbench.executors.compiled.gpu.batch import gpu_name
     from workbench.executors.compiled.keyed.tables import compiled_keys
 
-    start.say("runs on the CPU, since no NVIDIA GPU answers")
+    # rows of many keys come as they come, each a step of another run: a GPU would wait for memory, not compute
+    start.say("keys run on the CPU" if gpu_name() else "runs on the CPU, since no NVIDIA GPU answers")
     return compiled_keys(Compiled(pipeline))
 
 

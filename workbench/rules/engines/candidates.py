@@ -9,7 +9,7 @@ Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from workbench.rules import tree as t
 from workbench.rules.engines.aggregates import aggregate
@@ -18,11 +18,18 @@ from workbench.rules.engines.rule_plan import PartialMatch, RuleStep
 from workbench.rules.engines.windows import stretch
 from workbench.rules.occurrence import Facts, Occurrence
 
+
+class Placewise(Protocol):
+    """What can be asked for events by their places."""
+
+    def __getitem__(self, at: int, /) -> Any: ...
+
+
 ExtendsMatch = Callable[[PartialMatch], Iterable[PartialMatch]]
 """From a partial match to those that have a predicate more, in order."""
 Fits = Callable[[PartialMatch, Any], tuple[Any, ...] | None]
 """Of a partial match and an event: what is assigned, None where it does not fit."""
-FindsCandidates = Callable[[PartialMatch], tuple[Sequence[Any], int, int]]
+FindsCandidates = Callable[[PartialMatch], tuple[Placewise, int, int]]
 """Of a partial match: where the candidates of a predicate are, and from which place to which."""
 
 
@@ -37,7 +44,7 @@ class StepColumn:
     def __init__(self, step: RuleStep, trex: bool) -> None:
         assert step.window is not None
         self.step = step
-        self.column: EventColumn = KeyedColumn() if step.code.keyed else EventColumn()
+        self.column: EventColumn[Occurrence] = KeyedColumn() if step.code.keyed else EventColumn()
         self.since: int | None = None
         self._stretch = None if step.window.after else stretch(step.window, trex)
 
@@ -51,14 +58,14 @@ class StepColumn:
         else:
             self.column.add(event)
 
-    def of(self, match: PartialMatch) -> EventColumn:
+    def of(self, match: PartialMatch) -> EventColumn[Occurrence]:
         """The events of a match's key."""
         if isinstance(self.column, KeyedColumn):
             key = self.step.key(match)
             return EMPTY if key is None else self.column.of_key.get(key, EMPTY)
         return self.column
 
-    def found(self, match: PartialMatch) -> tuple[Sequence[Any], int, int]:
+    def found(self, match: PartialMatch) -> tuple[Placewise, int, int]:
         """The events of a match's key, and which of them lie in the window."""
         column = self.of(match)
         assert self._stretch is not None
@@ -83,7 +90,7 @@ class StepFacts:
             if key is not None:
                 self._rows.setdefault(key, []).append(row)
 
-    def found(self, match: PartialMatch) -> tuple[Sequence[Any], int, int]:
+    def found(self, match: PartialMatch) -> tuple[Placewise, int, int]:
         """The rows of a match's key."""
         rows = self._rows.get(True if self._key is None else self._key(match), ())
         return rows, 0, len(rows)

@@ -10,15 +10,25 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-from workbench.rules.occurrence import Occurrence
 
+class PlacedInOrder(Protocol):
+    """What has a place in the order of events."""
+
+    @property
+    def time(self) -> int: ...
+
+    @property
+    def number(self) -> int: ...
+
+
+PlacedT = TypeVar("PlacedT", bound=PlacedInOrder)
 SMALL = 32
 """A list is not made shorter for less."""
 
 
-class EventColumn:
+class EventColumn(Generic[PlacedT]):
     """Events in the order of their numbers, and so of their times.
 
     Attributes
@@ -31,16 +41,16 @@ class EventColumn:
     def __init__(self) -> None:
         self.times: list[int] = []
         self.numbers: list[int] = []
-        self.events: list[Occurrence] = []
+        self.events: list[PlacedT] = []
         self.start = 0
 
     def __len__(self) -> int:
         return len(self.events) - self.start
 
-    def __iter__(self) -> Iterator[Occurrence]:
+    def __iter__(self) -> Iterator[PlacedT]:
         return iter(self.events[self.start :])
 
-    def add(self, event: Occurrence) -> None:
+    def add(self, event: PlacedT) -> None:
         """Add an event that is later than all others."""
         self.times.append(event.time)
         self.numbers.append(event.number)
@@ -63,7 +73,7 @@ class EventColumn:
         return bisect_left(self.numbers, number, self.start)
 
 
-class KeyedColumn(EventColumn):
+class KeyedColumn(EventColumn[PlacedT]):
     """A column with the columns of each key inside it.
 
     Attributes
@@ -76,9 +86,9 @@ class KeyedColumn(EventColumn):
     def __init__(self) -> None:
         super().__init__()
         self.keys: list[Any] = []
-        self.of_key: dict[Any, EventColumn] = {}
+        self.of_key: dict[Any, EventColumn[PlacedT]] = {}
 
-    def add_under(self, key: Any, event: Occurrence) -> None:
+    def add_under(self, key: Any, event: PlacedT) -> None:
         """Add an event that is later than all others."""
         self.add(event)
         self.keys.append(key)
@@ -98,5 +108,5 @@ class KeyedColumn(EventColumn):
         del self.keys[: before - len(self.events)]
 
 
-EMPTY = EventColumn()
+EMPTY: EventColumn[Any] = EventColumn()
 """The column of a key without events."""

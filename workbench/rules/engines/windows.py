@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from typing import Any
 
 from workbench.rules.engines.column import EventColumn
 from workbench.rules.engines.rule_plan import PartialMatch, SlotWindow
 
-FindsStretch = Callable[[EventColumn, PartialMatch], tuple[int, int]]
+FindsStretch = Callable[[EventColumn[Any], PartialMatch], tuple[int, int]]
 """Of a column, the places of the first event that lies in a window and of the first one behind it."""
 
 
@@ -29,7 +30,7 @@ def stretch(window: SlotWindow, trex: bool) -> FindsStretch:
 def _closed(anchor: int, window: SlotWindow) -> FindsStretch:
     most, least = window.most, window.least
 
-    def found(column: EventColumn, match: PartialMatch) -> tuple[int, int]:
+    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         event, start = match[anchor], column.start
         low = start if most is None else bisect_left(column.times, event.time - most, start)
         if anchor == 0:  # all that is there came before the trigger
@@ -44,7 +45,7 @@ def _closed(anchor: int, window: SlotWindow) -> FindsStretch:
 
 
 def _between(one: int, two: int) -> FindsStretch:
-    def found(column: EventColumn, match: PartialMatch) -> tuple[int, int]:
+    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         low, high = sorted((match[one].number, match[two].number))
         return bisect_right(column.numbers, low, column.start), bisect_left(column.numbers, high, column.start)
 
@@ -54,7 +55,7 @@ def _between(one: int, two: int) -> FindsStretch:
 def _open(anchor: int, window: SlotWindow) -> FindsStretch:
     most, least = window.most, window.least
 
-    def found(column: EventColumn, match: PartialMatch) -> tuple[int, int]:
+    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         time, start = match[anchor].time, column.start
         low = start if most is None else bisect_right(column.times, time - most, start)
         return low, bisect_left(column.times, time - least, start)
@@ -63,7 +64,7 @@ def _open(anchor: int, window: SlotWindow) -> FindsStretch:
 
 
 def _between_times(one: int, two: int) -> FindsStretch:
-    def found(column: EventColumn, match: PartialMatch) -> tuple[int, int]:
+    def found(column: EventColumn[Any], match: PartialMatch) -> tuple[int, int]:
         low, high = sorted((match[one].time, match[two].time))
         return bisect_right(column.times, low, column.start), bisect_left(column.times, high, column.start)
 

@@ -7,6 +7,7 @@ which decides.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,6 +24,9 @@ from workbench.executors.compiled.keyed.states import KeyedStates
 from workbench.executors.keyed import KeyedOutputs
 from workbench.executors.threaded.manager import ThreadManager
 
+COSTLY = 5e-8
+"""Seconds for a step that are more than it costs to bring together what comes out of several threads."""
+
 KeyedLoop = Callable[..., int]
 
 
@@ -32,16 +36,21 @@ class CompiledKeys:
     Parameters
     ----------
     one: has the pipeline, in its initial state, and no tables.
-    threads: how many share the keys.
+    threads: how many share the keys, where the steps cost more than bringing together what comes out.
     patience, machine: as `Compiled` has them.
+    costly: the seconds for a step that are worth more than one thread.
     """
 
-    def __init__(self, one: Compiled, *, threads: int = 1, patience: int = PATIENCE, machine: bool = True) -> None:
+    def __init__(
+        self, one: Compiled, *, threads: int = 1, patience: int = PATIENCE, machine: bool = True, costly: float = COSTLY
+    ) -> None:
         one.texts.lasting = True
         self.one, self.states = one, KeyedStates(one)
-        self._threads, self._manager = threads, ThreadManager(threads - 1)
+        self.threads, self._manager = threads, ThreadManager(threads - 1)
+        self._costly, self._cost = costly, 0.0
         self._patience, self._machine, self._rows = patience, machine, Counter[str]()
         self._loops: dict[tuple[bool, str, bool], KeyedLoop] = {}
+        self._timed = set[str]()
 
     def feed(self, codes: Any, given: Mapping[str, Any], count: int) -> KeyedOutputs:
         """Some rows: the i-th is a step of key `codes[i]`.
@@ -84,8 +93,8 @@ class CompiledKeys:
     def _made(self, given: KeyedRows) -> KeyedOutputs:
         self._rows[given.kind] += given.rows
         machine = self._machine and self._rows[given.kind] > self._patience
-        parts = [KeyPart(part) for part in range(self._threads if machine else 1)]
-        wrong = None
+        parts = [KeyPart(part) for part in range(self.threads if machine and self._cost >= self._costly else 1)]
+        wrong, begun_at = None, time.perf_counter()
         while wrong is None:
             loop = partial(self._run, self._loop(given.kind, machine=machine), given, len(parts))
             begun = [self._manager.start(partial(loop, part)) for part in parts[1:]]
@@ -98,6 +107,9 @@ class CompiledKeys:
             if first.stop == given.rows:
                 break
             wrong = self._singly(given, first)
+        if machine and given.rows and given.kind in self._timed:
+            self._cost = (time.perf_counter() - begun_at) * len(parts) / given.rows
+        self._timed.add(given.kind)  # the first time is spent in compiling
         outputs = {name: _joined([made[name] for part in parts for made in part.made], wrong) for name in self._names}
         return KeyedOutputs(outputs, wrong)
 

@@ -140,7 +140,7 @@ class KeyedStates:
         if wanted > spare_mb():
             what = f"queue '{queue.name}' of {self.one.flat.ports.of} is out of memory: more than {size} events wait in"
             what += f" it for one of {self.count} keys, and for twice as many {wanted:.0f} MB would be needed"
-            raise Overflow(what, hint="where there is more memory, allow it: --memory", queue=queue.name)
+            raise Overflow(what, hint="`workbench buffers FILE` says whether it has a bound", queue=queue.name)
         keys = np.arange(self.count)
         for place in range(queue.places.start, queue.places.stop):
             array = self.arrays[place]

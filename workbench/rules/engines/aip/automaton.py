@@ -54,6 +54,7 @@ class Automaton:
         self.leads_on = cache(self._leads_on)
         self.checks = cache(self._checks)
         self.alive = cache(self._alive)
+        self.decided = cache(self._decided)
         self.open_ends = cache(self._open_ends)
         self._refuse()
 
@@ -62,6 +63,12 @@ class Automaton:
     def target(self, bit: int) -> int:
         """The state whose instances tell the candidates of a predicate, given those that are written before it."""
         return next(each for each in self._targets(self.components[bit]) if each >> bit & 1)
+
+    def rooted(self, state: int) -> bool:
+        """Whether the event that leads to a state last is that of its predicate which is written first."""
+        bits = list(_bits(state))
+        hanging = [bit for bit in bits if TRIGGER in self.anchors[bit]]
+        return hanging == bits[:1] and not any(self.windows[bit].between for bit in bits)
 
     def _targets(self, component: int) -> Iterator[int]:
         """The states that are looked at when the trigger comes, the smaller ones first."""
@@ -82,13 +89,11 @@ class Automaton:
     def _alive(self, state: int) -> bool:
         """Whether some target can still be reached."""
         component = self.components[state.bit_length() - 1]
-        return any(
-            not state & ~target and not any(self._late(bit, state) for bit in _bits(target & ~state))
-            for target in self._targets(component)
-        )
+        late = sum(1 << bit for bit in _bits(component & ~state) if self._hangs_in(bit, state))
+        return any(not state & ~target and not target & late for target in self._targets(component))
 
-    def _late(self, bit: int, state: int) -> bool:
-        """Whether a predicate cannot join any more: all that it lies before has come."""
+    def _hangs_in(self, bit: int, state: int) -> bool:
+        """Whether all that a predicate lies before has come."""
         return all(anchor != TRIGGER and state >> anchor & 1 for anchor in self.anchors[bit])
 
     def _open_ends(self, state: int) -> list[tuple[int, int | None]]:
@@ -101,9 +106,13 @@ class Automaton:
         ]
 
     def _refuse(self) -> None:
-        """Refused where there are too many states."""
+        """Refused where there are too many states; a chain has no more than it has pairs."""
         found: set[int] = set()
         for component in dict.fromkeys(self.components):
+            size = component.bit_count()
+            chain = not any(len(self.hang_on[bit]) > 1 or self.windows[bit].between for bit in _bits(component))
+            if (size**2 if chain else 1 << size) <= MOST_STATES:
+                continue
             todo = [0]
             while todo:
                 state = todo.pop()
@@ -190,7 +199,7 @@ class Automaton:
                     found.append((sum(1 << each for each in _about(resolved) | {bit}), code.function()))
         return found
 
-    def decided(self, bit: int, anchor: int) -> bool:
+    def _decided(self, bit: int, anchor: int) -> bool:
         """Whether `first` and `last` of a predicate can be told when what it hangs on comes (algorithm 1, line 12).
 
         That is so where no constraint waits for the trigger, nothing it could be is consumed in the meantime, and no

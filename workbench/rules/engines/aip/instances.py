@@ -1,18 +1,18 @@
 """The instances of an automaton that are in one state.
 
-The rule of this module: they stand in the order in which they came there, and leave from the old end when their windows
-have passed. Those that have one key, a value that the trigger must have, are a line of their own.
+The rule of this module: they are a column, in the order in which they came there, and leave from the old end when their
+windows have passed. Those that have one key, a value that the trigger must have, are a column of their own inside it.
 
 Source: Cugola and Margara, 5.1.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from workbench.rules.engines.aip.automaton import Holdings
+from workbench.rules.engines.column import EMPTY, EventColumn, KeyedColumn
 
 
 class AutomatonInstance(NamedTuple):
@@ -20,52 +20,62 @@ class AutomatonInstance(NamedTuple):
 
     Attributes
     ----------
+    time, number: of the event that led there last.
     deadline: the last time at which it can go on; None where no window bounds it.
     key: the value that the trigger must have; True where none is known yet.
     """
 
+    time: int
+    number: int
     holdings: Holdings
     deadline: int | None
     key: Any
 
 
-class StateInstances:
+class StateInstances(KeyedColumn[AutomatonInstance]):
     """The instances in a state."""
 
-    def __init__(self) -> None:
-        self.line: deque[AutomatonInstance] = deque()
-        self.of_key: dict[Any, deque[AutomatonInstance]] = {}
+    __slots__ = ()
 
-    def __len__(self) -> int:
-        return len(self.line)
+    def of(self, key: Any) -> EventColumn[AutomatonInstance]:
+        """Those of a key; None: all of them."""
+        return self if key is None else self.of_key.get(key, EMPTY)
 
-    def add(self, instance: AutomatonInstance) -> None:
-        """Another one, the newest."""
-        self.line.append(instance)
-        self.of_key.setdefault(instance.key, deque()).append(instance)
-
-    def newest_first(self, key: Any = None) -> Iterator[AutomatonInstance]:
-        """Those of a key, or all of them."""
-        return reversed(self.line if key is None else self.of_key.get(key, ()))
-
-    def oldest_first(self, key: Any = None) -> Iterable[AutomatonInstance]:
-        """The same the other way round."""
-        return self.line if key is None else self.of_key.get(key, ())
+    def in_turn(
+        self, key: Any, *, oldest_first: bool = False, number: int | None = None
+    ) -> Iterator[AutomatonInstance]:
+        """Those of a key, or all of them, the newest first; only those that the event of a number led here."""
+        column = self.of(key)
+        places = range(column.start, len(column.events))
+        if number is not None:
+            places = range(column.first_number(number), column.first_number(number + 1))
+        return map(column.events.__getitem__, places if oldest_first else reversed(places))
 
     def delete_passed(self, now: int) -> None:
         """Delete from the old end those that cannot go on."""
-        line = self.line
-        while line and (deadline := line[0].deadline) is not None and deadline < now:
-            key = line.popleft().key
-            of_key = self.of_key[key]
-            of_key.popleft()
-            if not of_key:
-                del self.of_key[key]
+        count = 0
+        for at in range(self.start, len(self.events)):
+            deadline = self.events[at].deadline
+            if deadline is None or deadline >= now:
+                break
+            count += 1
+        if count:
+            self.forget(count)
 
-    def sweep(self, kept: Iterable[AutomatonInstance]) -> None:
-        """Keep these only."""
-        found = list(kept)
-        self.line.clear()
-        self.of_key.clear()
-        for each in found:
-            self.add(each)
+    def sweep(self, now: int) -> None:
+        """Delete those that cannot go on wherever they stand."""
+        left = [each for each in self if each.deadline is None or each.deadline >= now]
+        if len(left) < len(self):
+            self.forget(len(self))
+            for each in left:
+                self.add_under(each.key, each)
+
+
+class HeldEvents:
+    """The events for one predicate in a column of instances, by the places of these."""
+
+    def __init__(self, instances: EventColumn[AutomatonInstance], bit: int) -> None:
+        self._instances, self._bit = instances.events, bit
+
+    def __getitem__(self, at: int) -> Any:
+        return self._instances[at].holdings[self._bit]

@@ -8,7 +8,7 @@ Not all can be decided as events come, for a rule refers from the trigger backwa
 
 * constraints on the trigger, on facts and aggregates; those between events of the automaton are asked as soon as these
   have come, and equality with a value of the trigger is the key of instances;
-* `first` and `last`, unless nothing that is decided later bears on them (`Automaton.decided`, the single selection of
+* `first` and `last`, unless nothing that is decided later bears on them (`Automaton._decided`, the single selection of
   algorithm 1): all that could be selected are instances until then;
 * consumption; negations, aggregates and facts, for which there are columns, as in section 4.3.
 
@@ -20,24 +20,33 @@ Source: Cugola and Margara, 4.1 (algorithm 1, figures 2 and 3), 4.3 and 5.1.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workbench.rules import tree as t
 from workbench.rules.engines.aip.automaton import TRIGGER, Automaton, Holdings
-from workbench.rules.engines.aip.instances import AutomatonInstance, StateInstances
-from workbench.rules.engines.candidates import ExtendsMatch, FindsCandidates, StepColumn, StepFacts, extension
+from workbench.rules.engines.aip.instances import AutomatonInstance, HeldEvents, StateInstances
+from workbench.rules.engines.candidates import (
+    ExtendsMatch,
+    FindsCandidates,
+    Placewise,
+    StepColumn,
+    StepFacts,
+    extension,
+)
 from workbench.rules.engines.rule_plan import PartialMatch, RuleStep
 from workbench.rules.engines.runner import DueAbsence, MatcherStart
 from workbench.rules.engines.saved import EventStore
 from workbench.rules.engines.sequences import counting, sequences
+from workbench.rules.engines.windows import stretch
 from workbench.rules.occurrence import Occurrence
 
 NOWHERE: tuple[None, dict[int, Any]] = None, {}
 FEW = 64
 """Instances are not looked through for less."""
-Tries = dict[int, dict[int, Any]]
-"""State to the events of its instances: the number of the first one to it and to those of the second, and so on."""
+Tries = dict[tuple[int, int | None], dict[int, Any]]
+"""State, and the event that led there last where it is known, to the events of instances: the number of the first one
+to it and to those of the second, and so on."""
 
 
 class AIPMatcher:
@@ -94,7 +103,7 @@ class AIPMatcher:
             state.delete_passed(event.time)
         made = [each for bit in self._bits.get(event.type, ()) for each in self._advanced(bit, event)]
         for state_after, instance in made:
-            self.instances.setdefault(state_after, StateInstances()).add(instance)
+            self.instances.setdefault(state_after, StateInstances()).add_under(instance.key, instance)
             if self._counted is not None:
                 self._counted(instance.holdings)
         self._until_look -= 1 + len(made)
@@ -118,7 +127,7 @@ class AIPMatcher:
             only = None if not keyed else key if state & automaton.keyed else True
             alone = self._alone(state, bit)
             first = alone is t.Policy.FIRST
-            for instance in instances.oldest_first(only) if first else instances.newest_first(only):
+            for instance in instances.in_turn(only, oldest_first=first):
                 if self._goes_on(instance, state, bit, event):
                     made = self._made(instance.holdings, after, bit, event, key if keyed else instance.key)
                     if all(check(made.holdings) for check in automaton.checks(after, bit)):
@@ -143,12 +152,12 @@ class AIPMatcher:
             came = holdings[end]
             if most is not None and came is not None and (deadline is None or came.time + most < deadline):
                 deadline = came.time + most
-        return AutomatonInstance(holdings, deadline, key)
+        return AutomatonInstance(event.time, event.number, holdings, deadline, key)
 
     def _sweep(self, now: int) -> None:
         """Delete what cannot go on wherever it stands, and what is behind the windows of columns."""
         for state in self.instances.values():
-            state.sweep([i for i in state.line if i.deadline is None or i.deadline >= now])
+            state.sweep(now)
         for column in self.columns.values():
             horizon = self.plan.horizon(column.step)
             if horizon is not None:
@@ -169,12 +178,16 @@ class AIPMatcher:
         """What finds the events for a predicate that go with those chosen before it."""
         automaton = self.automaton
         target = automaton.target(bit)
+        if target == 1 << bit:
+            return self._alone_in(target, bit)
         before = [automaton.steps[other].slot for other in range(bit) if target >> other & 1]
+        root = before[0] if before and automaton.rooted(target) else None
 
-        def found(match: PartialMatch) -> tuple[Sequence[Any], int, int]:
-            trie = self._tries.get(target)
+        def found(match: PartialMatch) -> tuple[Placewise, int, int]:
+            number = None if root is None else match[root].number
+            trie = self._tries.get((target, number))
             if trie is None:
-                trie = self._tries[target] = self._trie(target, match)
+                trie = self._tries[target, number] = self._trie(target, match, number)
             for slot in before:
                 _, trie = trie.get(match[slot].number, NOWHERE)
             events = [event for event, _ in trie.values()]
@@ -182,8 +195,28 @@ class AIPMatcher:
 
         return found
 
-    def _trie(self, state: int, match: PartialMatch) -> dict[int, Any]:
-        """The events of the instances in a state that the trigger can complete, in order."""
+    def _alone_in(self, state: int, bit: int) -> FindsCandidates:
+        """The same for a predicate that hangs on the trigger, and nothing on it: the instances are its events."""
+        in_window = stretch(self.automaton.windows[bit], self.automaton.trex)
+        keyed = state & self.automaton.keyed
+
+        def found(match: PartialMatch) -> tuple[Placewise, int, int]:
+            key = self.automaton.key(match) if keyed else None
+            instances = self.instances.get(state)
+            if instances is None or (keyed and key is None):
+                return (), 0, 0
+            column = instances.of(key)
+            return HeldEvents(column, bit), *in_window(column, match)
+
+        return found
+
+    def _trie(self, state: int, match: PartialMatch, number: int | None) -> dict[int, Any]:
+        """The events of the instances in a state that the trigger can complete, in order.
+
+        Parameters
+        ----------
+        number: that of the event which led there last, where it is known.
+        """
         automaton, trigger = self.automaton, match[0]
         key = automaton.key(match) if state & automaton.keyed else None
         instances = self.instances.get(state)
@@ -191,7 +224,7 @@ class AIPMatcher:
             return {}
         able = [
             [event for event in instance.holdings if event is not None]
-            for instance in instances.oldest_first(key)
+            for instance in instances.in_turn(key, oldest_first=True, number=number)
             if self._goes_on(instance, state, TRIGGER, trigger)
         ]
         able.sort(key=lambda events: [event.number for event in events])
@@ -245,7 +278,7 @@ class AIPMatcher:
     def state(self, store: EventStore) -> Any:
         """Instances and columns, as the numbers of their events."""
         instances = [
-            [state, [[store.packed(each.holdings), each.deadline, each.key] for each in found.line]]
+            [state, [[*each[:2], store.packed(each.holdings), *each[3:]] for each in found]]
             for state, found in self.instances.items()
         ]
         return [instances, [[store.numbers(each.column), each.since] for each in self.columns.values()]]
@@ -255,8 +288,9 @@ class AIPMatcher:
         instances, columns = state
         for number, found in instances:
             made = self.instances[number] = StateInstances()
-            for holdings, deadline, key in found:
-                made.add(AutomatonInstance(store.unpacked(holdings), deadline, key))
+            for time, count, holdings, deadline, key in found:
+                key = tuple(key) if isinstance(key, list) else key
+                made.add_under(key, AutomatonInstance(time, count, store.unpacked(holdings), deadline, key))
         for column, (numbers, since) in zip(self.columns.values(), columns, strict=True):
             for event in store.of(numbers):
                 column.add(event)

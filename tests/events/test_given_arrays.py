@@ -1,0 +1,103 @@
+"""Columns of tuples and of floats that are no numbers, as compiled code takes them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench as wb
+from tests.examples import examples
+from workbench.conformance.generate.domains import EXTREMES, values
+from workbench.core.domain import BOOL, FLOAT, INT, STR, Domain, Enum, Range
+from workbench.core.fields import Record, Tuple
+from workbench.events.arrays import given_array
+from workbench.events.values import dump_json, to_json
+from workbench.executors.compiled.execute.columns import column
+
+LIGHT = Enum(("red", "green"))
+INNER = Record((STR, Range(0, 9)), ("name", "size"))
+DOMAINS: dict[str, Domain] = {
+    "record": Record((STR, INT, BOOL), ("user", "n", "ok")),
+    "nested": Record((INNER, FLOAT, LIGHT), ("inner", "x", "light")),
+    "tuple": Tuple((INT, FLOAT)),
+}
+
+
+def events_of(domain: Domain, found: Any) -> list[Any]:
+    """What compiled code would be given, as Python values; None where nothing is."""
+    from workbench.core.fields import scalars
+    from workbench.executors.compiled.execute.columns import OutputColumn, readable
+    from workbench.executors.compiled.execute.text_codes import TextCodes
+
+    texts = TextCodes(())
+    made = column("x", domain, found.fields, found.present, texts)
+    assert made.wrong is None
+    fields = readable([part for _, part in scalars(domain)], made.fields, texts.reader())
+    there = [True] * found.rows if found.present is None else found.present.tolist()
+    return [e if t else None for e, t in zip(OutputColumn(domain, fields).events(), there, strict=True)]
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+@given(data=st.data())
+@examples(60)
+def test_tuples_in_cells(name: str, data: st.DataObject) -> None:
+    """JSON texts, encoded or not, and structs where there are any; parts of longer columns, too."""
+    domain = DOMAINS[name]
+    events = data.draw(st.lists(st.none() | values(domain), min_size=1, max_size=12))
+    parsed = [None if event is None else to_json(event, domain) for event in events]
+    texts = [None if each is None else dump_json(each) for each in parsed]
+    cells = [pa.array(texts, pa.string()), pa.array(texts, pa.string()).dictionary_encode()]
+    if isinstance(domain, Record):
+        cells.append(pa.array(parsed))
+    first = data.draw(st.integers(0, len(events) - 1))
+    for cell in cells:
+        found = given_array(domain, cell, stored=True)
+        if found is not None or any(events):  # a column of nulls has no fields
+            assert found is not None
+            assert events_of(domain, found) == events
+            assert events_of(domain, given_array(domain, cell.slice(first), stored=True)) == events[first:]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ['{"user": "a", "n": 1}', '{"user": "a", "n": 1, "ok": true, "more": 2}', '{"user": "a", "n": 1.5, "ok": true}',
+     '{"user": 5, "n": 1, "ok": true}', '{"user": "a", "n": null, "ok": true}', "[1]", "a", "5",
+     '{"user": "a", "n": 1180591620717411303424, "ok": true}'],
+)  # fmt: skip
+def test_cells_in_which_there_is_no_such_event_are_left_to_rows(cell: str) -> None:
+    domain = DOMAINS["record"]
+    good = {"user": "a", "n": 1, "ok": True}
+    assert given_array(domain, pa.array([json.dumps(good), cell])) is None
+    data = json.loads(cell) if cell.startswith("{") else None
+    if isinstance(data, dict) and not isinstance(data.get("user"), int) and (data.get("n") or 0) < 2**63:
+        assert given_array(domain, pa.array([data] if "more" in data or "ok" not in data else [good, data])) is None
+
+
+@given(st.lists(st.none() | values(FLOAT, extremes=EXTREMES), min_size=1))
+def test_floats_that_are_stored_are_what_they_are(floats: list[float | None]) -> None:
+    found = given_array(FLOAT, pa.array(floats, pa.float64()), stored=True)
+    assert found is not None
+    assert [None if x is None else repr(x) for x in events_of(FLOAT, found)] == [
+        None if x is None else repr(x) for x in floats
+    ]
+    finite = all(x is None or math.isfinite(x) for x in floats)
+    assert (given_array(FLOAT, pa.array(floats, pa.float64())) is not None) == finite
+
+
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+def test_a_log_of_them(tmp_path: Path, backend: Any) -> None:
+    rows = [{"e": {"user": f"u{i % 3}", "n": i}, "x": [0.5, math.nan, math.inf, -math.inf][i % 4]} for i in range(400)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "log.parquet")
+    text = 'pipeline p(e: {user: str, n: int}, x: float) -> n: int, x: float { return filter(e.n, e.user = "u1"), x }'
+    made = wb.run(wb.parse(text).get(), tmp_path / "log.parquet", output=tmp_path / "out.parquet", backend=backend)
+    found = pq.read_table(made).to_pydict()
+    assert [n for n in found["n"] if n is not None] == [i for i in range(400) if i % 3 == 1]
+    assert list(map(repr, found["x"])) == [repr(row["x"]) for row in rows]
