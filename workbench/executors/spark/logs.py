@@ -122,7 +122,8 @@ def _lines(lines: Any, program: Ported, layout: Layout, format: str, files: Any,
     from pyspark.sql import functions as F
 
     found = replace(layout, located=True, files=tuple(files))
-    placed = lines.select(F.col("value").cast("binary"), "_metadata.file_path", "_metadata.file_block_start")
+    path = F.lit("") if len(files) == 1 else F.col("_metadata.file_path")
+    placed = lines.select(F.col("value").cast("binary"), path.alias("path"), "_metadata.file_block_start")
     orders = f"{ORDER_TYPES}, " if layout.orders else ""
     start = 3 if layout.orders else 0
     place = f"o{start} {'int' if files else 'string'}, o{start + 1} long, o{start + 2} long"

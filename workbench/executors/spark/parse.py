@@ -90,8 +90,9 @@ def _parts(batch: Any) -> Iterator[tuple[str, int, Any]]:
 class Parser:
     """Reads lines: the function for `mapInArrow`.
 
-    What it gets is a line as bytes, the file's name, and the byte at which the part of the file that it comes from
-    begins. Arrow reads lines where it can; where there is doubt they are read one by one, which says what is wrong.
+    What it gets is a line as bytes, the file's name (none where there is but one file), and the byte at which the part
+    of the file that it comes from begins. Arrow reads lines where it can; where there is doubt they are read one by
+    one, which says what is wrong.
 
     Parameters
     ----------
@@ -132,7 +133,8 @@ class Parser:
     def _rows(self, batches: Iterator[Any]) -> Iterator[Any]:
         part, row, header = None, 0, self.header
         for batch in batches:
-            for path, block, lines in _parts(batch):
+            for named, block, lines in _parts(batch):
+                path = named or self.layout.files[0]
                 if part != (path, block):
                     part, row, header = (path, block), 0, self.header
                 piece = _Piece(lines, path, block, row)
