@@ -24,11 +24,11 @@ from workbench.executors.spark.carry import CarriedError, brought_back, found_in
 from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
 from workbench.executors.spark.output import write_rows  # noqa: E402
 from workbench.executors.spark.parse import Parser  # noqa: E402
-from workbench.executors.spark.runner import Layout, Runner  # noqa: E402
+from workbench.executors.spark.runner import PLACES, Layout, Runner  # noqa: E402
 from workbench.executors.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
 from workbench.stored import FORM  # noqa: E402
 
-PLACED = Layout("k", (), located=True, files=("/logs/a.csv", "/logs/b.csv"))
+PLACED = Layout("k", (), places=PLACES, files=("/logs/a.csv", "/logs/b.csv"))
 BY_TIME = Layout("k", ("t",))
 
 
@@ -214,8 +214,8 @@ def lines(text, file="/logs/a.csv", block=0):
 
 
 INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
-OWN = Layout("k", (), located=True, files=("/logs/a.csv",))
-TIMED = Layout("k", ("t",), located=True, files=("/logs/a.csv",), parts=3)
+OWN = Layout("k", (), places=PLACES, files=("/logs/a.csv",))
+TIMED = Layout("k", ("t",), places=PLACES, files=("/logs/a.csv",), parts=3)
 
 
 @pytest.fixture(params=["by Arrow", "one by one"])
@@ -395,7 +395,7 @@ def frame(rows, layout=TIMED):
     return pd.DataFrame(found | {"p0": [r[2] is not None for r in rows], "p1": [r[3] is not None for r in rows]})
 
 
-STREAMED = Layout("k", ("t",), located=True, parts=3)
+STREAMED = Layout("k", ("t",), places=PLACES, parts=3)
 
 
 def micro_batches(backend, parts, state, layout=STREAMED, runs=None):

@@ -238,11 +238,8 @@ class Parser:
         order = [each for name in self.layout.orders for each in order_columns(name, words[name], where or piece.where)]
         file = self.numbers.get(piece.path, piece.path)
         kind = pa.string() if isinstance(file, str) else pa.int32()
-        place = [
-            pa.repeat(pa.scalar(file, kind), len(numbers)),
-            pa.repeat(pa.scalar(piece.block), len(numbers)),
-            numbers,
-        ]
+        parts = {"file": pa.scalar(file, kind), "block": pa.scalar(piece.block)}
+        place = [numbers if part == "row" else pa.repeat(parts[part], len(numbers)) for part in self.layout.places]
         titles = replace(self.layout, parts=len(order)).names(len(events))
         return pa.RecordBatch.from_arrays([words[self.layout.key], *order, *place, *events], names=titles)
 
