@@ -190,6 +190,7 @@ from A[$x = x] and last B within 5 from A and last C within 5 from B emit D(x = 
 from A[$x = x] and each B(x == $x) within 0 from A emit E(x = $x, y = 1)
 from B as S and absent A(x == S.x) within 3 after S emit D(x = S.x)
 from A and $n = COUNT(B within 5 from A) limit 1 emit E(x = $n, y = 2)
+from A and $s = SUM(B().x within 5 from A) and $n = COUNT(B().x within 5 from A) emit E(x = $s - $n, y = 3)
 """
     )
     running = rule_engine(rules(text), engine)
@@ -199,7 +200,27 @@ from A and $n = COUNT(B within 5 from A) limit 1 emit E(x = $n, y = 2)
     found += running.advance(3)
     kinds = [(each.type, *each.values[1:]) for each in found]
     # Only the B of 19998 has no A of its number behind it; no A comes after the B of its number either.
-    assert [kinds.count(kind) for kind in (("E", 2), ("E", 1), ("D",))] == [6667, 0, 6668]
+    assert [kinds.count(kind) for kind in (("E", 2), ("E", 3), ("E", 1), ("D",))] == [6667, 6667, 0, 6668]
+    # The Bs before the last A are 0, 3, .. 19995: 6666 of them.
+    assert [each.values[0] for each in found if each.values[1:] == (3,)][-1] == 3 * sum(range(6666)) - 6666
+
+
+def test_sums_of_what_is_left(engine):
+    """Sums, averages and numbers of whole numbers are differences; what was forgotten is in none of them."""
+    text = (
+        TYPES
+        + """
+from D and each C within 3 from D and $s = SUM(A().x within 3 from C) and $n = COUNT(A().x within 3 from C)
+  and $m = AVG(B(x == D.x).x within 3 from D) emit E(x = $s * 1000 + $n, y = TIME(C)) at most once in 7 per $m
+"""
+    )
+    running = rule_engine(rules(text), engine)
+    found = []
+    for at in range(0, 700, 7):
+        stream = [A(at, 1), A(at + 1, None), A(at + 2, at), B(at + 2, 5), C(at + 3, 0), A(at + 3, 9)]
+        stream.append(Kind("D")(at + 5, at % 5))
+        found += [each for event in numbered(*stream) for each in running.process(event)]
+    assert [each.values for each in found] == [((1 + at) * 1000 + 2, at + 3) for at in range(0, 700, 7)]
 
 
 # --- numbers, errors ------------------------------------------------------------------------------------

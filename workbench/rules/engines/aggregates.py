@@ -6,11 +6,18 @@ The rule of this module: whole numbers are exact; a sum or an average of floats 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from workbench.core.domain import FLOAT, Domain
+
+SUMMED: Mapping[str, Callable[[int, int], Any]] = {
+    "COUNT": lambda _, count: count,
+    "SUM": lambda total, _: total,
+    "AVG": lambda total, count: _rounded_fraction(Fraction(total, count)) if count else None,
+}
+"""Aggregates of whole numbers by their sum and how many they are."""
 
 
 def aggregate(function: str, domain: Domain | None) -> Callable[[Sequence[Any]], Any]:

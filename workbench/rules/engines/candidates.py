@@ -9,11 +9,13 @@ Sources: Cugola and Margara, 4.2, 4.3 and 5.2; Di Pilla's thesis, 4.4 (predicate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
+from workbench.core.domain import INT
 from workbench.rules import tree as t
-from workbench.rules.engines.aggregates import aggregate
-from workbench.rules.engines.column import EMPTY, EventColumn, KeyedColumn
+from workbench.rules.engines.aggregates import SUMMED, aggregate
+from workbench.rules.engines.column import EMPTY, EventColumn, KeyedColumn, SummedColumn
 from workbench.rules.engines.rule_plan import PartialMatch, RuleStep
 from workbench.rules.engines.windows import stretch
 from workbench.rules.occurrence import Facts, Occurrence
@@ -44,7 +46,11 @@ class StepColumn:
     def __init__(self, step: RuleStep, trex: bool) -> None:
         assert step.window is not None
         self.step = step
-        self.column: EventColumn[Occurrence] = KeyedColumn() if step.code.keyed else EventColumn()
+        self._summed = _is_summed(step)
+        made: Callable[[], EventColumn[Occurrence]] = (
+            partial(SummedColumn, step.attribute or 0, counted=step.values != INT) if self._summed else EventColumn
+        )
+        self.column: EventColumn[Occurrence] = KeyedColumn(made) if step.code.keyed else made()
         self.since: int | None = None
         self._stretch = None if step.window.after else stretch(step.window, trex)
 
@@ -71,12 +77,27 @@ class StepColumn:
         assert self._stretch is not None
         return column.events, *self._stretch(column, match)
 
+    def sums(self, match: PartialMatch) -> tuple[int, int] | None:
+        """The sum and the number of a match's values, where the column knows them."""
+        if not self._summed:
+            return None
+        column = self.of(match)
+        assert self._stretch is not None
+        return column.between(*self._stretch(column, match)) if isinstance(column, SummedColumn) else (0, 0)
+
     def forget_before(self, time: int) -> None:
         """Forget what is older."""
         count = self.column.first_from(time) - self.column.start
         if count:
             self.column.forget(count)
             self.since = time if self.since is None else max(self.since, time)
+
+
+def _is_summed(step: RuleStep) -> bool:
+    """Whether the sum and the number of a stretch are all that is asked, and they are whole numbers."""
+    if not isinstance(step.part, t.Aggregate) or step.attribute is None or step.code.constrained:
+        return False
+    return step.part.function == "COUNT" or (step.part.function in ("SUM", "AVG") and step.values == INT)
 
 
 class StepFacts:
@@ -95,9 +116,17 @@ class StepFacts:
         rows = self._rows.get(True if self._key is None else self._key(match), ())
         return rows, 0, len(rows)
 
+    def sums(self, match: PartialMatch) -> None:
+        """They are not known."""
+
 
 def extension(
-    step: RuleStep, found: FindsCandidates, consumed: Any = None, rivals: Sequence[int] = (), fits: Fits | None = None
+    step: RuleStep,
+    found: FindsCandidates,
+    consumed: Any = None,
+    rivals: Sequence[int] = (),
+    fits: Fits | None = None,
+    sums: Callable[[PartialMatch], tuple[int, int] | None] = lambda _: None,
 ) -> ExtendsMatch:
     """What extends a partial match by a step.
 
@@ -106,9 +135,10 @@ def extension(
     consumed: numbers of events that are not selected.
     rivals: slots of the match that may hold an event which this predicate could select, too.
     fits: what is asked of candidates, if it is more than what remains to be asked of those in a column.
+    sums: the sum and the number of what is aggregated, where they are known.
     """
     if isinstance(step.part, t.Aggregate):
-        return _aggregated(step, found)
+        return _aggregated(step, found, sums)
     if step.policy is t.Policy.NOT:
         return _negated(step, found)
     if step.policy is t.Policy.EACH:
@@ -171,12 +201,17 @@ def _negated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
     return extend
 
 
-def _aggregated(step: RuleStep, found: FindsCandidates) -> ExtendsMatch:
+def _aggregated(
+    step: RuleStep, found: FindsCandidates, sums: Callable[[PartialMatch], tuple[int, int] | None]
+) -> ExtendsMatch:
     fits, at = step.fits, step.attribute
     assert isinstance(step.part, t.Aggregate)
     computed = aggregate(step.part.function, step.values)
+    of_sums = SUMMED.get(step.part.function)
 
     def extend(match: PartialMatch) -> Sequence[PartialMatch]:
+        if of_sums is not None and (known := sums(match)) is not None:
+            return ((*match, of_sums(*known)),)
         events, low, high = found(match)
         if fits is None and at is None:
             return ((*match, max(0, high - low)),)

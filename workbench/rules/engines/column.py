@@ -9,8 +9,10 @@ Source: Cugola and Margara, 4.2 and 5.2.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
+
+from workbench.rules.occurrence import Occurrence
 
 
 class PlacedInOrder(Protocol):
@@ -73,6 +75,44 @@ class EventColumn(Generic[PlacedT]):
         return bisect_left(self.numbers, number, self.start)
 
 
+class SummedColumn(EventColumn[Occurrence]):
+    """A column that knows the sums of an attribute before each of its events, so that a stretch's is a difference.
+
+    Attributes
+    ----------
+    attribute: its place among the values, which are whole numbers, or are only counted.
+    before: the sum and the number of those that are not null.
+    """
+
+    __slots__ = ("attribute", "before", "counted", "total")
+
+    def __init__(self, attribute: int, *, counted: bool) -> None:
+        super().__init__()
+        self.attribute, self.counted = attribute, counted
+        self.before: list[tuple[int, int]] = []
+        self.total = 0, 0
+
+    def add(self, event: Occurrence) -> None:
+        super().add(event)
+        self.before.append(self.total)
+        value = event.values[self.attribute]
+        if value is not None:
+            total, count = self.total
+            self.total = total if self.counted else total + value, count + 1
+
+    def forget(self, count: int) -> None:
+        length = len(self.events)
+        super().forget(count)
+        del self.before[: length - len(self.events)]
+
+    def between(self, low: int, high: int) -> tuple[int, int]:
+        """The sum and the number of the values from one place to before another."""
+        if low >= high:
+            return 0, 0
+        total, count = self.total if high == len(self.before) else self.before[high]
+        return total - self.before[low][0], count - self.before[low][1]
+
+
 class KeyedColumn(EventColumn[PlacedT]):
     """A column with the columns of each key inside it.
 
@@ -81,10 +121,11 @@ class KeyedColumn(EventColumn[PlacedT]):
     of_key: key to its column; a key without events has none.
     """
 
-    __slots__ = ("keys", "of_key")
+    __slots__ = ("_made", "keys", "of_key")
 
-    def __init__(self) -> None:
+    def __init__(self, made: Callable[[], EventColumn[PlacedT]] = EventColumn) -> None:
         super().__init__()
+        self._made = made
         self.keys: list[Any] = []
         self.of_key: dict[Any, EventColumn[PlacedT]] = {}
 
@@ -94,7 +135,7 @@ class KeyedColumn(EventColumn[PlacedT]):
         self.keys.append(key)
         found = self.of_key.get(key)
         if found is None:
-            found = self.of_key[key] = EventColumn()
+            found = self.of_key[key] = self._made()
         found.add(event)
 
     def forget(self, count: int) -> None:

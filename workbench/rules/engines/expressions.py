@@ -202,6 +202,11 @@ class PredicateCode:
         return bool(self.equations)
 
     @property
+    def constrained(self) -> bool:
+        """Whether more than the event and equations decides."""
+        return bool(self._joint)
+
+    @property
     def constraints(self) -> list[t.Expression]:
         """What more than the event decides, equations among it."""
         return [*(t.Operation("==", pair) for pair in self.equations), *self._joint]

@@ -43,14 +43,14 @@ class CDPMatcher:
         self.extends: list[ExtendsMatch] = []
         selecting: list[Any] = []
         for step in self.plan.steps[1:]:
+            source: StepFacts | StepColumn
             if step.fact:
-                found = StepFacts(step, start.facts).found
+                source = StepFacts(step, start.facts)
             else:
-                self.columns[step.number] = StepColumn(step, start.trex)
-                found = self.columns[step.number].found
+                source = self.columns[step.number] = StepColumn(step, start.trex)
             rivals = [other.slot for other in selecting if other.type == step.type] if step.selects else []
             consumed = start.consumed.get(step.slot) if start.consumed is not None and step.selects else None
-            extend = extension(step, found, consumed, rivals)
+            extend = extension(step, source.found, consumed, rivals, sums=source.sums)
             self.extends.append(extend if start.counted is None else counting(extend, start.counted))
             selecting += [step] if step.selects else []
         self.absent = None if self.plan.absent is None else StepColumn(self.plan.absent, start.trex)
