@@ -197,6 +197,7 @@ def test_all_mistakes_of_a_file_are_told_at_once():
 def test_declarations():
     for text, phrase in {
         "declare A(time: int)": "'time' is no name",
+        "define fact(x: int) from fact() where x = 1": "'fact' is a word of the language",
         "declare A(x: int, x: int)": "two attributes are called 'x'",
         "declare A(x: int) declare A(y: int)": "declared twice",
         "declare A() with id 1 declare B() with id 1": "id 1 is that of 'A'",

@@ -179,6 +179,15 @@ def test_a_cascade_that_does_not_end_names_its_rules():
         told(counted, A(0, -1))
 
 
+def test_what_the_clock_causes_begins_a_chain():
+    """A rule that is its own timer may go on for ever; one whose clock stands still may not."""
+    beat = TYPES + "from A as S and absent B within {} after S emit A(x = S.x + 1)"
+    found = told(beat.format(1), A(0, 0), until=LONGEST + 9)
+    assert found == [("A", time, time) for time in range(1, LONGEST + 10)]
+    with pytest.raises(InputError, match="more than 1000"):
+        told(beat.format(0), A(0, 0), until=0)
+
+
 # --- windows --------------------------------------------------------------------------------------------
 
 WINDOWS = {
@@ -307,6 +316,12 @@ def test_an_operator_on_null_is_null_and_null_holds_nothing(condition, held):
     """x is null; whole numbers are compared with floats exactly."""
     text = TYPES + f"from C as S and each A({condition}) within 1 from S emit D(x = 0)"
     assert bool(told(text, A(0, None), C(0, 0))) is held
+
+
+def test_a_number_beyond_all_floats_becomes_an_infinite_one():
+    text = "declare A(x: int) declare F(v: float) "
+    assert values(told(text + "from A emit F(v = A.x)", A(0, 10**400), A(0, -(10**400)))) == [(math.inf,), (-math.inf,)]
+    assert values(told(text + "from A emit F(v = A.x * 1.5)", A(0, -(10**400)))) == [(-math.inf,)]
 
 
 def test_a_null_attribute_is_a_value():

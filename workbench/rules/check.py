@@ -69,6 +69,9 @@ def _declarations(file: t.RuleFile, types: Mapping[str, t.Declaration], findings
     found: dict[str, t.Declaration] = {}
     numbers: dict[int, str] = {}
     for each in file.declarations:
+        if each.name == "fact":
+            what = "'fact' is a word of the language, and no name of a type"
+            findings.add(LanguageError(what, where=each.where, hint="rename it: Fact"))
         before = found.get(each.name)
         if before is not None:
             merged = _merged(before, each)

@@ -22,7 +22,7 @@ from workbench.rules.rule_set import RuleSet
 from workbench.rules.values import Selected, fitted, value
 
 LONGEST = 1000
-"""The most composites in a chain, each caused by the one before, the first by an event from outside."""
+"""The most composites in a chain, each caused by the one before, the first by an event from outside or by the clock."""
 NO_FACTS: Facts = MappingProxyType({})
 
 
@@ -136,7 +136,8 @@ class _Course:
                 found += self._decided(number, selected, event.time, caused.chain)
             else:
                 deadline = event.time + int(window.most.amount)
-                self._awaiting.append(_Awaiting(deadline, number, event.number, selected, caused.chain))
+                chain = caused.chain if deadline == event.time else ()  # what comes later is caused by the clock
+                self._awaiting.append(_Awaiting(deadline, number, event.number, selected, chain))
         self.past.history.append(event)
         if caused.chain:
             self.composites.append(event)
