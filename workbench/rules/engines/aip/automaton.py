@@ -106,27 +106,31 @@ class Automaton:
         ]
 
     def _refuse(self) -> None:
-        """Refused where there are too many states; a chain has no more than it has pairs."""
+        """Refused where there are too many states."""
+        if sum(self._states(component) for component in dict.fromkeys(self.components)) > MOST_STATES:
+            raise Refused(
+                f"the automaton of '{self.plan.rule.name}' has more than {MOST_STATES} states, one for each set"
+                " of predicates whose events can have come",
+                where=self.plan.rule.where,
+                hint="use the engine cdp, which has a column for each predicate",
+            )
+
+    def _states(self, component: int) -> int:
+        """How many states there are, up to one more than is allowed; in a chain as many as targets have predicates."""
+        if not any(len(self.hang_on[bit]) > 1 or self.windows[bit].between for bit in _bits(component)):
+            return sum(target.bit_count() for target in set(self._targets(component)))
+        if (most := 1 << component.bit_count()) <= MOST_STATES:
+            return most
         found: set[int] = set()
-        for component in dict.fromkeys(self.components):
-            size = component.bit_count()
-            chain = not any(len(self.hang_on[bit]) > 1 or self.windows[bit].between for bit in _bits(component))
-            if (size**2 if chain else 1 << size) <= MOST_STATES:
-                continue
-            todo = [0]
-            while todo:
-                state = todo.pop()
-                for bit in _bits(component & ~state):
-                    after = self.leads_on(state, bit)
-                    if after is not None and after not in found:
-                        found.add(after)
-                        todo.append(after)
-                if len(found) > MOST_STATES:
-                    raise Refused(
-                        f"the automaton of '{self.plan.rule.name}' has more than {MOST_STATES} states, one for each set"
-                        " of predicates whose events can have come",
-                        where=self.plan.rule.where, hint="use the engine cdp, which has a column for each predicate",
-                    )  # fmt: skip
+        todo = [0]
+        while todo and len(found) <= MOST_STATES:
+            state = todo.pop()
+            for bit in _bits(component & ~state):
+                after = self.leads_on(state, bit)
+                if after is not None and after not in found:
+                    found.add(after)
+                    todo.append(after)
+        return len(found)
 
     # --- windows ----------------------------------------------------------------------------------------
 
