@@ -24,14 +24,13 @@ from workbench.events.table import endings
 from workbench.executors.spark.carry import brought_back
 from workbench.executors.spark.keyed import Log, laid_out
 from workbench.executors.spark.parse import Parser
-from workbench.executors.spark.runner import Layout, place_of
+from workbench.executors.spark.runner import LOCAL_FILE, Layout, place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FORMATS = ("csv", "jsonl", "parquet")
 """Those that Spark's workers read in pieces."""
-LOCAL_FILE = "^file:/+"
 
 
 def named_format(name: str) -> str | None:
@@ -123,10 +122,7 @@ def _lines(lines: Any, program: Ported, layout: Layout, format: str, files: Any,
     from pyspark.sql import functions as F
 
     found = replace(layout, located=True, files=tuple(files))
-    name, block = _path(), F.col("_metadata.file_block_start").alias("block")
-    placed = lines.select(
-        F.col("value").cast("binary"), name.alias("path"), _numbered(name, files).alias("file"), block
-    )
+    placed = lines.select(F.col("value").cast("binary"), "_metadata.file_path", "_metadata.file_block_start")
     orders = f"{ORDER_TYPES}, " if layout.orders else ""
     start = 3 if layout.orders else 0
     place = f"o{start} {'int' if files else 'string'}, o{start + 1} long, o{start + 2} long"
