@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from workbench.core.program import Ports
     from workbench.executors.table import Start
-    from workbench.rules.rule_set import RuleSet
-    from workbench.rules.tree import Declaration
+    from workbench.tesla.rule_set import RuleSet
+    from workbench.tesla.tree import Declaration
 
 
 def rule_options(parser: argparse.ArgumentParser) -> None:

@@ -24,14 +24,14 @@ from workbench.events.read import read_events
 from workbench.events.reading import Reading, Tally
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.executors.table import Start
-from workbench.rules.engines.engine import EngineSettings
-from workbench.rules.engines.table import rule_engine
-from workbench.rules.occurrence import Facts, Occurrence, in_units
-from workbench.rules.rule_set import RuleSet
+from workbench.tesla.engines.engine import EngineSettings
+from workbench.tesla.engines.table import rule_engine
+from workbench.tesla.occurrence import Facts, Occurrence, in_units
+from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
     from workbench.events.rows import RowWriter
-    from workbench.rules.tree import Declaration
+    from workbench.tesla.tree import Declaration
 
 TYPE, SOURCES, NUMBER = "type", "sources", "id"
 """What columns are called: the type of an event; with --with-sources the events of a match, and a composite's id."""
@@ -198,7 +198,7 @@ _GUESSED = {"whole numbers": INT, "numbers": FLOAT, "truth values": BOOL}
 
 def _declared(name: str, columns: Mapping[str, list[Any]]) -> Declaration:
     from workbench.events.look import guessed
-    from workbench.rules.tree import Attribute, Declaration
+    from workbench.tesla.tree import Attribute, Declaration
 
     attributes = (Attribute(column, _GUESSED.get(guessed(cells), STR)) for column, cells in sorted(columns.items()))
     return Declaration(name, tuple(attributes))

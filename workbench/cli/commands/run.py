@@ -70,7 +70,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer | None, tally: Tally) -> None:
     from workbench.cli.progress import Progress
-    from workbench.rules.rule_set import RuleSet
+    from workbench.tesla.rule_set import RuleSet
 
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
     if args.list_columns:
