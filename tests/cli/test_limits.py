@@ -96,7 +96,7 @@ def test_a_run_that_waits_for_what_does_not_come(pipe: Pipe, tmp_path: Path) -> 
     from .conftest import command
 
     def run(*args: object) -> tuple[int, str, str]:
-        with subprocess.Popen(command(["run", pipe(TOTAL), "--input", "-", "--timeout", 1, *args]),
+        with subprocess.Popen(command(["run", pipe(TOTAL), "--input", "-", "--timeout", 4, *args]),
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
                               ) as process:  # fmt: skip
             assert process.stdin is not None
@@ -108,7 +108,7 @@ def test_a_run_that_waits_for_what_does_not_come(pipe: Pipe, tmp_path: Path) -> 
 
     code, out, err = run()
     assert (code, out) == (3, "out\n5\n11\n18\n")
-    assert "time limit of 1 s met while running the log, after row 3\n" in err
+    assert "time limit of 4 s met while running the log, after row 3\n" in err
     assert run("--output", tmp_path / "out.csv")[0] == 3
     assert [path.name for path in tmp_path.iterdir()] == ["test.pipe"]
 

@@ -167,7 +167,7 @@ def test_queues_have_the_room_that_they_need() -> None:
     data: dict[str, list[wb.Value]] = {"x": [0, 1, 2], "y": [0, 1, 2]}
     assert wb.run(late, data, backend="numba") == {"out": [1, 3]}
     endless = wb.parse("pipeline endless(x: int) -> int { return x + decimate(x, 2) }").get()
-    assert wb.run(total, {"x": list(range(20))}, backend="numba") == {"out": [3 * i for i in range(10)]}
+    assert wb.run(endless, {"x": list(range(20))}, backend="numba") == {"out": [3 * i for i in range(10)]}
 
 
 @pytest.mark.parametrize("backend", ["auto", "reference", "numba"])
@@ -322,7 +322,7 @@ def test_python_has_the_options_of_the_command() -> None:
 def test_a_run_has_limits() -> None:
     total = wb.parse(TOTAL).get()
     with pytest.raises(LimitMet, match=r"time limit of 0\.2 s met while running the log"):
-        wb.run(endless, {"x": [1] * 5_000_000}, backend="reference", seconds=0.2)
+        wb.run(total, {"x": [1] * 5_000_000}, backend="reference", seconds=0.2)
     rows = iter([{"x": 1}])
     with pytest.raises(InputError, match="an answer that comes bit by bit has no limits"):
         wb.run(total, rows, seconds=1.0)

@@ -20,7 +20,7 @@ from workbench.executors.table import Start, backend_options
 if TYPE_CHECKING:
     from workbench.core.domain import Integer
     from workbench.core.pipeline import Pipeline
-    from workbench.rules.rule_set import RuleSet
+    from workbench.tesla.rule_set import RuleSet
 
 
 def options(parser: argparse.ArgumentParser) -> None:
