@@ -70,12 +70,8 @@ def refuse_rule_options(args: argparse.Namespace) -> None:
 
 def run_rule_set(rules: RuleSet, start: Start) -> None:
     """Run and write."""
-    from workbench.errors import InputError
-    from workbench.executors.table import given
+    from workbench.logs.rules import run_rules, see_options
 
-    if others := given(start.options, "steps", "key", "threads", "seed", "rate", "N", "integers"):
-        raise InputError(f"not for rules: {others}", hint="leave it out")
-    from workbench.logs.rules import run_rules
-
+    see_options(start)
     with start.closing:
         run_rules(rules, start)

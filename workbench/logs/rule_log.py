@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.domain import ANY, BOOL, FLOAT, INT, STR, Domain, Value
-from workbench.core.program import Port, Ports
+from workbench.core.program import Port, Ported, Ports
 from workbench.errors import InputError, did_you_mean
 from workbench.events.clock import Clock
 from workbench.events.read import read_events
 from workbench.events.reading import Reading, Tally
-from workbench.events.rows import InputEvents
+from workbench.events.rows import InputEvents, LogBlock
 from workbench.events.values import UnreadableError, Words, from_json, short
 from workbench.tesla.occurrence import Facts, Occurrence
 from workbench.tesla.rule_set import RuleSet
@@ -62,6 +62,12 @@ class RuleLog:
     def _file(self, declared: Declaration | None, path: Any) -> Iterator[Occurrence]:
         ports = log_ports(self.rules, self.clock, declared)
         return self.of_rows(read_events(path, ports, self.reading, tally=self.tally), ports, declared, str(path))
+
+    def of_data(self, blocks: Callable[[Ported, Reading, Tally], Iterator[LogBlock]]) -> Iterator[Occurrence]:
+        """The events in data that are no files."""
+        ports = log_ports(self.rules, self.clock)
+        rows = (row for block in blocks(ports, self.reading, self.tally) for row in block.steps())
+        return self.of_rows(rows, ports, shown="row")
 
     def of_rows(
         self, rows: Iterator[InputEvents], ports: Ports, declared: Declaration | None = None, shown: str = ""

@@ -17,7 +17,7 @@ from workbench.errors import InputError
 from workbench.events.clock import Clock
 from workbench.events.files import is_stream
 from workbench.events.reading import Reading
-from workbench.executors.table import Start
+from workbench.executors.table import Start, given
 from workbench.logs.rule_log import TYPE, RuleLog, facts_of
 from workbench.tesla.engines.engine import EngineSettings
 from workbench.tesla.engines.table import rule_engine
@@ -57,28 +57,35 @@ def run_rules(rules: RuleSet, start: Start) -> None:
     run.tell()
 
 
+def see_options(start: Start) -> None:
+    """InputError where an option is given that is for pipelines."""
+    if others := given(start.options, "steps", "key", "threads", "seed", "rate", "fault", "N", "integers"):
+        raise InputError(f"not for rules: {others}", hint="leave it out")
+
+
 class RuleRun:
     """A rule set that runs on the events of a log.
 
     Parameters
     ----------
     start: with the options of `workbench run`.
-    given: gives the events, of what reads them; the first one is read at once.
+    read: gives the events, of what reads them; the first one is read at once.
 
     Attributes
     ----------
     ports: the columns of composites.
     """
 
-    def __init__(self, rules: RuleSet, start: Start, given: Callable[[RuleLog], Iterator[Occurrence]]) -> None:
+    def __init__(self, rules: RuleSet, start: Start, read: Callable[[RuleLog], Iterator[Occurrence]]) -> None:
         self.rules, self._start = rules, start
         self._clock = Clock(start.option("time", "time"), start.option("time_unit"), start.option("late"))
         self._log = RuleLog(rules, self._clock, Reading.of(start.options), start.tally)
         self._late = _Late(start, rules, self._clock)
-        events = self._clock.ordered(given(self._log), lambda event: event.time, self._late)
+        events = self._clock.ordered(read(self._log), lambda event: event.time, self._late)
         self._events = itertools.chain(list(itertools.islice(events, 1)), events)  # the clock knows what times are
-        settings = EngineSettings(trex=start.option("compat") == "trex", profiled=start.option("profile", False))
-        timed = in_units(rules, self._clock.unit, dates=bool(self._clock.dates))
+        unit, dates = self._clock.unit, bool(self._clock.dates)
+        settings = EngineSettings(unit, dates, start.option("compat") == "trex", start.option("profile", False))
+        timed = in_units(rules, unit, dates=dates)
         facts = facts_of(rules, start.option("facts", []))
         self._engine = rule_engine(timed, start.option("engine", "cdp"), facts, settings)
         self._sources = _Sources() if start.option("with_sources", False) else None
