@@ -113,7 +113,7 @@ def test_the_clock_moves():
 
 
 def test_options_for_pipelines_are_refused():
-    with pytest.raises(InputError, match="wb.load_rules"):
+    with pytest.raises(InputError, match=r"wb\.load_rules"):
         wb.load("fire.tesla")
     with pytest.raises(InputError, match="not for rules: --threads"):
         wb.run(wb.rules(TEXT), ROWS, threads=2)
