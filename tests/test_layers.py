@@ -62,6 +62,7 @@ AT_MODULE_LEVEL = {
     ("events/arrays.py", "pyarrow"),
     ("events/tables.py", "pyarrow"),
     ("events/texts.py", "pyarrow"),
+    ("events/tuple_texts.py", "pyarrow"),
     ("executors/compiled/gpu/parallel.py", "numpy"),
     ("executors/compiled/execute/columns.py", "numpy"),
     ("executors/compiled/execute/text_codes.py", "numpy"),

@@ -162,6 +162,18 @@ def test_plain_logs_are_read_as_columns(tmp_path):
     assert taken[0].columns()["x1"].present is None
 
 
+def test_floats_that_are_no_numbers_are_read_as_columns(tmp_path):
+    """As we write them: what else Arrow takes for them is an error, as in rows."""
+    program, path, taken = ports(FLOAT), tmp_path / "log.csv", []
+    path.write_text("x0\n1.5\ninf\n nan\n-inf\n")
+    assert repr([step["x0"] for step in by_blocks(path, program, taken)]) == "[1.5, inf, nan, -inf]"
+    assert taken[0].columns() is not None
+    for odd in ("NaN", "Infinity", "1e999", "-nan"):
+        path.write_text(f"x0\n1.5\n{odd}\ninf\n")
+        with pytest.raises(InputError, match=r"log\.csv:3: column 'x0': expected a number"):
+            list(by_blocks(path, program, []))
+
+
 def test_parquet_has_columns(tmp_path):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet

@@ -6,7 +6,7 @@ which takes longer than a million rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workbench.core.domain import INT, Domain, Enum, Integer, Range, Reals, Texts
-from workbench.core.fields import Record, Tuple
+from workbench.core.fields import Record, Tuple, scalars
 from workbench.events.columns import arrays_of, arrow_type
 from workbench.events.text_column import TextColumn
-from workbench.events.values import UnreadableError, Words, from_text
+from workbench.events.tuple_texts import tuple_parts, tuple_texts
+from workbench.events.values import UnreadableError, Words, dump_json, from_text
 
 
 class EventArray(NamedTuple):
@@ -65,8 +66,8 @@ def given_array(domain: Domain, column: Any, *, stored: bool = False) -> EventAr
     ----------
     domain: one that `has_array`, a tuple of such, or `Words`.
     column: of any type.
-    stored: whether its floats are as they were stored. Else they were read from texts, of which we do not take all that
-        Arrow takes for infinite or no number.
+    stored: whether all its floats are as they were stored. Else they were read from texts, of which we do not take all
+        that Arrow takes for infinite or no number.
     """
     if isinstance(domain, Tuple):
         read = _given_structs if pa.types.is_struct(column.type) else _given_json
@@ -112,7 +113,7 @@ def shown_table(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> An
     Parameters
     ----------
     outputs: name to what compiled code gives: `fields`, of each event, and `steps`, where there are several outputs.
-    domains: those of the outputs, which have arrays. A null is no event.
+    domains: those of the outputs, whose events are columns (`column_map.has_columns`). A null is no event.
     """
     return pa.table(shown_columns(outputs, domains)[1], list(domains))
 
@@ -130,15 +131,25 @@ def shown_columns(outputs: Mapping[str, Any], domains: Mapping[str, Domain]) -> 
         of_rows = every // width
     columns = []
     for i, (name, domain) in enumerate(domains.items()):
-        (array,) = outputs[name].fields
+        arrays = outputs[name].fields
         there: Any = None
         if rows and len(rows[i]) < len(every):
             places = np.searchsorted(every, rows[i])
             there = np.zeros(len(every), np.bool_)
             there[places] = True
-            array = _spread(array, places, len(every))
-        columns.append(shown_column(domain, array, there))
+            arrays = tuple(_spread(array, places, len(every)) for array in arrays)
+        columns.append(shown_events(domain, arrays, there))
     return of_rows, columns
+
+
+def shown_events(domain: Domain, arrays: Sequence[Any], there: Any = None) -> Any:
+    """The same of events with an array per scalar field: tuples are JSON text."""
+    if not isinstance(domain, Tuple):
+        return shown_column(domain, arrays[0], there)
+    fields = (
+        shown_column(part, array, there, quoted=True) for (_, part), array in zip(scalars(domain), arrays, strict=True)
+    )
+    return tuple_texts(domain, fields)
 
 
 def _tells_apart(kind: Any) -> bool:
@@ -147,11 +158,21 @@ def _tells_apart(kind: Any) -> bool:
     return bool(text or pa.types.is_boolean(kind) or pa.types.is_integer(kind))
 
 
-def shown_column(domain: Domain, array: Any, there: Any = None) -> Any:
-    """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere."""
+def shown_column(domain: Domain, array: Any, there: Any = None, *, quoted: bool = False) -> Any:
+    """An Arrow array of the numbers of a domain, which are there where `there` says, or everywhere.
+
+    Parameters
+    ----------
+    quoted: whether texts are JSON.
+    """
     names: Any = list(domain.labels) if isinstance(domain, Enum) else None
     if isinstance(array, TextColumn):
-        array, names = array.numbers, list(array.texts)
+        array, names = array.numbers, array.texts
+        if len(names) > len(array):  # those of the whole log
+            used, array = np.unique(array, return_inverse=True)
+            names = [names[number] for number in used.tolist()]
+    if names is not None and quoted:
+        names = [dump_json(name) for name in names]
     kind = arrow_type(domain) if names is None else pa.int64()
     data = _packed(array) if pa.types.is_boolean(kind) else np.ascontiguousarray(array)
     valid = None if there is None else pa.py_buffer(_packed(there))
@@ -195,14 +216,24 @@ def _given_json(domain: Tuple, column: Any, stored: bool) -> EventArray | None:
         return None
     column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     numbers = given_array(INT, column.indices)
-    try:
-        known = [from_text(text, domain) for text in column.dictionary.to_pylist()]
-    except (UnreadableError, AttributeError):
-        return None
-    arrays = arrays_of(domain, known or [domain.default])
+    arrays = _of_texts(domain, column.dictionary)
     if arrays is None or numbers is None:
         return None
     return EventArray(tuple(array[numbers.events] for array in arrays), numbers.present)
+
+
+def _of_texts(domain: Tuple, texts: Any) -> list[Any] | None:
+    """An array per scalar field of tuples that are JSON texts, with at least one entry; one by one if some are odd."""
+    plain = tuple_parts(domain, texts) if len(texts) else None
+    if plain is not None:
+        given = [given_array(part, each) for (_, part), each in zip(scalars(domain), plain, strict=True)]
+        if None not in given:
+            return [each.events for each in given if each is not None]
+    try:
+        known = [from_text(text, domain) for text in texts.to_pylist()]
+    except (UnreadableError, AttributeError):
+        return None
+    return arrays_of(domain, known or [domain.default])
 
 
 def _is_text(kind: Any) -> bool:

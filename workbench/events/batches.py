@@ -21,7 +21,8 @@ from workbench.core.domain import BOOL, INT, Domain, Value
 from workbench.core.fields import Map
 from workbench.core.program import Ported
 from workbench.errors import InputError
-from workbench.events.columns import arrays_of, arrow_type, as_json, has_array, to_column
+from workbench.events.column_map import has_columns
+from workbench.events.columns import arrays_of, arrow_type, as_json, to_column
 from workbench.events.files import sought
 from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
 from workbench.events.values import UnreadableError, Words, from_json, from_text, short
@@ -204,11 +205,11 @@ class BatchWriter(RowWriter):
             return
         import pyarrow as pa
 
-        from workbench.events.arrays import shown_column
+        from workbench.events.arrays import shown_events
 
         domain = self.domains[name]
-        arrays = arrays_of(domain, values) if has_array(domain) else None  # Arrow would import pandas for the same
-        column = to_column(domain, values, f"output '{name}'") if arrays is None else shown_column(domain, arrays[0])
+        arrays = arrays_of(domain, values) if has_columns(domain) else None  # Arrow would import pandas for the same
+        column = to_column(domain, values, f"output '{name}'") if arrays is None else shown_events(domain, arrays)
         self.table(pa.table([column], schema=self._schema))
 
     def row(self, events: Mapping[str, Value]) -> None:

@@ -77,6 +77,11 @@ def has_arrays(domain: Domain) -> bool:
     return all(map(has_arrays, domain.fields)) if isinstance(domain, Tuple) else has_array(domain)
 
 
+def has_columns(domain: Domain) -> bool:
+    """Whether events of the domain that are in arrays can be shown as a column."""
+    return has_arrays(domain) and (not isinstance(domain, Tuple) or domain.scalars > 0)
+
+
 def has_cells(domain: Domain) -> bool:
     """Whether all single values in an event of the domain are plain cells, texts among them."""
     return all(map(has_cells, domain.fields)) if isinstance(domain, Tuple) else not as_json(domain)

@@ -9,29 +9,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
-from workbench.core.program import Ported
+from workbench.core.domain import Domain, Value
 from workbench.errors import InputError, WorkbenchError
 from workbench.events import lines as lines_of
 from workbench.events.column_map import ColumnMap
 from workbench.events.columns import arrow_type
 from workbench.events.files import not_text
 from workbench.events.lines import BOM, arriving, is_text, see_length, whole_rows
-from workbench.events.rows import InputEvents, LogBlock, RowReader, RowWriter
-from workbench.events.values import UnreadableError, from_text, short, to_text
+from workbench.events.rows import InputEvents, LogBlock, RowReader
+from workbench.events.values import UnreadableError, from_text, short
 
 if TYPE_CHECKING:
     from workbench.events.arrays import EventArray
-
-WRITTEN = 1 << 14
-"""Rows that are written at a time."""
-FAR = 1 << 63
-"""Beyond this, numbers may have more digits than can be written."""
 
 
 class _Rows(NamedTuple):
@@ -178,7 +172,7 @@ class CsvReader(RowReader):
             return None
         from workbench.events.arrays import given_array
 
-        return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks()))
+        return self.arrays(lambda i, domain: given_array(domain, table[str(i)].combine_chunks(), stored=True))
 
     def columns_in(self, lines: bytes, count: int) -> dict[str, Any] | None:
         """The Arrow column of each input in so many lines; None where there is doubt."""
@@ -190,9 +184,8 @@ class CsvReader(RowReader):
         if len(lines) < lines_of.FEW or not find_spec("pyarrow") or not is_text(lines):
             return None
         import pyarrow as pa
-        from pyarrow import csv as arrow
 
-        from workbench.events.tables import blank
+        from workbench.events.tables import are_spelt, blank, odd_floats
 
         assert self.columns is not None
         types = {str(i): arrow_type(domain) for i, domain in self.columns.used.items()}
@@ -200,10 +193,24 @@ class CsvReader(RowReader):
         if letters and pa.int64() in types.values() and (b"0x" in lines or b"0X" in lines):  # Arrow knows such numbers
             return None
         texts = pa.dictionary(pa.int32(), pa.string())
+        table = self._parsed(lines, {i: texts if pa.types.is_string(kind) else kind for i, kind in types.items()})
+        if table is None or blank(table):
+            return None
+        if odd := odd_floats(table):
+            spelt = self._parsed(lines, dict.fromkeys(odd, pa.string()))
+            return table if spelt is not None and are_spelt(table, spelt) else None
+        return table
+
+    def _parsed(self, lines: bytes, types: Mapping[str, Any]) -> Any:
+        """Columns of these types, by position; None where Arrow finds others."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        assert self.columns is not None
         quoted = b'"' in lines
         names = [str(i) for i in range(len(self.columns.names))]
         try:
-            table = arrow.read_csv(
+            return arrow.read_csv(
                 pa.BufferReader(lines),
                 arrow.ReadOptions(column_names=names, block_size=len(lines) + 1),
                 arrow.ParseOptions(
@@ -211,7 +218,7 @@ class CsvReader(RowReader):
                     ignore_empty_lines=False,
                 ),
                 arrow.ConvertOptions(
-                    column_types={i: texts if pa.types.is_string(kind) else kind for i, kind in types.items()},
+                    column_types=dict(types),
                     include_columns=list(types),
                     null_values=[""],
                     true_values=["true", "True", "TRUE", "1"],
@@ -221,7 +228,6 @@ class CsvReader(RowReader):
             )  # fmt: skip
         except pa.ArrowInvalid:
             return None
-        return None if blank(table) else table
 
     def cells(self, row: Sequence[str] | InputError) -> Sequence[str]:
         assert self.columns is not None
@@ -318,75 +324,3 @@ class TsvReader(CsvReader):
     """The same with tabs."""
 
     between = "\t"
-
-
-class CsvWriter(RowWriter):
-    """The header comes with the first row: what fails before it writes nothing."""
-
-    between = ","
-
-    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
-        super().__init__(program, stream, idle=idle, shown=shown)
-        self.csv, self.begun = csv.writer(stream, lineterminator="\n", delimiter=self.between), False
-        self._texts = {name: _text_of(domain) for name, domain in self.domains.items()}
-
-    def end(self) -> None:
-        if not self.begun:
-            self.csv.writerow(self.domains)
-            self.begun = True
-
-    def row(self, events: Mapping[str, Value]) -> None:
-        self.end()
-        if events or len(self.domains) > 1:
-            self.csv.writerow([text(events[name]) if name in events else "" for name, text in self._texts.items()])
-        else:  # a row with one empty cell: csv would write "" there, which reads as a text
-            self.stream.write("\n")
-
-    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
-        if self.idle or len(self._texts) > 1:
-            super().write(outputs)
-            return
-        ((name, text),) = self._texts.items()
-        if values := outputs[name]:
-            self.end()
-            self.csv.writerows((text(value),) for value in values)
-
-    def table(self, table: Any) -> None:
-        from workbench.events.tables import whole
-        from workbench.events.texts import cell_texts
-
-        raw = getattr(self.stream, "buffer", None)
-        columns = [cell_texts(whole(column), self.between) for column in table.columns]
-        if raw is None or any(column is None for column in columns):
-            super().table(table)
-            return
-        import pyarrow as pa
-        from pyarrow import csv as arrow
-
-        self.end()
-        self.stream.flush()
-        options = arrow.WriteOptions(
-            include_header=False, quoting_style="none", delimiter=self.between, batch_size=WRITTEN
-        )
-        arrow.write_csv(pa.table(columns, table.column_names), raw, options)
-
-
-class TsvWriter(CsvWriter):
-    """The same with tabs."""
-
-    between = "\t"
-
-
-def _text_of(domain: Domain) -> Callable[[Value], Any]:
-    """What makes a cell of a value: the fastest way to what `to_text` says."""
-    if isinstance(domain, Bool):
-        return {True: "true", False: "false"}.__getitem__
-    if isinstance(domain, Range | Reals | Integer):
-        return _as_it_is  # `csv` writes numbers as Python does
-    if isinstance(domain, Integers):
-        return lambda value: value if -FAR < value < FAR else to_text(value, domain)
-    return lambda value: to_text(value, domain)
-
-
-def _as_it_is(value: Value) -> Value:
-    return value

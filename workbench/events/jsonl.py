@@ -173,7 +173,11 @@ class JsonWriter(RowWriter):
         from workbench.events.texts import json_lines, written
 
         raw = getattr(self.stream, "buffer", None)
-        lines = None if raw is None else json_lines(table)
+        lines = (
+            None
+            if raw is None
+            else json_lines(table, [name for name, domain in self.domains.items() if as_json(domain)])
+        )
         if raw is None or lines is None:
             super().table(table)
             return

@@ -320,8 +320,10 @@ class RowWriter(ABC):
 
     def table(self, table: Any) -> None:
         """The rows of an Arrow table (`arrays.shown_table`)."""
-        for row in table.to_pylist():
-            self.row({name: value for name, value in row.items() if value is not None})
+        from workbench.events.tables import table_rows
+
+        for row in table_rows(table, self.domains):
+            self.row(row)
 
     def flush(self) -> None:
         """Show what has been written, where somebody may wait for it."""

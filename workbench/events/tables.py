@@ -6,17 +6,18 @@ whoever looks at the rows one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from workbench.core.domain import Domain, Texts, Value
 from workbench.core.fields import Tuple
 from workbench.events.arrays import given_array
 from workbench.events.column_map import ColumnMap, Columns
-from workbench.events.columns import has_array
-from workbench.events.values import Words
+from workbench.events.columns import as_json, has_array
+from workbench.events.values import Words, from_text
 
 
 def table_steps(columns: ColumnMap, column: Callable[[int], Any], *, nulls: bool) -> Iterator[dict[str, Value]] | None:
@@ -52,7 +53,7 @@ def table_lists(columns: ColumnMap, column: Callable[[int], Any]) -> dict[str, l
     return found
 
 
-def _some(names: list[str], lists: list[list[Value]]) -> Iterator[dict[str, Value]]:
+def _some(names: Sequence[str], lists: Sequence[Sequence[Value]]) -> Iterator[dict[str, Value]]:
     for row in zip(*lists, strict=True):
         yield {name: value for name, value in zip(names, row, strict=True) if value is not None}
 
@@ -89,6 +90,37 @@ def whole(column: Any) -> Any:
 
 def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or (pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type)))
+
+
+def table_rows(table: Any, domains: Mapping[str, Domain]) -> Iterator[dict[str, Value]]:
+    """What is in the rows of a table of outputs, the values of JSON texts among it."""
+    lists = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        domain, values = domains[name], column.to_pylist()
+        if as_json(domain):
+            known = {text: from_text(text, domain) for text in set(values) - {None}}
+            values = [known.get(text) for text in values]
+        lists.append(values)
+    return _some(table.column_names, lists)
+
+
+ODD_FLOAT = r"^\s*([+-]?inf|nan)\s*$"
+"""What cells are infinite or no number: Arrow also takes others for it."""
+
+
+def odd_floats(table: Any) -> list[str]:
+    """The columns in which something is infinite or no number."""
+    floats = (name for name in table.column_names if pa.types.is_floating(table[name].type))
+    return [name for name in floats if not pc.all(pc.is_finite(table[name]), min_count=0).as_py()]
+
+
+def are_spelt(table: Any, texts: Any) -> bool:
+    """Whether floats that are infinite or no numbers stand there as such, given the texts of their columns."""
+    for name, column in zip(texts.column_names, texts.columns, strict=True):
+        odd = column.filter(pc.invert(pc.is_finite(table[name])))
+        if not pc.all(pc.match_substring_regex(odd, ODD_FLOAT), min_count=0).as_py():
+            return False
+    return True
 
 
 def blank(table: Any) -> bool:

@@ -6,6 +6,7 @@ to be put beside others, rows have to be written.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -33,27 +34,60 @@ def float_texts(column: Any) -> Any:
 
 
 def cell_texts(column: Any, between: str) -> Any:
-    """What a column shows in cells with something between them; None where some cell would need quotation marks."""
+    """What a column shows in cells with something between them, in quotation marks where they are needed.
+
+    None where some cell needs more thought.
+    """
     if pa.types.is_floating(column.type):
         return float_texts(column)
-    if pa.types.is_string(column.type):
-        odd = pc.match_substring_regex(column, f'["\\r\\n{between}]|{BLANK}')
-        return None if pc.any(odd).as_py() or pc.any(pc.utf8_is_space(column)).as_py() else column
-    return column
+    if not pa.types.is_string(column.type):
+        return column
+    odd = pc.match_substring_regex(column, rf"\r|{BLANK}")
+    if pc.any(odd).as_py() or pc.any(pc.utf8_is_space(column)).as_py():
+        return None
+    special = pc.match_substring_regex(column, f'["\\n{between}]')
+    if not pc.any(special).as_py():
+        return column
+    quoted = pc.binary_join_element_wise(MARK, pc.replace_substring(column, '"', '""'), MARK, constant(""))
+    return pc.if_else(special, quoted, column)
 
 
-def json_lines(table: Any) -> Any:
-    """A line of JSON for each row; None where some are not plain."""
-    pieces: list[Any] = []
+def is_quoted(texts: Any, column: Any) -> bool:
+    """Whether some of the cells of a column have got quotation marks."""
+    return pa.types.is_string(column.type) and texts is not column
+
+
+def line_texts(columns: Sequence[Any], between: str) -> Any:
+    """A line of such cells for each row; a null is an empty one."""
+    texts = [column.cast(pa.string()) for column in columns]
+    cells = pc.binary_join_element_wise(*texts, constant(between), null_handling="replace", null_replacement="")
+    return pc.binary_join_element_wise(cells, constant("\n"), constant(""))
+
+
+def json_lines(table: Any, ready: Collection[str] = ()) -> Any:
+    """A line of JSON for each row; None where some are not plain.
+
+    Parameters
+    ----------
+    ready: the columns that have JSON texts.
+    """
+    items: list[Any] = []
     for name, column in zip(table.column_names, table.itercolumns(), strict=True):
-        values = _json(column.combine_chunks())
-        if values is None or column.null_count:
+        values = column.combine_chunks()
+        values = values if name in ready else _json(values)
+        if values is None:
             return None
-        pieces += [_constant(f"{', ' if pieces else '{'}{dump_json(name)}: "), values]
-    return pc.binary_join_element_wise(*pieces, _constant("}\n"), _constant(""))
+        items += [[constant(f"{dump_json(name)}: "), values]]
+    last = [constant("}\n"), constant("")]
+    if not any(column.null_count for column in table.columns):
+        between = [piece for item in items for piece in (constant(", "), *item)][1:]
+        return pc.binary_join_element_wise(constant("{"), *between, *last)
+    some = (pc.binary_join_element_wise(constant(", "), *item, constant("")) for item in items)
+    inside = pc.binary_join_element_wise(*some, constant(""), null_handling="replace", null_replacement="")
+    return pc.binary_join_element_wise(constant("{"), pc.utf8_slice_codeunits(inside, len(", ")), *last)
 
 
-def _constant(text: str) -> Any:
+def constant(text: str) -> Any:
     """A text for all rows; `pyarrow.scalar` imports pandas."""
     data = text.encode()
     places = (0).to_bytes(4, "little") + len(data).to_bytes(4, "little")
@@ -62,12 +96,15 @@ def _constant(text: str) -> Any:
 
 def _json(column: Any) -> Any:
     if pa.types.is_floating(column.type):
-        return float_texts(column) if pc.all(pc.is_finite(column)).as_py() else None
+        return float_texts(column) if pc.all(pc.is_finite(column), min_count=0).as_py() else None
     if not pa.types.is_string(column.type):
         return column.cast(pa.string())
     if pc.any(pc.match_substring_regex(column, r'["\\\x00-\x1f]')).as_py():
         return None
-    return pc.binary_join_element_wise('"', column, '"', "")
+    return pc.binary_join_element_wise(MARK, column, MARK, constant(""))
+
+
+MARK = constant('"')
 
 
 def written(texts: Any) -> memoryview:

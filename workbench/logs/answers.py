@@ -31,13 +31,19 @@ def rows(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: boo
     """
     for piece in made:
         if not isinstance(piece, Iterator):
-            for row in table_of(piece, shown).to_pylist():
-                yield {name: value for name, value in row.items() if value is not None}
+            yield from rows_of(piece, shown)
             continue
         for outputs in piece:
             count = max(map(len, outputs.values()), default=0)
             for i in range(max(count, idle)):
                 yield {name: values[i] for name, values in outputs.items() if i < len(values)}
+
+
+def rows_of(made: Any, shown: Mapping[str, Domain]) -> Iterator[RunRow]:
+    """The rows of columns of compiled code, or of an Arrow table."""
+    from workbench.events.tables import table_rows
+
+    return table_rows(table_of(made, shown), shown)
 
 
 def tables(made: Iterator[BlockOutputs], shown: Mapping[str, Domain], *, idle: bool = False) -> Iterator[Any]:
@@ -135,7 +141,9 @@ def arrays(made: Iterator[BlockOutputs], shown: Mapping[str, Domain]) -> dict[st
     for piece in made:
         if isinstance(piece, Mapping):
             for name, column in piece.items():
-                found[name].append(_named(column.array, shown[name]))
+                domain = shown[name]
+                one = has_array(domain)
+                found[name].append(_named(column.array, domain) if one else _array(column.events(), domain))
             continue
         for name, values in streams(iter([piece]), shown).items():
             if values:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.domain import INT, Value
 from workbench.core.program import Port, Ported, Ports, Program
 from workbench.errors import InputError, WorkbenchError
-from workbench.events.columns import has_array
+from workbench.events.column_map import has_columns
 from workbench.events.files import is_terminal, shown_name
 from workbench.events.inputs import named_files
 from workbench.events.rows import RowWriter
@@ -79,7 +79,7 @@ class _KeyedRun:
         self.log, self.tally = log, tally
         self.numbered = ROW in writer.domains and ROW not in pipeline.ports.shown
         self.columns: KeyedColumns | None = backend if hasattr(backend, "feed") else None
-        self.plain = all(map(has_array, self.ports.shown.values()))
+        self.plain = all(map(has_columns, self.ports.shown.values()))
         self.keys = Keys(key.domain, machine=self.columns is not None)
 
     def take(self, block: LogBlock) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union, cast
 from workbench.core.domain import Integer, Value
 from workbench.core.program import Ported, Program
 from workbench.errors import InputError, Refused, WorkbenchError
-from workbench.events.columns import has_array
+from workbench.events.column_map import has_arrays, has_columns
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.reading import Reading
 from workbench.events.rows import LogBlock
@@ -110,7 +110,9 @@ class LogRun:
     def _take(self, row: BackendRow, start: Start) -> None:
         """Run it on this backend, if that runs it on columns."""
         ports = self.program.ports
-        if row.make is not None and all(map(has_array, (*ports.domains.values(), *ports.shown.values()))):
+        if row.make is not None and all(
+            (*map(has_arrays, ports.domains.values()), *map(has_columns, ports.shown.values()))
+        ):
             with contextlib.suppress(InputError, Refused):
                 refuse_foreign(row, start.options)
                 self._made = row.make(self.program, start)
@@ -189,7 +191,7 @@ class LogRun:
     def _columns(self, block: LogBlock, reuse: bool, exact: bool) -> Mapping[str, OutputColumn] | None:
         """What comes out of a block of columns; None where it has to go row by row."""
         shown, backend = self.program.ports.shown, cast("Compiled", self.backend)
-        if not hasattr(backend, "feed") or not all(map(has_array, shown.values())):
+        if not hasattr(backend, "feed") or not all(map(has_columns, shown.values())):
             return None
         columns = block.columns()
         if columns is None:

@@ -67,8 +67,7 @@ class RunOutputs(Displayed):
 
     def __iter__(self) -> Iterator[RunRow]:
         for part in self._parts:
-            for row in part if isinstance(part, list) else part.to_pylist():
-                yield {name: event for name, event in row.items() if event is not None}
+            yield from part if isinstance(part, list) else answers.rows_of(part, self.domains)
 
     def to_arrow(self) -> Any:
         """The rows as an Arrow table; a null is no event. DomainError: a number has no place in it."""

@@ -8,7 +8,7 @@ ROW = FormatRow(
     "a line of names, then a line a step; an empty cell is no event",
     (".csv",),
     later("workbench.events.csv", "CsvReader"),
-    later("workbench.events.csv", "CsvWriter"),
+    later("workbench.events.csv_writer", "CsvWriter"),
     lambda _: True,
     text=True,
     rank=0,

@@ -14,7 +14,7 @@ ROW = FormatRow(
     "the same with tabs",
     (".tsv", ".tab"),
     later("workbench.events.csv", "TsvReader"),
-    later("workbench.events.csv", "TsvWriter"),
+    later("workbench.events.csv_writer", "TsvWriter"),
     _begins,
     text=True,
     rank=1,

@@ -1,0 +1,94 @@
+"""CSV, written: as it is read (`csv`), a row or a table at a time, in the same bytes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any
+
+from workbench.core.domain import Bool, Domain, Integer, Integers, Range, Reals, Value
+from workbench.core.program import Ported
+from workbench.events.rows import RowWriter
+from workbench.events.values import to_text
+
+WRITTEN = 1 << 14
+"""Rows that are written at a time."""
+FAR = 1 << 63
+"""Beyond this, numbers may have more digits than can be written."""
+
+
+class CsvWriter(RowWriter):
+    """The header comes with the first row: what fails before it writes nothing."""
+
+    between = ","
+
+    def __init__(self, program: Ported, stream: IO[str], *, idle: bool = False, shown: str = "") -> None:
+        super().__init__(program, stream, idle=idle, shown=shown)
+        self.csv, self.begun = csv.writer(stream, lineterminator="\n", delimiter=self.between), False
+        self._texts = {name: _text_of(domain) for name, domain in self.domains.items()}
+
+    def end(self) -> None:
+        if not self.begun:
+            self.csv.writerow(self.domains)
+            self.begun = True
+
+    def row(self, events: Mapping[str, Value]) -> None:
+        self.end()
+        if events or len(self.domains) > 1:
+            self.csv.writerow([text(events[name]) if name in events else "" for name, text in self._texts.items()])
+        else:  # a row with one empty cell: csv would write "" there, which reads as a text
+            self.stream.write("\n")
+
+    def write(self, outputs: Mapping[str, Sequence[Value]]) -> None:
+        if self.idle or len(self._texts) > 1:
+            super().write(outputs)
+            return
+        ((name, text),) = self._texts.items()
+        if values := outputs[name]:
+            self.end()
+            self.csv.writerows((text(value),) for value in values)
+
+    def table(self, table: Any) -> None:
+        from workbench.events.tables import whole
+        from workbench.events.texts import cell_texts, is_quoted, line_texts, written
+
+        raw = getattr(self.stream, "buffer", None)
+        given = list(map(whole, table.columns))
+        columns = [cell_texts(column, self.between) for column in given]
+        if raw is None or any(column is None for column in columns):
+            super().table(table)
+            return
+        self.end()
+        self.stream.flush()
+        if not any(map(is_quoted, columns, given)):  # Arrow refuses quotation marks that are there
+            import pyarrow as pa
+            from pyarrow import csv as arrow
+
+            options = arrow.WriteOptions(
+                include_header=False, quoting_style="none", delimiter=self.between, batch_size=WRITTEN
+            )
+            arrow.write_csv(pa.table(columns, table.column_names), raw, options)
+            return
+        for start in range(0, table.num_rows, WRITTEN):
+            raw.write(written(line_texts([column.slice(start, WRITTEN) for column in columns], self.between)))
+
+
+class TsvWriter(CsvWriter):
+    """The same with tabs."""
+
+    between = "\t"
+
+
+def _text_of(domain: Domain) -> Callable[[Value], Any]:
+    """What makes a cell of a value: the fastest way to what `to_text` says."""
+    if isinstance(domain, Bool):
+        return {True: "true", False: "false"}.__getitem__
+    if isinstance(domain, Range | Reals | Integer):
+        return _as_it_is  # `csv` writes numbers as Python does
+    if isinstance(domain, Integers):
+        return lambda value: value if -FAR < value < FAR else to_text(value, domain)
+    return lambda value: to_text(value, domain)
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
