@@ -30,7 +30,7 @@ PLACES = {
     "display": "errors",
     "builder": "processors",
     "logs": "verify",
-    "rules": "language",
+    "tesla": "language",
 }
 """Modules and packages that belong to a layer without being called like it."""
 
@@ -49,7 +49,7 @@ BELOW: dict[str, dict[str, set[str]]] = {
         "buffers": {"ask", "decide", "answer"}, "analyses": {"ask", "answer"},
     },
     "verify/decide": {"algebra": set(), "explicit": set(), "engines": set()},
-    "rules/engines": {"aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
+    "tesla/engines": {"aip": set(), "cdp": set(), "backends": {"aip", "cdp"}},
     "conformance": {"generate": set(), "compare": {"generate"}, "written_tests": {"generate", "compare"}},
 }  # fmt: skip
 """Where a package has several sub-packages, those that each of them may use; what lies beside them is for all."""

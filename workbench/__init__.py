@@ -99,6 +99,9 @@ if TYPE_CHECKING:
     from workbench.processors.unpack import Unpack as Unpack
     from workbench.show.explorer import explorer as explorer
     from workbench.show.timeline import render_timeline as render_timeline
+    from workbench.tesla.check import load_rules as load_rules, rules as rules
+    from workbench.tesla.live import RunningRules as RunningRules
+    from workbench.tesla.rule_set import RuleSet as RuleSet
     from workbench.verify.analyses import (
         constants as constants, dead_paths as dead_paths, latencies as latencies, latency as latency,
         longest_silence as longest_silence, order as order,

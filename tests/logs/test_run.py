@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.examples import examples
 from workbench.cli.commands import run as command
-from workbench.cli.rule_runs import rule_options
 from workbench.errors import DomainError, InputError, Overflow
 
 TOTAL = "pipeline total(x: int) -> int { return cumulate(x, +) }"
@@ -307,12 +306,10 @@ def test_all_kinds_of_data_give_the_same(rows: list[dict[str, Any]]) -> None:
 
 
 def test_python_has_the_options_of_the_command() -> None:
-    """Those of logs and of backends for pipelines; `wb.load` takes the others, or they are for a terminal."""
+    """`wb.load` takes the others, or they are for a terminal."""
     parser = argparse.ArgumentParser(add_help=False)
     command.options(parser)
     own = {"file", "param", "input", "output", "N"}  # arguments of their own, or of `wb.load`
-    own |= {"progress", "list_columns"}  # for who sits before a terminal
-    rules = argparse.ArgumentParser(add_help=False)
-    rule_options(rules)
-    names = {action.dest for action in parser._actions} - {action.dest for action in rules._actions} - own
+    own |= {"progress", "list_columns", "infer"}  # for who sits before a terminal
+    names = {action.dest for action in parser._actions} - own
     assert {*wb.RunOptions.__annotations__} == names - {"column"} | {"columns"}

@@ -8,6 +8,7 @@ import itertools
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
@@ -17,7 +18,7 @@ from workbench.display import Displayed
 from workbench.errors import InputError, did_you_mean
 from workbench.events.inputs import LogPath, named_files
 from workbench.events.read import key_domain, told_blocks
-from workbench.events.reading import Tally, reading_options
+from workbench.events.reading import Reading, Tally, reading_options
 from workbench.events.rows import LogBlock, RowReader
 from workbench.events.values import Words
 from workbench.executors.table import AUTO, Start, backend_options
@@ -27,6 +28,7 @@ from workbench.logs.answers import RunRow
 from workbench.logs.data import ArraysReader, RowsReader, TableReader
 from workbench.logs.keyed import ROW, keyed_parts
 from workbench.logs.run import BlockOutputs, LogRun, blocks_of, run_with, write_log
+from workbench.tesla.rule_set import RuleSet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,33 +88,49 @@ class RunOptions(TypedDict, total=False):
     checkpoint: str
     once: bool
     files: int
+    engine: str
+    """Of rules: `cdp` or `aip`."""
+    time: str
+    time_unit: str
+    """Of rules: the column of times, and what its numbers count."""
+    late: str
+    late_output: str
+    until: str | int
+    """Of rules: how late events may come, where those go that come later still; the time to which the clock moves."""
+    facts: Mapping[str, Iterable[Mapping[str, Value]]] | Sequence[str]
+    """Of rules: the rows of each type of facts, or their files as `TYPE=FILE`."""
+    with_sources: bool
+    """Of rules: whether rows have the events of their match."""
+    compat: str
+    profile: bool
+    """Of rules: as T-Rex has them; whether what each has cost is told to the logger."""
 
 
 @overload
-def run(program: Program | Place, data: object, *, output: Place, **options: Unpack[RunOptions]) -> Path: ...
+def run(program: Program | RuleSet | Place, data: object, *, output: Place, **options: Unpack[RunOptions]) -> Path: ...
 @overload
 def run(
-    program: Program | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: LogPath | Sequence[str] | Sequence[Path], **options: Unpack[RunOptions]
 ) -> RunOutputs: ...
 @overload
 def run(
-    program: Program | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Mapping[str, NDArray[Any]], **options: Unpack[RunOptions]
 ) -> dict[str, NDArray[Any]]: ...
 @overload
 def run(
-    program: Program | Place, data: Mapping[str, Sequence[Value]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Mapping[str, Sequence[Value]], **options: Unpack[RunOptions]
 ) -> dict[str, list[Value]]: ...
 @overload
-def run(program: Program | Place, data: D, **options: Unpack[RunOptions]) -> D: ...
+def run(program: Program | RuleSet | Place, data: D, **options: Unpack[RunOptions]) -> D: ...
 @overload
 def run(  # type: ignore[overload-overlap]
-    program: Program | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Sequence[Mapping[str, Value]], **options: Unpack[RunOptions]
 ) -> list[RunRow]: ...
 @overload
 def run(
-    program: Program | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunOptions]
+    program: Program | RuleSet | Place, data: Iterable[Mapping[str, Value]], **options: Unpack[RunOptions]
 ) -> Iterator[RunRow]: ...
-def run(program: Program | Place, data: Any, *, output: Place | None = None, **options: Any) -> Any:
+def run(program: Program | RuleSet | Place, data: Any, *, output: Place | None = None, **options: Any) -> Any:
     """Run a program on data; a row is a step, and a None or null is no event.
 
         wb.run(program, {"x": np.arange(10)})["out"]
@@ -121,8 +139,9 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
 
     Parameters
     ----------
-    program: a pipeline or another program, or the file that it is in, `FILE` or `FILE:NAME`.
-    data: columns by the names of the inputs, or rows. Those that no input needs are passed over.
+    program: a pipeline or rules, or the file that they are in, `FILE` or `FILE:NAME`.
+    data: columns by the names of the inputs, or rows; for rules events, with their types, times and attributes.
+        Those that no input needs are passed over.
 
         =============================================  ================================================
         data                                           answer
@@ -149,7 +168,10 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
     Refused, NoCapacity: the backend does not run the program.
     Overflow, DomainError: in a step, which the error has as `step` (from 0 on).
     """
-    found, start = _started(program, data, output, options)
+    start = _started(data, output, options)
+    found = rules_or_program(program)
+    if isinstance(found, RuleSet):
+        return _ruled(found, data, start)
     if output is not None and named_files(data):
         run_with(found, start, options.get("integers"))
         return Path(output)
@@ -167,7 +189,9 @@ def run(program: Program | Place, data: Any, *, output: Place | None = None, **o
         return Path(output)
     _ = running.backend
     made = running.made(blocks, exact=False)
-    return _answered(data, running, made, running.program.ports.shown, (answers.streams, answers.arrays))
+    collected = (answers.streams, answers.arrays)
+    idle, name = running.start.options.steps, running.row.name
+    return _answered(data, made, running.program.ports.shown, collected, backend=name, idle=idle)
 
 
 def _keyed(data: Any, running: LogRun, backend: Any) -> Any:
@@ -185,7 +209,8 @@ def _keyed(data: Any, running: LogRun, backend: Any) -> Any:
         iter([{n: [value] for n, value in part.items()}]) if isinstance(part, Mapping) else part
         for some in parts for part in some
     )  # fmt: skip
-    return _answered(data, running, made, rows.shown, (answers.listed, answers.masked))
+    collected = (answers.listed, answers.masked)
+    return _answered(data, made, rows.shown, collected, backend=running.row.name)
 
 
 def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:
@@ -207,18 +232,47 @@ def _key_domain(data: Any, name: str, running: LogRun) -> tuple[Any, Domain]:
     return data, BOOL if isinstance(first, bool) else INT if isinstance(first, int) else Words()
 
 
-def _started(
-    program: Program | Place, data: Any, output: Place | None, options: dict[str, Any]
-) -> tuple[Program, Start]:
-    """The program, and the options as the command line has them."""
+def _ruled(rules: RuleSet, data: Any, start: Start) -> Any:
+    """What rules say of events: rows of composites."""
+    from workbench.logs.rules import RuleRun, run_rules, see_options
+
+    see_options(start)
+    output = start.options.output
+    if output is not None and named_files(data):
+        with start.closing:
+            run_rules(rules, start)
+        return Path(output)
+    files = named_files(data)
+    run = RuleRun(rules, start, lambda log: log.events(files) if files else log.of_data(partial(_reader, data)))
+    made: Iterator[Any] = (iter([{n: [v] for n, v in row.items()} for row in rows]) for rows in run.rows())
+    if output is not None:
+        from workbench.events.write import output_format, write_events
+
+        with start.closing, write_events(output, run.ports, format=output_format(output, None, "-")) as writer:
+            for row in answers.rows(made, run.ports.shown):
+                writer.row(row)
+        return Path(output)
+    collected = (answers.listed, answers.masked)
+    return _answered(data, made, run.ports.shown, collected, backend=start.option("engine", "cdp"))
+
+
+def rules_or_program(given: Program | RuleSet | Place) -> Program | RuleSet:
+    """A program as it is, or what a file holds."""
+    if isinstance(given, str | Path) and str(given).endswith(".tesla"):
+        from workbench.tesla.check import load_rules
+
+        return load_rules(given)
+    return given if isinstance(given, RuleSet) else program_of(given)
+
+
+def _started(data: Any, output: Place | None, options: dict[str, Any]) -> Start:
+    """The options as the command line has them."""
     names = {*RunOptions.__annotations__}
     if unknown := next(iter(options.keys() - names), None):
         raise InputError(f"there is no option '{unknown}'", hint=did_you_mean(unknown, names))
     given = {name: value for name, value in options.items() if name not in ("columns", "integers")}
     given |= {"column": options.get("columns"), "input": data, "output": None if output is None else str(output)}
-    return program_of(program), Start(
-        argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info)
-    )
+    return Start(argparse.Namespace(**{**_defaults(), **given}), say=LOG.info, tally=Tally(LOG.info))
 
 
 @functools.cache
@@ -235,7 +289,11 @@ def _blocks(data: Any, running: LogRun, program: Ported) -> Iterator[LogBlock]:
     """The rows of the data, for the inputs of a program."""
     if named_files(data):
         return blocks_of(data, running, program)
-    reading, tally = running.reading, running.start.tally
+    return _reader(data, program, running.reading, running.start.tally)
+
+
+def _reader(data: Any, program: Ported, reading: Reading, tally: Tally) -> Iterator[LogBlock]:
+    """The same of what is no file."""
     reader: RowReader
     if isinstance(data, Mapping):
         reader = ArraysReader(program, reading, tally, data)
@@ -270,15 +328,16 @@ def _made_by(data: Any) -> str:
 
 def _answered(
     data: Any,
-    running: LogRun,
     made: Iterator[BlockOutputs],
     shown: Mapping[str, Domain],
     collected: tuple[Callable[..., Any], Callable[..., Any]],
+    *,
+    backend: str,
+    idle: bool = False,
 ) -> Any:
     """The answer, as the data was; `collected` is what makes a dictionary of lists, and of arrays."""
-    idle = running.start.options.steps
     if named_files(data):
-        return RunOutputs(shown, running.row.name, made, idle=idle)
+        return RunOutputs(shown, backend, made, idle=idle)
     if isinstance(data, Mapping):
         lists = all(isinstance(each, Sequence) for each in data.values())
         return collected[not lists](made, shown)

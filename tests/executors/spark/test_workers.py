@@ -21,14 +21,14 @@ pytest.importorskip("numba")
 Py4JError = pytest.importorskip("py4j.protocol").Py4JError
 
 from workbench.executors.spark.carry import CarriedError, brought_back, found_in  # noqa: E402
-from workbench.executors.spark.executors import choose  # noqa: E402
+from workbench.executors.spark.executors import OnKeys, choose  # noqa: E402
 from workbench.executors.spark.output import write_rows  # noqa: E402
 from workbench.executors.spark.parse import Parser  # noqa: E402
-from workbench.executors.spark.runner import Layout, Runner  # noqa: E402
+from workbench.executors.spark.runner import PLACES, Layout, Runner  # noqa: E402
 from workbench.executors.spark.stream import BatchStepper, same_as_before, unpacked  # noqa: E402
 from workbench.stored import FORM  # noqa: E402
 
-PLACED = Layout("k", (), located=True, files=("/logs/a.csv", "/logs/b.csv"))
+PLACED = Layout("k", (), places=PLACES, files=("/logs/a.csv", "/logs/b.csv"))
 BY_TIME = Layout("k", ("t",))
 
 
@@ -62,6 +62,35 @@ def test_each_key_is_a_run_of_its_own(text, backend, size):
     runs = pipeline(text)
     made = Runner(choose(runs, backend), BY_TIME)(batches(rows, size))
     assert sorted(tuples(made), key=str) == expected(rows, runs)
+
+
+@pytest.mark.parametrize("text", [SUMS, LAST])
+@pytest.mark.parametrize("size", [7, 100])
+def test_machine_code_goes_on_in_the_next_batch(text, size):
+    """Keys end in it, too; and what a task has begun that was given up is forgotten."""
+    rows, runs = rows_of(300), pipeline(text)
+    choice = choose(runs)
+    executor = choice.executor()
+    assert isinstance(executor, OnKeys)
+    executor.keys._patience = 0
+    given_up = Runner(choice, BY_TIME)(batches(rows, size))
+    next(given_up)
+    assert sorted(tuples(Runner(choice, BY_TIME)(batches(rows, size))), key=str) == expected(rows, runs)
+    assert executor is choice.executor()
+    assert any(machine for _, _, machine in executor.keys._loops)
+
+
+def test_texts_of_earlier_keys_are_forgotten(monkeypatch):
+    monkeypatch.setattr("workbench.executors.compiled.execute.text_codes.MOST_FORGOTTEN", 20)
+    runs = parse("pipeline p(x: str) -> y: str { return trim(x, 1) }").get().pipeline
+    choice, count = choose(runs), 500
+    keys, texts = [f"k{i // 3:03}" for i in range(count)], [f"t{i}" for i in range(count)]
+    table = pa.table({"key": keys, "o0": range(count), "x0": texts})
+    made = tuples(Runner(choice, BY_TIME)(iter(table.to_batches(10))))
+    assert made == [(key, i % 3, text) for i, (key, text) in enumerate(zip(keys, texts, strict=True)) if i % 3]
+    executor = choice.executor()
+    assert isinstance(executor, OnKeys)
+    assert len(executor.keys.one.texts) < 100
 
 
 def test_keys_of_other_kinds():
@@ -185,8 +214,8 @@ def lines(text, file="/logs/a.csv", block=0):
 
 
 INPUTS = Ports("p", (Port("x", wb.INT), Port("q", wb.BOOL)))
-OWN = Layout("k", (), located=True, files=("/logs/a.csv",))
-TIMED = Layout("k", ("t",), located=True, files=("/logs/a.csv",), parts=3)
+OWN = Layout("k", (), places=PLACES, files=("/logs/a.csv",))
+TIMED = Layout("k", ("t",), places=PLACES, files=("/logs/a.csv",), parts=3)
 
 
 @pytest.fixture(params=["by Arrow", "one by one"])
@@ -326,6 +355,13 @@ def test_a_key_is_not_ordered_by_numbers_and_texts(size):
     assert {row[0] for row in tuples(run(fine))} == {"a", "b"}, "each key is in order"
 
 
+def test_a_number_outside_its_range_is_refused_where_it_is_read(reading):
+    runs = parse("pipeline p(x: 0..9) -> y: 0..9 { return trim(x, 1) }").get().pipeline
+    error = ours(Parser("csv", runs, OWN), iter([lines("k,x\na,9\nb,12")]))
+    assert "column 'x': expected an integer 0..9, not '12'" in error.what
+    assert str(error.where) == "/logs/a.csv:3"
+
+
 def test_rows_without_what_orders_them():
     assert "no 't'" in ours(Parser("csv", INPUTS, TIMED), iter([lines("k,t,x,q\na,,1,")])).what
     assert "no 't'" in ours(Parser("jsonl", INPUTS, TIMED), iter([lines('{"k": 1}')])).what
@@ -366,7 +402,7 @@ def frame(rows, layout=TIMED):
     return pd.DataFrame(found | {"p0": [r[2] is not None for r in rows], "p1": [r[3] is not None for r in rows]})
 
 
-STREAMED = Layout("k", ("t",), located=True, parts=3)
+STREAMED = Layout("k", ("t",), places=PLACES, parts=3)
 
 
 def micro_batches(backend, parts, state, layout=STREAMED, runs=None):

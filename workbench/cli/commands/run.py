@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     begun = time.monotonic()
     found, integers = o.program(args.file, args.param, args.fault, types_of_log(args)), _integers(args)
     from workbench.cli.progress import Progress
-    from workbench.rules.rule_set import RuleSet
+    from workbench.tesla.rule_set import RuleSet
 
     tally = Tally(_say)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)

@@ -90,8 +90,9 @@ def _parts(batch: Any) -> Iterator[tuple[str, int, Any]]:
 class Parser:
     """Reads lines: the function for `mapInArrow`.
 
-    What it gets is a line as bytes, the file's name, and the byte at which the part of the file that it comes from
-    begins. Arrow reads lines where it can; where there is doubt they are read one by one, which says what is wrong.
+    What it gets is a line as bytes, the file's name (none where there is but one file), and the byte at which the part
+    of the file that it comes from begins. Arrow reads lines where it can; where there is doubt they are read one by
+    one, which says what is wrong.
 
     Parameters
     ----------
@@ -132,7 +133,8 @@ class Parser:
     def _rows(self, batches: Iterator[Any]) -> Iterator[Any]:
         part, row, header = None, 0, self.header
         for batch in batches:
-            for path, block, lines in _parts(batch):
+            for named, block, lines in _parts(batch):
+                path = named or self.layout.files[0]
                 if part != (path, block):
                     part, row, header = (path, block), 0, self.header
                 piece = _Piece(lines, path, block, row)
@@ -236,11 +238,8 @@ class Parser:
         order = [each for name in self.layout.orders for each in order_columns(name, words[name], where or piece.where)]
         file = self.numbers.get(piece.path, piece.path)
         kind = pa.string() if isinstance(file, str) else pa.int32()
-        place = [
-            pa.repeat(pa.scalar(file, kind), len(numbers)),
-            pa.repeat(pa.scalar(piece.block), len(numbers)),
-            numbers,
-        ]
+        parts = {"file": pa.scalar(file, kind), "block": pa.scalar(piece.block)}
+        place = [numbers if part == "row" else pa.repeat(parts[part], len(numbers)) for part in self.layout.places]
         titles = replace(self.layout, parts=len(order)).names(len(events))
         return pa.RecordBatch.from_arrays([words[self.layout.key], *order, *place, *events], names=titles)
 

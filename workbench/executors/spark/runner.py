@@ -16,6 +16,8 @@ from workbench.executors.spark.carry import carried
 from workbench.executors.spark.columns import STEP
 from workbench.executors.spark.executors import Choice, Executor, Made, SegmentError
 
+PLACES = ("file", "block", "row")
+"""The place of a row: its file (a number, or the name), the byte at which its block begins, the row in that."""
 LOCAL_FILE = "^file:/+"
 """How Spark begins the names of local files, in more than one way; here they begin with a slash."""
 
@@ -28,14 +30,14 @@ class Layout:
     ----------
     key: what the user calls the key.
     orders: what the user calls the columns that order the rows; those of the place in the log come after them.
-    located: whether the last three of the order are a file (its number, or its name), a block of it, and the row.
+    places: which parts of a row's place are the last columns of the order: of `PLACES` those that are not 0 for all.
     files: the names of the files by number, where they have numbers.
     parts: how many columns of the layout stand for `orders`; None if each stands for itself.
     """
 
     key: str
     orders: tuple[str, ...]
-    located: bool = False
+    places: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     parts: int | None = None
 
@@ -47,12 +49,12 @@ class Layout:
     @property
     def texts(self) -> int | None:
         """Which column of the order holds a text, unless a number orders the row; None where it cannot be both."""
-        return 2 if self.located and self.named == 3 else None
+        return 2 if self.places and self.named == 3 else None
 
     @property
     def width(self) -> int:
         """How many columns order the rows."""
-        return self.named + 3 * self.located
+        return self.named + len(self.places)
 
     def shown(self, order: Sequence[Any]) -> str:
         """What a row is ordered by, as the user wrote it, from its columns of order."""
@@ -67,9 +69,10 @@ class Layout:
 
     def place(self, order: Sequence[Any]) -> str:
         """Where a row lies in the log, from its columns of order."""
-        if not self.located:
+        if not self.places:
             return ""
-        file, block, row = order[-3:]
+        found = dict(zip(self.places, order[-len(self.places) :], strict=True))
+        file, block, row = (found.get(part, 0) for part in PLACES)
         return place_of(self.files[file] if self.files else file, block, row)
 
 
