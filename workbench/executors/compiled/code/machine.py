@@ -13,9 +13,6 @@ from typing import Any
 
 from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, keep, kept
 
-_building: list[subprocess.Popen[bytes]] = []
-"""Processes that compile; they may last longer than what waits for them."""
-
 
 class MachineLoop:
     """The function `run` of a source, compiled for the kinds of arguments that it is called with.
@@ -28,7 +25,7 @@ class MachineLoop:
     def __init__(self, source: str) -> None:
         self._source = source
         self._made: dict[Kinds, ObjectFunction] = {}
-        self._begun: dict[Kinds, subprocess.Popen[bytes]] = {}
+        self._begun: dict[Kinds, threading.Thread] = {}
         self._lock = threading.Lock()
         self.compiled = 0
         """How often it has been compiled in this process: it was not kept."""
@@ -42,20 +39,20 @@ class MachineLoop:
         return self._made[kinds](words)
 
     def begun(self, given: Sequence[Any]) -> bool:
-        """Whether it can be called at once; else a process is compiling it, begun now if it was not before."""
+        """Whether it is not to be waited for: else a thread fetches it, from a process that compiles it if need be."""
         kinds, _ = _passed(given)
-        if kinds in self._made:
-            return True
-        process = self._begun.get(kinds)
-        if process is None or process.poll() == 0:
+        if kinds not in self._made and kinds not in self._begun:
+            self._begun[kinds] = threading.Thread(target=self._fetch, args=[kinds], daemon=True)
+            self._begun[kinds].start()
+        return kinds in self._made or not self._begun[kinds].is_alive()  # where that fails, this process can say why
+
+    def _fetch(self, kinds: Kinds) -> None:
+        function = self._kept(kinds)
+        if function is None:
+            _build_aside(self._source, kinds).wait()
             function = self._kept(kinds)
-            if function is not None:
-                self._made[kinds] = function
-                return True
-        if process is None:
-            self._begun[kinds] = _build_aside(self._source, kinds)
-            return False
-        return process.poll() is not None  # it has failed: this process can say why
+        if function is not None:
+            self._made[kinds] = function
 
     def _kept(self, kinds: Kinds) -> ObjectFunction | None:
         found = kept(self._source, kinds)
@@ -129,8 +126,6 @@ def _build_aside(source: str, kinds: Kinds) -> subprocess.Popen[bytes]:
         asked.write(json.dumps((source, kinds)).encode())
         asked.seek(0)
         code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import build_asked; build_asked()"
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-c", code], stdin=asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-    _building.append(process)
-    return process
