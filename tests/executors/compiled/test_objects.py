@@ -13,7 +13,8 @@ from llvmlite import binding
 
 import workbench as wb
 from workbench.executors.compiled.code import machine, objects
-from workbench.executors.compiled.code.machine import MachineLoop, UnstalledLoop
+from workbench.executors.compiled.code.machine import MachineLoop
+from workbench.executors.compiled.code.unstalled import UnstalledLoop
 from workbench.executors.compiled.execute.executor import Compiled
 
 SUM = """
@@ -185,11 +186,11 @@ def test_python_runs_a_loop_while_another_process_compiles_it(folder: Path) -> N
 
 def test_where_the_other_process_fails_this_one_compiles(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "_build_aside", lambda *_: _failed())
-    loop = UnstalledLoop(MachineLoop(SUM.format(factor=1)), lambda *_: -1)
+    loop = UnstalledLoop(lambda: SUM.format(factor=1), lambda *_: -1)
     given = (0, 3, np.zeros(1, np.int64), np.arange(3))
     assert loop(*given) == -1
-    for thread in loop.code._begun.values():
-        thread.join()
+    assert loop._thread is not None
+    loop._thread.join()
     assert loop(*given) == 3
     assert loop.code.compiled == 1
 

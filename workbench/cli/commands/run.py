@@ -9,7 +9,7 @@ import argparse
 import sys
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import ports_of_log, refuse_rule_options, rule_options, run_rule_set, types_of_log
@@ -19,6 +19,8 @@ from workbench.executors.table import Start, backend_options
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer
+    from workbench.core.pipeline import Pipeline
+    from workbench.tesla.rule_set import RuleSet
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -55,25 +57,25 @@ def execute(args: argparse.Namespace) -> int:
     begun = time.monotonic()
     found, integers = o.program(args.file, args.param, args.fault, types_of_log(args)), _integers(args)
     from workbench.cli.progress import Progress
-    from workbench.tesla.rule_set import RuleSet
 
-    tally = Tally(_say)
+    rules = cast("RuleSet", found) if found.kind == "rule set" else None  # to ask for its class would import it
+    pipeline, tally = cast("Pipeline", found), Tally(_say)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
     if args.list_columns:
         from workbench.events.look import look
 
-        if isinstance(found, RuleSet):
-            ports = ports_of_log(found, args)
+        if rules is not None:
+            ports = ports_of_log(rules, args)
         else:
-            ports = (found if integers is None else found.resolve(integers)).ports
+            ports = (pipeline if integers is None else pipeline.resolve(integers)).ports
         print("\n\n".join(map(str, look(args.input, ports, Reading.of(args)))))
-    elif isinstance(found, RuleSet):
-        run_rule_set(found, start)
+    elif rules is not None:
+        run_rule_set(rules, start)
     else:
         refuse_rule_options(args)
         from workbench.logs.run import run_with
 
-        run_with(found, start, integers, lambda text: print(text, file=sys.stderr))
+        run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
     if tally.first:
         first = f"{tally.first.where}: {tally.first.what}"
         _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")

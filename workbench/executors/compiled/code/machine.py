@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import struct
-import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from workbench.executors.compiled.code.objects import Kinds, ObjectFile, ObjectFunction, keep, kept
+
+if TYPE_CHECKING:
+    import subprocess
 
 
 class MachineLoop:
@@ -25,7 +26,6 @@ class MachineLoop:
     def __init__(self, source: str) -> None:
         self._source = source
         self._made: dict[Kinds, ObjectFunction] = {}
-        self._begun: dict[Kinds, threading.Thread] = {}
         self._lock = threading.Lock()
         self.compiled = 0
         """How often it has been compiled in this process: it was not kept."""
@@ -38,15 +38,9 @@ class MachineLoop:
                     self._made[kinds] = self._kept(kinds) or self._compiled(kinds)
         return self._made[kinds](words)
 
-    def begun(self, given: Sequence[Any]) -> bool:
-        """Whether it is not to be waited for: else a thread fetches it, from a process that compiles it if need be."""
+    def fetch(self, given: Sequence[Any]) -> None:
+        """Have what is kept for arguments of these kinds, and have another process compile it, if need be."""
         kinds, _ = _passed(given)
-        if kinds not in self._made and kinds not in self._begun:
-            self._begun[kinds] = threading.Thread(target=self._fetch, args=[kinds], daemon=True)
-            self._begun[kinds].start()
-        return kinds in self._made or not self._begun[kinds].is_alive()  # where that fails, this process can say why
-
-    def _fetch(self, kinds: Kinds) -> None:
         function = self._kept(kinds)
         if function is None:
             _build_aside(self._source, kinds).wait()
@@ -67,22 +61,6 @@ class MachineLoop:
     def _compiled(self, kinds: Kinds) -> ObjectFunction:
         self.compiled += 1
         return ObjectFunction(build(self._source, kinds))
-
-
-class UnstalledLoop:
-    """A loop that does not wait for its machine code: Python runs it until that is there.
-
-    Parameters
-    ----------
-    code: its machine code, which another process makes.
-    plain: the same loop in Python.
-    """
-
-    def __init__(self, code: MachineLoop, plain: Callable[..., int]) -> None:
-        self.code, self.plain = code, plain
-
-    def __call__(self, *given: Any) -> int:
-        return (self.code if self.code.begun(given) else self.plain)(*given)
 
 
 def build(source: str, kinds: Kinds) -> ObjectFile:
@@ -122,6 +100,9 @@ def _passed(given: Sequence[Any]) -> tuple[Kinds, bytes]:
 
 def _build_aside(source: str, kinds: Kinds) -> subprocess.Popen[bytes]:
     """A process that compiles a function, and keeps it."""
+    import subprocess
+    import tempfile
+
     with tempfile.TemporaryFile() as asked:  # a pipe might have no room for it
         asked.write(json.dumps((source, kinds)).encode())
         asked.seek(0)

@@ -353,16 +353,20 @@ class Compiled(Stepping):
             def plain() -> Loop:
                 return PlainLoop(source("python"), self.form, sparse=kind == "sparse")
 
-            self._loops[key] = self._code(source("cpu"), plain) if machine else plain()
+            self._loops[key] = self._code(lambda: source("cpu"), plain) if machine else plain()
         return self._loops[key]
 
-    def _code(self, source: str, plain: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    def _code(self, source: Callable[[], str], plain: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
         """The machine code of a loop; what is plain where Python is to run it, or until the code is there."""
         if not self._with_machine:
             return plain()
-        from workbench.executors.compiled.code.machine import MachineLoop, UnstalledLoop
+        if self._live:
+            from workbench.executors.compiled.code.unstalled import UnstalledLoop
 
-        return UnstalledLoop(MachineLoop(source), plain()) if self._live else MachineLoop(source)
+            return UnstalledLoop(source, plain())
+        from workbench.executors.compiled.code.machine import MachineLoop
+
+        return MachineLoop(source())
 
     def _examine(self, before: list[Any], first: int, last: int, inputs: list[Any], kind: str) -> None:
         """Find the step in which something went wrong: raises Overflow, or returns after a false alarm."""

@@ -164,7 +164,7 @@ class CompiledKeys:
             def plain() -> KeyedLoop:
                 return PlainKeys(source("python"), self.one.form, sparse=kind == "sparse")
 
-            self._loops[key] = self.one._code(source("cpu"), plain) if machine else plain()
+            self._loops[key] = self.one._code(lambda: source("cpu"), plain) if machine else plain()
         return self._loops[key]
 
 
