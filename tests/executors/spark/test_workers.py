@@ -355,6 +355,13 @@ def test_a_key_is_not_ordered_by_numbers_and_texts(size):
     assert {row[0] for row in tuples(run(fine))} == {"a", "b"}, "each key is in order"
 
 
+def test_a_number_outside_its_range_is_refused_where_it_is_read(reading):
+    runs = parse("pipeline p(x: 0..9) -> y: 0..9 { return trim(x, 1) }").get().pipeline
+    error = ours(Parser("csv", runs, OWN), iter([lines("k,x\na,9\nb,12")]))
+    assert "column 'x': expected an integer 0..9, not '12'" in error.what
+    assert str(error.where) == "/logs/a.csv:3"
+
+
 def test_rows_without_what_orders_them():
     assert "no 't'" in ours(Parser("csv", INPUTS, TIMED), iter([lines("k,t,x,q\na,,1,")])).what
     assert "no 't'" in ours(Parser("jsonl", INPUTS, TIMED), iter([lines('{"k": 1}')])).what

@@ -19,6 +19,8 @@ from workbench.executors.table import Start, backend_options
 
 if TYPE_CHECKING:
     from workbench.core.domain import Integer
+    from workbench.core.pipeline import Pipeline
+    from workbench.tesla.rule_set import RuleSet
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -48,16 +50,28 @@ def options(parser: argparse.ArgumentParser) -> None:
     reading_options(parser)
     rule_options(parser)
     backend_options(parser)
+    o.limit_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     begun = time.monotonic()
     found, integers = o.program(args.file, args.param, args.fault, types_of_log(args)), _integers(args)
+    tally = Tally(_say)
+    with tally.doing:
+        _run(found, args, integers, tally)
+    if tally.first:
+        first = f"{tally.first.where}: {tally.first.what}"
+        _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
+    if tally.rows and (args.progress or sys.stderr.isatty()):
+        _say(tally.summary(time.monotonic() - begun))
+    return 0
+
+
+def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer | None, tally: Tally) -> None:
     from workbench.cli.progress import Progress
     from workbench.tesla.rule_set import RuleSet
 
-    tally = Tally(_say)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
     if args.list_columns:
         from workbench.events.look import look
@@ -74,12 +88,6 @@ def execute(args: argparse.Namespace) -> int:
         from workbench.logs.run import run_with
 
         run_with(found, start, integers, lambda text: print(text, file=sys.stderr))
-    if tally.first:
-        first = f"{tally.first.where}: {tally.first.what}"
-        _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
-    if tally.rows and (args.progress or sys.stderr.isatty()):
-        _say(tally.summary(time.monotonic() - begun))
-    return 0
 
 
 def _say(text: str) -> None:
