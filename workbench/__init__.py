@@ -61,7 +61,9 @@ if TYPE_CHECKING:
         read_file as read_file,
     )
     from workbench.language.faults import faultless as faultless, faulty as faulty
-    from workbench.logs.call import RunOptions as RunOptions, RunOutputs as RunOutputs, run as run
+    from workbench.logs.call import run as run
+    from workbench.logs.options import RunOptions as RunOptions
+    from workbench.logs.run_outputs import RunOutputs as RunOutputs
     from workbench.processors.apply import ApplyFunction as ApplyFunction
     from workbench.processors.cast import Cast as Cast
     from workbench.processors.count_decimate import CountDecimate as CountDecimate

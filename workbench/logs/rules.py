@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 RuleRow = dict[str, Value]
 """An event: its type, its time, and those of its attributes that are not null."""
+TOLD = 1 << 12
+"""Events after which it is said how far it is."""
 SOURCES, NUMBER = "sources", "id"
 """What columns are called with --with-sources: the events of a match, and a composite's id."""
 
@@ -94,8 +96,10 @@ class RuleRun:
 
     def rows(self) -> Iterator[list[RuleRow]]:
         """The composites that each event causes, as rows; those of the clock in the end."""
-        for event in self._events:
+        for number, event in enumerate(self._events):
             yield self._made(self._engine.process(event), event)
+            if not number % TOLD:
+                self._start.tally.tell()
         until = self._start.option("until")
         if until is not None:
             yield self._made(self._engine.advance(_instant(self._clock, str(until))), None)

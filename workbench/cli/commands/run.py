@@ -50,16 +50,29 @@ def options(parser: argparse.ArgumentParser) -> None:
     reading_options(parser)
     rule_options(parser)
     backend_options(parser)
+    o.limit_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run and write."""
     begun = time.monotonic()
     found, integers = o.program(args.file, args.param, args.fault, types_of_log(args)), _integers(args)
+    tally = Tally(_say)
+    with tally.doing:
+        _run(found, args, integers, tally)
+    if tally.first:
+        first = f"{tally.first.where}: {tally.first.what}"
+        _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
+    if tally.rows and (args.progress or sys.stderr.isatty()):
+        _say(tally.summary(time.monotonic() - begun))
+    return 0
+
+
+def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer | None, tally: Tally) -> None:
     from workbench.cli.progress import Progress
 
     rules = cast("RuleSet", found) if found.kind == "rule set" else None  # to ask for its class would import it
-    pipeline, tally = cast("Pipeline", found), Tally(_say)
+    pipeline = cast("Pipeline", found)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
     if args.list_columns:
         from workbench.events.look import look
@@ -76,12 +89,6 @@ def execute(args: argparse.Namespace) -> int:
         from workbench.logs.run import run_with
 
         run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
-    if tally.first:
-        first = f"{tally.first.where}: {tally.first.what}"
-        _say(f"{tally.bad:,} of {tally.rows:,} rows were passed over; the first one: {first}")
-    if tally.rows and (args.progress or sys.stderr.isatty()):
-        _say(tally.summary(time.monotonic() - begun))
-    return 0
 
 
 def _say(text: str) -> None:
