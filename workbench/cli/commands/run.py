@@ -9,7 +9,7 @@ import argparse
 import sys
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from workbench.cli import options as o
 from workbench.cli.rule_runs import ports_of_log, refuse_rule_options, rule_options, run_rule_set, types_of_log
@@ -70,24 +70,25 @@ def execute(args: argparse.Namespace) -> int:
 
 def _run(found: Pipeline | RuleSet, args: argparse.Namespace, integers: Integer | None, tally: Tally) -> None:
     from workbench.cli.progress import Progress
-    from workbench.tesla.rule_set import RuleSet
 
+    rules = cast("RuleSet", found) if found.kind == "rule set" else None  # to ask for its class would import it
+    pipeline = cast("Pipeline", found)
     start = Start(args, say=_say, progress=partial(Progress, always=args.progress), tally=tally)
     if args.list_columns:
         from workbench.events.look import look
 
-        if isinstance(found, RuleSet):
-            ports = ports_of_log(found, args)
+        if rules is not None:
+            ports = ports_of_log(rules, args)
         else:
-            ports = (found if integers is None else found.resolve(integers)).ports
+            ports = (pipeline if integers is None else pipeline.resolve(integers)).ports
         print("\n\n".join(map(str, look(args.input, ports, Reading.of(args)))))
-    elif isinstance(found, RuleSet):
-        run_rule_set(found, start)
+    elif rules is not None:
+        run_rule_set(rules, start)
     else:
         refuse_rule_options(args)
         from workbench.logs.run import run_with
 
-        run_with(found, start, integers, lambda text: print(text, file=sys.stderr))
+        run_with(pipeline, start, integers, lambda text: print(text, file=sys.stderr))
 
 
 def _say(text: str) -> None:

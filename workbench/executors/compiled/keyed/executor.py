@@ -157,10 +157,14 @@ class CompiledKeys:
         """The loop for steps of this kind, made when it is first needed."""
         key = self.one.narrow, kind, machine
         if key not in self._loops:
-            target: Target = "cpu" if machine else "python"
-            source = loop_source(self.one.system, self.one.phases(kind), places=True, target=target, keyed=True)
-            code = self.one._code(source) if machine else None
-            self._loops[key] = code or PlainKeys(source, self.one.form, sparse=kind == "sparse")
+
+            def source(target: Target) -> str:
+                return loop_source(self.one.system, self.one.phases(kind), places=True, target=target, keyed=True)
+
+            def plain() -> KeyedLoop:
+                return PlainKeys(source("python"), self.one.form, sparse=kind == "sparse")
+
+            self._loops[key] = self.one._code(lambda: source("cpu"), plain) if machine else plain()
         return self._loops[key]
 
 
