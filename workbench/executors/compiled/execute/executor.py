@@ -14,20 +14,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.program import Program
-from workbench.core.term import TRUE
-from workbench.errors import Overflow, PipelineError, Refused, StateError
+from workbench.errors import PipelineError, Refused
 from workbench.executors.compiled.code.loop import Substitution, dense, known, loop_source, shape
 from workbench.executors.compiled.code.plain import PlainLoop
 from workbench.executors.compiled.code.step import Target, decode
-from workbench.executors.compiled.execute.observe import Observer
-from workbench.executors.compiled.execute.steps import Stepping
+from workbench.executors.compiled.execute.overflows import overflow_in
+from workbench.executors.compiled.execute.saving import Saving
 from workbench.executors.compiled.lower.steady import MOST_PHASES, Steady, steady
-from workbench.executors.compiled.lower.system import hazards, texts_in
+from workbench.executors.compiled.lower.system import texts_in
 from workbench.executors.compiled.lower.tables import CROWDED, FULL
-from workbench.executors.snapshot import HINT, fingerprint
 from workbench.ir.ring import ENDLESS, most_waited
 from workbench.processors.held.group import flatten
-from workbench.stored import mark_of, opened, sealed
 
 if TYPE_CHECKING:
     from workbench.executors.compiled.execute.columns import OutputColumn
@@ -50,7 +47,7 @@ class _NoRoom(Exception):
     """Something went wrong where a queue may have had too little room."""
 
 
-class Compiled(Stepping):
+class Compiled(Saving):
     """A running pipeline, compiled.
 
     Numbers of `int` are integers of 64 bits; a result outside them is an error. Those of `float` are doubles.
@@ -379,27 +376,9 @@ class Compiled(Stepping):
             while self._bad(loop, 0, 1, here, self._room(1, False)):
                 if not (self._state.enlarge(saved, FULL) or self._state.lengthen(saved, self.steps)):
                     self._state.restore(saved)
-                    raise self._overflow(self.steps + position - first, here, kind)
+                    raise overflow_in(self.system, self.form, self.state, self.steps + position - first, here, kind)
                 saved = self._state.copy()
         self._state.restore(after)
-
-    def _overflow(self, step: int, inputs: Sequence[Any], kind: str) -> Overflow:
-        """The error of a step from the present state, given the entries of the columns."""
-        numbers = [array.item(0) for array in inputs]
-        given = dict(zip((name for name, _ in self.form.values), numbers, strict=False))
-        flags = numbers[len(self.form.values) :]
-        given.update((source.present.name, flag) for source, flag in zip(self.system.inputs, flags, strict=False))
-        given.update(
-            (term.name, value is TRUE)
-            for term, value in known(self.system, kind).items()
-            if term.name in self.system.free
-        )
-        found = hazards(self.system)
-        happens = Observer(self.system, self.form, self.state, [hazard.happens for hazard in found])(given)
-        hazard = next(hazard for hazard, here in zip(found, happens, strict=True) if here)
-        found_there = Overflow(f"step {step}: {hazard.what}", hint=hazard.hint, queue=hazard.queue).at(step=step)
-        found_there.beyond_words = hazard.beyond_words
-        return found_there
 
     def check_open(self, name: str | None = None) -> None:
         """Refuse to go on where an input has ended, or all of them."""
@@ -408,43 +387,3 @@ class Compiled(Stepping):
         several = len(self._ended) == len(self.flat.inputs)
         what = f"the inputs of {self.flat.ports.of} have" if several else f"input '{name}' has"
         raise PipelineError(f"step {self.steps}: {what} ended", hint="call reset() to start afresh").at(step=self.steps)
-
-    def snapshot(self) -> bytes:
-        """The state between two steps, for `restore` of an executor of the same pipeline; `executors/snapshot.py`.
-
-        The number of steps (8 bytes), whether each input has ended (1 byte each), the length of each array of `state`
-        (8 bytes), and the arrays, little endian.
-        """
-        head = self.steps.to_bytes(8, "little") + bytes(name in self._ended for name, _ in self.flat.inputs)
-        return sealed(self._mark(self.system), head + self._state.to_bytes())
-
-    def restore(self, snapshot: bytes) -> None:
-        """Go on from a saved state.
-
-        Raises
-        ------
-        StateError: it is damaged, or of another pipeline; then nothing has changed.
-        """
-        mine = (each for each in self.allocation[:2] if each and self._mark(each) == mark_of(snapshot))
-        system = next(mine, self.system)
-        payload = opened(self._mark(system), snapshot)
-        if system is not self.system:
-            self._take(system)
-        start = 8 + len(self.flat.inputs)
-        if not self._state.read(payload[start:]):
-            raise StateError("this state is damaged: it has another length", hint=HINT)
-        self.steps = int.from_bytes(payload[:8], "little")
-        self._ended = {name for (name, _), over in zip(self.flat.inputs, payload[8:start], strict=True) if over}
-        self._state.look(self.steps, first=True)
-
-    @property
-    def fingerprint(self) -> bytes:
-        """What tells the states of this pipeline from those of others: its loop says what each variable means."""
-        return self._mark(self.allocation.first)
-
-    def _mark(self, system: System) -> bytes:
-        """What tells the states of a system of it."""
-        first = system is self.allocation.first
-        if first not in self._marks:
-            self._marks[first] = fingerprint(self.name, self.flat, loop_source(system, [known(system, "sparse")]))
-        return self._marks[first]
