@@ -121,6 +121,7 @@ class BatchReader(RowReader):
         used, first = {i: self.columns.names[i] for i in self.columns.used}, 1
         with batches_of(self.called, shown):
             for batch in read(list(used.values())):
+                batch.validate(full=True)  # nothing in the formats sees to it that buffers and texts are what they say
                 for start in range(0, batch.num_rows, LARGE):
                     part = batch.slice(start, LARGE)
                     yield first, {i: part.column(name) for i, name in used.items()}
@@ -134,6 +135,7 @@ class BatchReader(RowReader):
             kinds = {field.name: str(field.type) for field in schema}
             if batch is None:
                 return kinds, {name: [] for name in schema.names}
+            batch.validate(full=True)
             first = batch.slice(0, count)
             return kinds, {name: first.column(name).to_pylist() for name in kinds}
 
